@@ -1,0 +1,50 @@
+/** Checks everything that needs no running server: `npm run check`. Prints the output only of what failed. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { styleText } from "node:util";
+import { findLadderViolations, readServerSources } from "./import-ladder.ts";
+
+/** `problems` is what the check printed, or undefined when it is satisfied. */
+type Check = { name: string; findProblems: () => Promise<string | undefined> };
+
+const root = path.resolve(import.meta.dirname, "..");
+
+const checks: Check[] = [
+  { name: "types", findProblems: () => runTool("typescript/bin/tsc", "--noEmit", "-p", "tsconfig.json") },
+  {
+    name: "format and lint",
+    findProblems: () => runTool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."),
+  },
+  {
+    name: "import directions",
+    findProblems: async () => findLadderViolations(readServerSources(root)).join("\n") || undefined,
+  },
+  { name: "unused code", findProblems: () => runTool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
+];
+
+const waiting = checks.values();
+// Two workers share one iterator: each takes the next check as soon as it is free.
+await Promise.all([runChecks(waiting), runChecks(waiting)]);
+
+async function runChecks(waiting: Iterable<Check>): Promise<void> {
+  for (const { name, findProblems } of waiting) {
+    const startedAt = performance.now();
+    const problems = await findProblems();
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    const verdict = problems === undefined ? styleText("green", "ok    ") : styleText("red", "failed");
+    console.log(`${verdict} ${name} (${seconds} s)`);
+    if (problems === undefined) continue;
+    console.log(`${problems.trimEnd()}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** Runs a tool of node_modules. It is started as a script because its launcher in .bin differs between systems. */
+async function runTool(script: string, ...args: string[]): Promise<string | undefined> {
+  const command = [path.join(root, "node_modules", script), ...args];
+  const tool = spawn(process.execPath, command, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const [out, errors, [code]] = await Promise.all([text(tool.stdout), text(tool.stderr), once(tool, "exit")]);
+  return code === 0 ? undefined : `${out}${errors}` || `exit code ${code}`;
+}

@@ -1,0 +1,108 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+/** A source file: its path from the root of the repository, with forward slashes, and its text. */
+export type SourceFile = { path: string; text: string };
+
+const sourceRoot = "server/src/";
+
+// What is directly below server/src, from left to right; any other folder is a slice. Imports stay in their place or go
+// left.
+const ladder = [
+  ["lib", "errors.ts", "config.ts", "log.ts", "server-secret.ts", "version.ts"],
+  ["db", "http"],
+  ["auth"],
+  ["slices"],
+  ["app.ts", "maintenance.ts"],
+  ["serve.ts", "main.ts", "cli.ts"],
+];
+const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
+
+/** Every source file of the server, as `findLadderViolations` takes them. */
+export function readServerSources(root: string): SourceFile[] {
+  return globSync(`${sourceRoot}**/*.ts`, { cwd: root })
+    .map((file) => ({ path: file.replaceAll(path.sep, "/"), text: readFileSync(path.join(root, file), "utf8") }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/**
+ * Checks the import direction `lib, errors, config <- db, http <- auth <- slices <- app <- main, cli` of server/src, and
+ * that there are no cycles, no barrels and no imports from outside. Tests may import anything. Returns one sentence for
+ * each violation.
+ */
+export function findLadderViolations(files: SourceFile[]): string[] {
+  const sources = files.filter((file) => file.path.startsWith(sourceRoot) && !file.path.endsWith(".test.ts"));
+  const imports = new Map(sources.map((file) => [file.path, findImports(file.text)]));
+  const violations: string[] = [];
+  for (const [importer, specifiers] of imports) {
+    const problem = findMisplacement(importer);
+    if (problem !== undefined) violations.push(`${importer}: ${problem}`);
+    for (const specifier of specifiers) {
+      const problem = findImportProblem(importer, specifier);
+      if (problem !== undefined) violations.push(`${importer} imports ${specifier}: ${problem}`);
+    }
+  }
+  const graph = new Map([...imports].map(([file, specifiers]) => [file, specifiers.map((to) => resolve(file, to))]));
+  return [...violations, ...findCycles(graph).map((cycle) => `${cycle.join(" -> ")}: no cycles`)];
+}
+
+/** The module specifiers in a text that could be ours: relative, absolute, aliased or by package name. */
+function findImports(text: string): string[] {
+  const code = text.replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "");
+  const statements = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g);
+  return [...statements]
+    .map((match) => match[1] ?? "")
+    .filter((specifier) => /^(\.|\/|#|file:|rollcall(\/|$))/.test(specifier));
+}
+
+function findMisplacement(file: string): string | undefined {
+  if (path.posix.basename(file) === "index.ts") return "no barrels, import from the file itself";
+  if (rankOf(file) === undefined) return "has no place on the ladder in scripts/import-ladder.ts";
+  return undefined;
+}
+
+function findImportProblem(importer: string, specifier: string): string | undefined {
+  if (!specifier.startsWith(".")) return "our own code is imported by relative path";
+  const imported = resolve(importer, specifier);
+  if (imported.endsWith(".json")) return undefined; // data, such as the version in package.json
+  if (!imported.startsWith(sourceRoot)) return "server/src imports nothing of ours from outside itself";
+  if (imported.endsWith(".test.ts")) return "only tests import tests";
+  const [from, to] = [topOf(importer), topOf(imported)];
+  if (from === "lib") return "lib imports nothing of ours";
+  const [fromRank, toRank] = [rankOf(importer), rankOf(imported)];
+  if (fromRank === undefined || toRank === undefined) return undefined; // reported as misplaced
+  if (toRank > fromRank) return `${from} is left of ${to}, and imports go only left`;
+  if (toRank < fromRank || from === to) return undefined;
+  if (fromRank === ranks.get("slices")) return "slices do not import slices";
+  if (fromRank === ranks.get("db")) return "db and http do not import each other";
+  return undefined;
+}
+
+/** The file or folder directly below server/src that a path is or is in. */
+function topOf(file: string): string {
+  return file.slice(sourceRoot.length).split("/")[0] ?? "";
+}
+
+function rankOf(file: string): number | undefined {
+  const top = topOf(file);
+  return ranks.get(top) ?? (top.endsWith(".ts") ? undefined : ranks.get("slices"));
+}
+
+function resolve(importer: string, specifier: string): string {
+  return path.posix.join(path.posix.dirname(importer), specifier);
+}
+
+/** One cycle for each import that closes one, found depth first. */
+function findCycles(graph: Map<string, string[]>): string[][] {
+  const cycles: string[][] = [];
+  const done = new Set<string>();
+  const visit = (file: string, trail: string[]) => {
+    const start = trail.indexOf(file);
+    if (start >= 0) cycles.push([...trail.slice(start), file]);
+    if (start >= 0 || done.has(file)) return;
+    for (const imported of graph.get(file) ?? []) visit(imported, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+  return cycles;
+}

@@ -1,0 +1,147 @@
+import path from "node:path";
+import type { EventData } from "node:test";
+import type { TestEvent } from "node:test/reporters";
+import { inspect, stripVTControlCharacters, styleText } from "node:util";
+
+type Finished = EventData.TestPass | EventData.TestFail;
+
+/** What the types of Node.js leave out: why a test failed, and how the process of a file ended. */
+type TestError = Error & { failureType?: string; exitCode?: number; signal?: string };
+
+const marksPerLine = 100;
+
+/**
+ * Counts and prints what `run()` of node:test reports: one character for each test as it ends, then what failed and
+ * why. Only single tests count; a suite, or a test with subtests, counts when it fails by itself, as in a hook.
+ */
+export class TestReport {
+  passed = 0;
+  failed = 0;
+  skipped = 0;
+
+  readonly #root: string;
+  readonly #failures: string[] = [];
+  readonly #failedFiles = new Set<string>();
+  readonly #output = new Map<string, string>();
+  readonly #parents = new Set<string>();
+  /** The names of the test that started last and of those around it. */
+  readonly #trail: string[] = [];
+  #marks = 0;
+
+  /** Paths are printed relative to `root`. */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Takes the next event of the run. */
+  add(event: TestEvent): void {
+    switch (event.type) {
+      case "test:start":
+        this.#trail.splice(event.data.nesting, Infinity, event.data.name);
+        break;
+      case "test:pass":
+        this.#addPass(event.data);
+        break;
+      case "test:fail":
+        this.#addFailure(event.data);
+        break;
+      case "test:stdout":
+      case "test:stderr":
+        this.#capture(event.data.file, event.data.message);
+        break;
+      case "test:diagnostic":
+        // What goes wrong after its test has ended is only told here.
+        if (event.data.file !== undefined) this.#capture(event.data.file, `${event.data.message}\n`);
+        break;
+    }
+  }
+
+  /** Counts a failure. `file` is the absolute path of the test file that it is in, if any. */
+  fail(title: string, reason: string, file?: string): void {
+    this.failed++;
+    this.#failures.push(`${styleText("red", `✖ ${title}`)}\n${reason}`);
+    if (file !== undefined) this.#failedFiles.add(file);
+    this.#mark("F");
+  }
+
+  /** Prints every failure in full, and what the files with failures wrote; with `withAllOutput` what any file wrote. */
+  print(withAllOutput: boolean): void {
+    if (this.#marks % marksPerLine !== 0) console.log();
+    for (const failure of this.#failures) console.log(`\n${failure}`);
+    for (const [file, text] of this.#output) {
+      if (!withAllOutput && !this.#failedFiles.has(file)) continue;
+      console.log(`\n${styleText("bold", `Output of ${this.#relative(file)}`)}\n${text.trimEnd()}`);
+    }
+  }
+
+  #addPass(test: EventData.TestPass): void {
+    const isSingle = this.#isSingle(test);
+    // Node.js takes a file that ends well without a test for a test that passed.
+    if (isWholeFile(test)) this.fail(this.#relative(test.name), "No test ran in this file.", test.name);
+    else if (isSkipped(test)) this.#skip();
+    else if (isSingle) {
+      this.passed++;
+      this.#mark(".");
+    }
+  }
+
+  #addFailure(test: EventData.TestFail): void {
+    this.#isSingle(test);
+    const error: TestError = test.details.error;
+    if (error.failureType === "subtestsFailed") return;
+    if (isSkipped(test)) this.#skip();
+    else if (isWholeFile(test)) {
+      const isStopped = error.failureType === "testAborted";
+      const reason = isStopped
+        ? "was stopped before it ended"
+        : `ended with ${error.signal ?? `code ${error.exitCode}`}`;
+      this.fail(this.#relative(test.name), `The process of this file ${reason}.`, test.name);
+    } else {
+      const title = [...this.#trail.slice(0, test.nesting), test.name].join(" › ");
+      const place = `${this.#relative(test.file ?? "")}:${test.line}:${test.column}`;
+      this.fail(title, `at ${place}\n${describe(error.cause)}`, test.entryFile);
+    }
+  }
+
+  #capture(file: string, text: string): void {
+    this.#output.set(file, (this.#output.get(file) ?? "") + text);
+  }
+
+  /** Whether a test has no subtests. To be asked for every test, in order: subtests end before the test around them. */
+  #isSingle(test: Finished): boolean {
+    this.#parents.add(`${test.entryFile} ${test.parentId}`);
+    return test.details.type !== "suite" && !this.#parents.has(`${test.entryFile} ${test.testId}`);
+  }
+
+  #skip(): void {
+    this.skipped++;
+    this.#mark("-");
+  }
+
+  #mark(symbol: "." | "-" | "F"): void {
+    this.#marks++;
+    process.stdout.write(symbol === "F" ? styleText("red", symbol) : symbol);
+    if (this.#marks % marksPerLine === 0) console.log();
+  }
+
+  #relative(file: string): string {
+    return path.relative(this.#root, file);
+  }
+}
+
+/** Node.js reports a file as a test of its own when its process fails or runs no test; only that has no entry file. */
+function isWholeFile(test: Finished): boolean {
+  return test.entryFile === undefined;
+}
+
+function isSkipped(test: Finished): boolean {
+  return test.skip !== undefined || test.todo !== undefined;
+}
+
+/** What a test threw, without the stack frames of Node.js itself. */
+function describe(cause: unknown): string {
+  if (typeof cause === "string") return cause;
+  // The same answer on colours that `styleText` finds for itself.
+  const lines = inspect(cause, { colors: styleText("red", "x") !== "x" }).split("\n");
+  return lines.filter((line) => !/^\s*at .*node:internal.*[^{]$/.test(stripVTControlCharacters(line))).join("\n");
+}

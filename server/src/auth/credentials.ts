@@ -1,0 +1,30 @@
+import type { Database } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import { digestSecret } from "../lib/secrets.ts";
+
+/** The application key that a registration was made with, and the versions that its tokens are issued under. */
+export interface ApplicationCredentials {
+  readonly keyId: string;
+  readonly applicationVersion: number;
+  readonly keyVersion: number;
+}
+
+/** What stands behind an application id and key, or undefined when they do not belong together. */
+export async function findCredentials(
+  applicationId: string,
+  applicationKey: string,
+  database: Database,
+): Promise<ApplicationCredentials | undefined> {
+  const [row] = await findKey(database.reads, { applicationId, digest: digestSecret(applicationKey) });
+  return row;
+}
+
+const findKey = prepare<{ applicationId: string; digest: string }, ApplicationCredentials>((queries, parameter) =>
+  queries
+    .selectFrom("application_keys as key")
+    .innerJoin("applications as application", "application.application_id", "key.application_id")
+    .where("key.application_id", "=", parameter("applicationId"))
+    .where("key.digest", "=", parameter("digest"))
+    .where("application.deleted_at", "is", null)
+    .select(["key.id as keyId", "application.token_version as applicationVersion", "key.token_version as keyVersion"]),
+);

@@ -1,0 +1,115 @@
+import type { Caller } from "../http/route.ts";
+import type { Clock } from "../lib/clock.ts";
+import { formatDate } from "../lib/dates.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import { createSealer } from "../lib/seal.ts";
+
+/** What a token says. */
+export interface TokenClaims extends Caller {
+  readonly issuedAt: number;
+  /** The user's version, 0 for a device token. */
+  readonly userVersion: number;
+}
+
+/** A token as it goes to the client. */
+export interface IssuedToken {
+  readonly accessToken: string;
+  readonly accessTokenExpires: string;
+}
+
+type DeviceSubject = Pick<Caller, "applicationId" | "applicationKeyId" | "deviceId" | "versions">;
+
+/** Issues and opens access tokens (service.md "Authentication"). */
+export interface Tokens {
+  issueDeviceToken(device: DeviceSubject): IssuedToken;
+  issueUserToken(device: DeviceSubject, user: { id: string; tokenVersion: number }): IssuedToken;
+  /** The claims, or undefined when the token is forged, altered or of another region. Expiry is the caller's to check. */
+  open(token: string): TokenClaims | undefined;
+}
+
+/**
+ * A token is `<region>.<sealed claims>`: the region in clear, so that another region can say where it belongs, and
+ * bound to the seal; all else readable by this deployment alone.
+ */
+export function createTokens(
+  settings: {
+    readonly secrets: readonly string[];
+    readonly region: string;
+    readonly deviceTokenLifetimeMs: number;
+    readonly userTokenLifetimeMs: number;
+  },
+  clock: Clock,
+  ids: IdGenerator,
+): Tokens {
+  const { region } = settings;
+  const sealer = createSealer(settings.secrets, "access token");
+
+  function issue(
+    device: DeviceSubject,
+    user: { id: string; tokenVersion: number } | undefined,
+    lifetimeMs: number,
+  ): IssuedToken {
+    const issuedAt = clock.now();
+    const claims: TokenClaims = {
+      applicationId: device.applicationId,
+      applicationKeyId: device.applicationKeyId,
+      deviceId: device.deviceId,
+      userId: user?.id,
+      tokenId: ids.newId("Token"),
+      issuedAt,
+      tokenExpiresAt: issuedAt + lifetimeMs,
+      versions: device.versions,
+      userVersion: user?.tokenVersion ?? 0,
+    };
+    return {
+      accessToken: `${region}.${sealer.seal(writeClaims(claims), region)}`,
+      accessTokenExpires: formatDate(claims.tokenExpiresAt),
+    };
+  }
+
+  return {
+    issueDeviceToken: (device) => issue(device, undefined, settings.deviceTokenLifetimeMs),
+    issueUserToken: (device, user) => issue(device, user, settings.userTokenLifetimeMs),
+    open(token) {
+      if (!token.startsWith(`${region}.`)) return undefined;
+      const plain = sealer.open(token.slice(region.length + 1), region);
+      return plain === undefined ? undefined : readClaims(plain);
+    },
+  };
+}
+
+// The seal vouches for what is inside, so reading it back needs no validation.
+
+function writeClaims(claims: TokenClaims): string {
+  const { application, key, device } = claims.versions;
+  return JSON.stringify([
+    claims.applicationId,
+    claims.applicationKeyId,
+    claims.deviceId,
+    claims.userId ?? null,
+    claims.tokenId,
+    claims.issuedAt,
+    claims.tokenExpiresAt,
+    application,
+    key,
+    device,
+    claims.userVersion,
+  ]);
+}
+
+type WrittenClaims = [string, string, string, string | null, string, number, number, number, number, number, number];
+
+function readClaims(plain: string): TokenClaims {
+  const written: WrittenClaims = JSON.parse(plain);
+  return {
+    applicationId: written[0],
+    applicationKeyId: written[1],
+    deviceId: written[2],
+    userId: written[3] ?? undefined,
+    tokenId: written[4],
+    issuedAt: written[5],
+    tokenExpiresAt: written[6],
+    versions: { application: written[7], key: written[8], device: written[9] },
+    userVersion: written[10],
+  };
+}

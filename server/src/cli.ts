@@ -1,0 +1,137 @@
+#!/usr/bin/env node
+import { parseArgs, styleText } from "node:util";
+import {
+  deleteApplicationRows,
+  insertApplication,
+  listApplications,
+  updateApplicationDeleted,
+} from "./applications/applications.store.ts";
+import { type Config, ConfigError, loadConfig } from "./config.ts";
+import { type Database, openDatabase } from "./db/database.ts";
+import { migrate } from "./db/migrate.ts";
+import { createClock } from "./lib/clock.ts";
+import { createIdGenerator, kindOfId } from "./lib/ids.ts";
+import { serve } from "./serve.ts";
+
+const usage = `Usage: rollcall <command>
+
+  serve                          serve until SIGTERM
+  migrate                        bring the database schema up to date
+  apps create --name N [--json]  create an application; its key is shown this once
+  apps list [--json]             list the applications
+  apps delete APPID --yes        delete an application and everything it owns
+
+Settings come from the environment: see .env.example.
+`;
+
+/** Something the person at the terminal did; printed without a stack. */
+class UsageError extends Error {}
+
+type Command = (config: Config, values: Values, rest: readonly string[]) => Promise<void>;
+interface Values {
+  readonly name?: string;
+  readonly json?: boolean;
+  readonly yes?: boolean;
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  serve: (config) => serve(config),
+
+  migrate: (config) =>
+    withDatabase(config, async (_database, applied) => {
+      print(applied.length === 0 ? "The schema is up to date." : applied.map((name) => `applied ${name}`).join("\n"));
+    }),
+
+  "apps create": (config, { name, json = false }) =>
+    withDatabase(config, async (database) => {
+      if (name === undefined || name.trim() === "") throw new UsageError("apps create needs --name");
+      const clock = createClock();
+      const ids = createIdGenerator(() => clock.now());
+      const created = await database.write(({ queries }) => insertApplication(name.trim(), { clock, ids }, queries));
+      print(json ? JSON.stringify(created) : `appid   ${created.appid}\nappkey  ${created.appkey}`);
+    }),
+
+  "apps list": (config, { json = false }) =>
+    withDatabase(config, async (database) => {
+      const applications = await listApplications(database.reads);
+      const rows = applications.map(({ appid, name, createdAt, isBeingDeleted }) => ({
+        appid,
+        name,
+        created: new Date(createdAt).toISOString(),
+        state: isBeingDeleted ? "being deleted" : "active",
+      }));
+      print(json ? JSON.stringify(rows) : table(rows));
+    }),
+
+  "apps delete": (config, { yes = false }, [appid]) =>
+    withDatabase(config, async (database) => {
+      if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps delete needs an APPID");
+      if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
+      const isThere = await database.write(({ queries }) =>
+        updateApplicationDeleted(appid, createClock().now(), queries),
+      );
+      if (!isThere) throw new UsageError(`there is no application ${appid}`);
+      await deleteApplicationRows(appid, database, showProgress);
+      print(`deleted ${appid}`);
+    }),
+};
+
+try {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      name: { type: "string" },
+      json: { type: "boolean" },
+      yes: { type: "boolean" },
+      help: { type: "boolean" },
+    },
+  });
+  const [noun = "", verb = ""] = positionals;
+  const command = commands[noun] ?? commands[`${noun} ${verb}`];
+  if (values.help || command === undefined) {
+    (values.help ? process.stdout : process.stderr).write(usage);
+    process.exitCode = values.help ? 0 : 2;
+  } else {
+    await command(loadConfig(process.env), values, positionals.slice(2));
+  }
+} catch (error) {
+  const isExpected = error instanceof UsageError || error instanceof ConfigError || error instanceof TypeError;
+  console.error(isExpected ? styleText("red", (error as Error).message) : error);
+  process.exitCode = isExpected ? 2 : 1;
+}
+
+/** Opens the database, brings its schema up to date, runs the command beside whatever server is running, and closes. */
+async function withDatabase(
+  config: Config,
+  run: (database: Database, appliedMigrations: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const database = openDatabase(config.databaseUrl, {
+    connectionsMax: 2,
+    timeoutMs: config.databaseTimeoutMs,
+  });
+  try {
+    await run(database, await migrate(database));
+  } finally {
+    await database.close();
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function showProgress(rowsErased: number): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${rowsErased} rows erased `);
+}
+
+/** Columns for a person; tab-separated when piped. */
+function table(rows: readonly Readonly<Record<string, string>>[]): string {
+  const names = Object.keys(rows[0] ?? { appid: "", name: "", created: "", state: "" });
+  const lines = [names, ...rows.map((row) => names.map((name) => row[name] ?? ""))];
+  if (!process.stdout.isTTY) return lines.map((cells) => cells.join("\t")).join("\n");
+  const widths = names.map((_, column) => Math.max(...lines.map((cells) => (cells[column] ?? "").length)));
+  const [head, ...body] = lines.map((cells) =>
+    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "),
+  );
+  return [styleText("bold", head ?? ""), ...body].join("\n");
+}

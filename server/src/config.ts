@@ -1,0 +1,209 @@
+import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+/** Everything that can be set, with units in the names. Read once at start-up; see `settings` for meanings. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  /** `file:…` for the embedded SQLite database, `postgres://…` for PostgreSQL. */
+  readonly databaseUrl: string;
+  /** Without a trailing slash; undefined means "the address the server listens on". */
+  readonly publicUrl: string | undefined;
+  /** Newest first; undefined means "made and kept in dataDir". */
+  readonly secrets: readonly string[] | undefined;
+  readonly region: string;
+  readonly authSchemes: readonly string[];
+  readonly deviceTokenLifetimeMs: number;
+  readonly userTokenLifetimeMs: number;
+  readonly tokenCacheItemsMax: number;
+  readonly passwordHashMemoryKib: number;
+  readonly passwordHashPasses: number;
+  readonly passwordHashThreads: number;
+  readonly passwordHashQueueMax: number;
+  readonly bodyBytesMax: number;
+  readonly headerBytesMax: number;
+  readonly pageItemsDefault: number;
+  readonly pageItemsMax: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  readonly shutdownGraceMs: number;
+  readonly databaseConnectionsMax: number;
+  readonly databaseTimeoutMs: number;
+  readonly logLevel: string;
+}
+
+interface Setting {
+  readonly name: string;
+  /** As it would stand in the environment; empty when there is none. */
+  readonly default: string;
+  readonly about: string;
+}
+
+/** Every setting of the environment: `.env.example` is this list, checked by a test. */
+export const settings = [
+  { name: "HOST", default: "127.0.0.1", about: "Address to listen on." },
+  { name: "PORT", default: "8080", about: "Port to listen on; 0 takes a free one." },
+  { name: "DATA_DIR", default: "./data", about: "Folder of the embedded database and of the kept secret." },
+  {
+    name: "DATABASE_URL",
+    default: "",
+    about: "postgres://user:password@host:port/database, or empty for SQLite in DATA_DIR.",
+  },
+  { name: "PUBLIC_URL", default: "", about: "Address that clients reach the server at; empty for http://HOST:PORT." },
+  {
+    name: "ROLLCALL_SECRET",
+    default: "",
+    about:
+      "Seals tokens, at least 16 characters. To rotate: new,old. Empty: made and kept in DATA_DIR (SQLite only; PostgreSQL needs it set).",
+  },
+  { name: "REGION", default: "main", about: "Name of this deployment's region; tokens are bound to it." },
+  { name: "AUTH_SCHEMES", default: "Service,Bearer", about: "Words accepted before the token in Authorization." },
+  { name: "DEVICE_TOKEN_LIFETIME_MS", default: "7776000000", about: "Lifetime of a device token (90 days)." },
+  { name: "USER_TOKEN_LIFETIME_MS", default: "2592000000", about: "Lifetime of a user token (30 days)." },
+  { name: "TOKEN_CACHE_ITEMS_MAX", default: "50000", about: "Opened tokens kept in memory." },
+  { name: "PASSWORD_HASH_MEMORY_KIB", default: "19456", about: "argon2id memory per hash." },
+  { name: "PASSWORD_HASH_PASSES", default: "2", about: "argon2id passes per hash." },
+  { name: "PASSWORD_HASH_THREADS", default: "", about: "Hashes at once; empty for one per core, at most 3." },
+  {
+    name: "PASSWORD_HASH_QUEUE_MAX",
+    default: "256",
+    about: "Hashes that may wait; past it logins are refused with 503.",
+  },
+  { name: "BODY_BYTES_MAX", default: "1048576", about: "Largest request body." },
+  { name: "HEADER_BYTES_MAX", default: "16384", about: "Largest request head: path and headers together." },
+  { name: "PAGE_ITEMS_DEFAULT", default: "100", about: "Items of a page when the request names no pageSize." },
+  { name: "PAGE_ITEMS_MAX", default: "1000", about: "Largest pageSize." },
+  { name: "REQUEST_TIMEOUT_MS", default: "30000", about: "Time for a request to arrive whole." },
+  { name: "KEEP_ALIVE_TIMEOUT_MS", default: "72000", about: "Time that an idle connection is kept." },
+  { name: "SHUTDOWN_GRACE_MS", default: "10000", about: "Time for requests in flight to finish at SIGTERM." },
+  { name: "DATABASE_CONNECTIONS_MAX", default: "10", about: "PostgreSQL connections of this process." },
+  {
+    name: "DATABASE_TIMEOUT_MS",
+    default: "5000",
+    about: "Wait for a PostgreSQL connection or for SQLite's write lock.",
+  },
+  { name: "LOG_LEVEL", default: "info", about: "fatal, error, warn, info, debug, trace or silent." },
+] as const satisfies readonly Setting[];
+
+type SettingName = (typeof settings)[number]["name"];
+
+/** The environment does not make a configuration; `problems` has a line per wrong setting, all of them at once. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`Wrong settings:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads the settings. Pure: the environment comes in, nothing else is looked at.
+ *
+ * @throws ConfigError with every problem, not only the first
+ */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = [];
+
+  function text(name: SettingName): string {
+    const given = environment[name]?.trim();
+    return given === undefined || given === "" ? (settings.find((s) => s.name === name)?.default ?? "") : given;
+  }
+  function check(name: SettingName, isRight: boolean, rule: string): void {
+    if (!isRight) problems.push(`${name} ${rule}`);
+  }
+  function integer(name: SettingName, minimum: number, maximum: number): number {
+    const value = Number(text(name));
+    check(
+      name,
+      /^\d+$/.test(text(name)) && value >= minimum && value <= maximum,
+      `must be an integer from ${minimum} to ${maximum}`,
+    );
+    return value;
+  }
+  function list(name: SettingName): string[] {
+    return text(name)
+      .split(",")
+      .map((word) => word.trim())
+      .filter((word) => word !== "");
+  }
+
+  const dataDir = resolve(text("DATA_DIR"));
+  const databaseUrl = text("DATABASE_URL") || pathToFileURL(join(dataDir, "rollcall.db")).href;
+  check(
+    "DATABASE_URL",
+    isUrl(databaseUrl, ["postgres:", "postgresql:", "file:"]),
+    "must begin with postgres:// or file: and be a URL",
+  );
+  const onPostgres = /^postgres(ql)?:/.test(databaseUrl);
+
+  const publicUrl = text("PUBLIC_URL").replace(/\/+$/, "");
+  check("PUBLIC_URL", publicUrl === "" || isUrl(publicUrl, ["http:", "https:"]), "must be an http:// or https:// URL");
+
+  const secrets = list("ROLLCALL_SECRET");
+  check("ROLLCALL_SECRET", !onPostgres || secrets.length > 0, "must be set when DATABASE_URL names PostgreSQL");
+  check(
+    "ROLLCALL_SECRET",
+    secrets.every((secret) => secret.length >= secretCharactersMin),
+    `must have at least ${secretCharactersMin} characters (openssl rand -hex 32 makes a good one)`,
+  );
+
+  const region = text("REGION");
+  check("REGION", /^[a-z0-9-]{1,32}$/.test(region), "must be 1 to 32 of a-z, 0-9 and -");
+  const authSchemes = list("AUTH_SCHEMES").map((word) => word.toLowerCase());
+  check(
+    "AUTH_SCHEMES",
+    authSchemes.length > 0 && authSchemes.every((word) => /^[a-z0-9-]+$/.test(word)),
+    "must be words of letters, digits and -, separated by commas",
+  );
+  const logLevel = text("LOG_LEVEL").toLowerCase();
+  check("LOG_LEVEL", logLevels.includes(logLevel), `must be one of ${logLevels.join(", ")}`);
+
+  const config: Config = {
+    host: text("HOST"),
+    port: integer("PORT", 0, 65_535),
+    dataDir,
+    databaseUrl,
+    publicUrl: publicUrl === "" ? undefined : publicUrl,
+    secrets: secrets.length === 0 ? undefined : secrets,
+    region,
+    authSchemes,
+    deviceTokenLifetimeMs: integer("DEVICE_TOKEN_LIFETIME_MS", 1_000, tenYearsMs),
+    userTokenLifetimeMs: integer("USER_TOKEN_LIFETIME_MS", 1_000, tenYearsMs),
+    tokenCacheItemsMax: integer("TOKEN_CACHE_ITEMS_MAX", 1, 10_000_000),
+    passwordHashMemoryKib: integer("PASSWORD_HASH_MEMORY_KIB", 8, 4_194_304),
+    passwordHashPasses: integer("PASSWORD_HASH_PASSES", 1, 100),
+    passwordHashThreads:
+      text("PASSWORD_HASH_THREADS") === "" ? defaultHashThreads() : integer("PASSWORD_HASH_THREADS", 1, 1_024),
+    passwordHashQueueMax: integer("PASSWORD_HASH_QUEUE_MAX", 1, 1_000_000),
+    bodyBytesMax: integer("BODY_BYTES_MAX", 1_024, 1_073_741_824),
+    headerBytesMax: integer("HEADER_BYTES_MAX", 4_096, 1_048_576),
+    pageItemsDefault: integer("PAGE_ITEMS_DEFAULT", 1, 10_000),
+    pageItemsMax: integer("PAGE_ITEMS_MAX", 1, 10_000),
+    requestTimeoutMs: integer("REQUEST_TIMEOUT_MS", 100, 3_600_000),
+    keepAliveTimeoutMs: integer("KEEP_ALIVE_TIMEOUT_MS", 100, 3_600_000),
+    shutdownGraceMs: integer("SHUTDOWN_GRACE_MS", 0, 3_600_000),
+    databaseConnectionsMax: integer("DATABASE_CONNECTIONS_MAX", 2, 1_000),
+    databaseTimeoutMs: integer("DATABASE_TIMEOUT_MS", 100, 600_000),
+    logLevel,
+  };
+  check("PAGE_ITEMS_DEFAULT", config.pageItemsDefault <= config.pageItemsMax, "must not be above PAGE_ITEMS_MAX");
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+const secretCharactersMin = 16;
+const tenYearsMs = 315_360_000_000;
+const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
+
+/** One per core, but the thread pool has four threads and files need one of them. */
+function defaultHashThreads(): number {
+  return Math.min(availableParallelism(), 3);
+}
+
+function isUrl(text: string, protocols: readonly string[]): boolean {
+  return URL.canParse(text) && protocols.includes(new URL(text).protocol);
+}

@@ -1,0 +1,59 @@
+import { type RawBuilder, sql } from "kysely";
+import { ApiError } from "../errors.ts";
+
+/** Every difference between the engines that code outside `db/` can see, as names instead of engine checks. */
+export interface Dialect {
+  /** Column types and table options for migrations. */
+  readonly ddl: {
+    /** Text compared by its bytes, the same order on both engines. */
+    readonly text: RawBuilder<unknown>;
+    readonly integer: RawBuilder<unknown>;
+    readonly real: RawBuilder<unknown>;
+    /** Stands after the closing parenthesis of `create table`. */
+    readonly tableOptions: RawBuilder<unknown>;
+  };
+  /** Waits until no other process migrates; to be run first in the migrating transaction. */
+  readonly lockMigrations: RawBuilder<unknown>;
+}
+
+export const sqliteDialect: Dialect = {
+  ddl: {
+    text: sql`text`,
+    integer: sql`integer`,
+    real: sql`real`,
+    // Rows lie in their primary key: one search per point read instead of two.
+    tableOptions: sql`strict, without rowid`,
+  },
+  // `begin immediate` has taken the write lock already.
+  lockMigrations: sql`select 1`,
+};
+
+export const postgresDialect: Dialect = {
+  ddl: {
+    text: sql`text collate "C"`,
+    integer: sql`bigint`,
+    real: sql`double precision`,
+    tableOptions: sql``,
+  },
+  // An arbitrary number that only Rollcall uses.
+  lockMigrations: sql`select pg_advisory_xact_lock(7265111081)`,
+};
+
+/** Turns an engine's "not now" into ServiceUnavailable; every other error stays as it is. */
+export function translateDatabaseError(error: unknown): unknown {
+  if (error instanceof ApiError || !isUnavailable(error)) return error;
+  return new ApiError("ServiceUnavailable", undefined, { cause: error, retryAfterSeconds: 1 });
+}
+
+// SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.
+const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
+// PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, shutting down or starting.
+const postgresUnavailable = /^(08...|53...|40001|40P01|57P0[1-3]|25006)$/;
+const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOSTUNREACH|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOENT)/;
+
+function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  if (code === "ERR_SQLITE_ERROR") return typeof errcode === "number" && sqliteUnavailable.has(errcode & 0xff);
+  return typeof code === "string" && (postgresUnavailable.test(code) || connectionUnavailable.test(code));
+}

@@ -1,0 +1,116 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Kysely } from "kysely";
+import type { Transaction } from "./database.ts";
+import { translateDatabaseError } from "./dialect.ts";
+import type { Tables } from "./tables.ts";
+
+/** Writes that share one transaction and one fsync: those that arrive in one turn of the event loop. */
+export interface GroupCommit {
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** Resolves when nothing waits any more. */
+  drain(): Promise<void>;
+}
+
+interface Unit {
+  /** Runs the work inside the group's transaction; keeps what came of it until the group is on disk. */
+  run(): Promise<void>;
+  /** The group is on disk. */
+  settle(): void;
+  /** The group is lost. */
+  fail(error: unknown): void;
+}
+
+/** Bounds how long one group keeps the event loop, some ten milliseconds. */
+const groupItemsMax = 512;
+
+/**
+ * ```
+ * turn of the event loop            begin immediate
+ *   request A: write ┐                savepoint · A · release
+ *   request B: write ├─ one group ──▶ savepoint · B · rollback to, release    (B failed)
+ *   request C: write ┘                savepoint · C · release
+ *                                   commit ── one fsync ──▶ A and C are answered, B gets its own error
+ * ```
+ *
+ * @param database the writing connection, used by nothing else
+ * @param afterEach runs after each commit, before anybody learns of it
+ */
+export function createGroupCommit(database: DatabaseSync, queries: Kysely<Tables>, afterEach: () => void): GroupCommit {
+  const begin = database.prepare("begin immediate");
+  const commit = database.prepare("commit");
+  const rollback = database.prepare("rollback");
+  const savepoint = database.prepare("savepoint unit");
+  const rollbackToSavepoint = database.prepare("rollback to unit");
+  const release = database.prepare("release unit");
+
+  let waiting: Unit[] = [];
+  let running: Promise<void> | undefined;
+
+  function createUnit<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ): Unit {
+    const effects: (() => void)[] = [];
+    const transaction: Transaction = { queries, afterCommit: (effect) => void effects.push(effect) };
+    let settle = () => {};
+    return {
+      async run() {
+        savepoint.run();
+        try {
+          const value = await work(transaction);
+          settle = () => {
+            for (const effect of effects) effect();
+            resolve(value);
+          };
+        } catch (error) {
+          // Some failures (a full disk) make SQLite roll everything back by itself: then the whole group is lost.
+          if (!database.isTransaction) throw error;
+          rollbackToSavepoint.run();
+          settle = () => reject(error);
+        }
+        release.run();
+      },
+      settle: () => settle(),
+      fail: reject,
+    };
+  }
+
+  async function commitGroup(group: readonly Unit[]): Promise<void> {
+    try {
+      begin.run();
+      for (const unit of group) await unit.run();
+      commit.run();
+    } catch (error) {
+      if (database.isTransaction) rollback.run();
+      const translated = translateDatabaseError(error);
+      for (const unit of group) unit.fail(translated);
+      return;
+    }
+    afterEach();
+    for (const unit of group) unit.settle();
+  }
+
+  async function commitWaiting(): Promise<void> {
+    while (waiting.length > 0) {
+      const group = waiting.slice(0, groupItemsMax);
+      waiting = waiting.slice(groupItemsMax);
+      await commitGroup(group);
+      // Let the requests that have arrived meanwhile join the next group.
+      if (waiting.length > 0) await new Promise(setImmediate);
+    }
+    running = undefined;
+  }
+
+  return {
+    write(work) {
+      return new Promise((resolve, reject) => {
+        waiting.push(createUnit(work, resolve, reject));
+        running ??= new Promise(setImmediate).then(commitWaiting);
+      });
+    },
+    async drain() {
+      while (running !== undefined) await running;
+    },
+  };
+}

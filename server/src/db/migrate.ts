@@ -1,0 +1,41 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Database, Transaction } from "./database.ts";
+import type { Dialect } from "./dialect.ts";
+import { migrations } from "./migrations/list.ts";
+
+/** One step of the schema, the same for both engines; forward only. */
+export interface Migration {
+  readonly name: string;
+  statements(ddl: Dialect["ddl"]): readonly RawBuilder<unknown>[];
+}
+
+/**
+ * Brings the schema up to date, in one transaction and under a lock: of several processes that start at once, one
+ * migrates and the others wait for it.
+ *
+ * @param seed runs in the same transaction when the database was empty
+ * @returns the names of the migrations that were applied
+ */
+export async function migrate(
+  database: Database,
+  seed: (transaction: Transaction) => Promise<void> = async () => {},
+): Promise<string[]> {
+  const { ddl, lockMigrations } = database.dialect;
+  return database.write(async (transaction) => {
+    const { queries } = transaction;
+    await lockMigrations.execute(queries);
+    await sql`
+      create table if not exists schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}
+    `.execute(queries);
+    const { rows } = await sql<{ name: string }>`select name from schema_migrations`.execute(queries);
+    const applied = new Set(rows.map(({ name }) => name));
+
+    const missing = migrations.filter(({ name }) => !applied.has(name));
+    for (const { name, statements } of missing) {
+      for (const statement of statements(ddl)) await statement.execute(queries);
+      await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
+    }
+    if (applied.size === 0) await seed(transaction);
+    return missing.map(({ name }) => name);
+  });
+}

@@ -1,0 +1,119 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+  sql,
+} from "kysely";
+import postgres from "postgres";
+import type { Database, DatabaseOptions } from "./database.ts";
+import { postgresDialect, translateDatabaseError } from "./dialect.ts";
+import type { Tables } from "./tables.ts";
+
+type Client = Pick<postgres.Sql<{ bigint: number }>, "unsafe">;
+type ParameterOrJSON = postgres.ParameterOrJSON<never>;
+
+/** Opens PostgreSQL. Statements outside transactions are pipelined over shared connections; a transaction has its own. */
+export function openPostgres(url: string, options: DatabaseOptions): Database {
+  const pool = postgres(url, {
+    max: options.connectionsMax,
+    connect_timeout: options.timeoutMs / 1000,
+    backoff: () => 0.2, // seconds: a database that is back is in use again at once
+    connection: { application_name: "rollcall" },
+    types: {
+      // All our bigints are counts and milliseconds, far below 2^53.
+      bigint: { to: 20, from: [20], serialize: String, parse: Number },
+    },
+    onnotice: () => {},
+  });
+  const kysely = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createDriver: () => ({
+        init: async () => {},
+        acquireConnection: async () => new PostgresConnection(pool),
+        beginTransaction: async (connection: PostgresConnection) => connection.begin(),
+        commitTransaction: async (connection: PostgresConnection) => connection.end("commit"),
+        rollbackTransaction: async (connection: PostgresConnection) => connection.end("rollback"),
+        releaseConnection: async (connection: PostgresConnection) => connection.release(),
+        destroy: async () => {},
+      }),
+    },
+  });
+
+  return {
+    dialect: postgresDialect,
+    reads: kysely,
+
+    async write(work) {
+      const effects: (() => void)[] = [];
+      const result = await kysely
+        .transaction()
+        .execute((queries) => work({ queries, afterCommit: (effect) => void effects.push(effect) }));
+      for (const effect of effects) effect();
+      return result;
+    },
+
+    hasForeignCommits: () => true,
+
+    async ping() {
+      await sql`select 1`.execute(kysely);
+    },
+
+    async close() {
+      await pool.end({ timeout: options.timeoutMs / 1000 });
+    },
+  };
+}
+
+class PostgresConnection implements DatabaseConnection {
+  readonly #pool: postgres.Sql<{ bigint: number }>;
+  #reserved: postgres.ReservedSql<{ bigint: number }> | undefined;
+
+  constructor(pool: postgres.Sql<{ bigint: number }>) {
+    this.#pool = pool;
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const client: Client = this.#reserved ?? this.#pool;
+    const values = parameters as ParameterOrJSON[]; // Tables has no column of any other type
+    try {
+      const rows = await client.unsafe<R[] & postgres.MaybeRow[]>(sql, values, { prepare: true });
+      return { rows, numAffectedRows: BigInt(rows.count ?? 0) };
+    } catch (error) {
+      throw translateDatabaseError(error);
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: a page is small and in memory at once, nothing streams
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error("Streaming is not supported");
+  }
+
+  async begin(): Promise<void> {
+    try {
+      this.#reserved = await this.#pool.reserve();
+      await this.#reserved.unsafe("begin");
+    } catch (error) {
+      throw translateDatabaseError(error);
+    }
+  }
+
+  async end(statement: "commit" | "rollback"): Promise<void> {
+    try {
+      await this.#reserved?.unsafe(statement);
+    } catch (error) {
+      throw translateDatabaseError(error);
+    }
+  }
+
+  release(): void {
+    this.#reserved?.release();
+    this.#reserved = undefined;
+  }
+}

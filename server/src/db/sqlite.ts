@@ -1,0 +1,183 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
+import type { Database, DatabaseOptions } from "./database.ts";
+import { sqliteDialect, translateDatabaseError } from "./dialect.ts";
+import { createGroupCommit } from "./group-commit.ts";
+import { runDirectly } from "./prepared.ts";
+import type { Tables } from "./tables.ts";
+
+/**
+ * Opens the embedded database with two connections: one writes, in groups that share an fsync; one reads, in one read
+ * transaction per turn of the event loop, because taking and leaving SQLite's read lock costs more than the read.
+ */
+export function openSqlite(url: string, options: DatabaseOptions): Database {
+  const file = fileURLToPath(url);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 }); // it holds personal data
+  const writer = connect(file, options);
+  const reader = connect(file, options);
+  const readTurn = createReadTurn(reader.database);
+  const reads = kyselyOver(reader, readTurn.join);
+  const group = createGroupCommit(writer.database, kyselyOver(writer), readTurn.end);
+
+  const dataVersion = writer.database.prepare("pragma data_version");
+  dataVersion.setReturnArrays(true);
+  let versionSeen = readDataVersion(dataVersion);
+
+  return {
+    dialect: sqliteDialect,
+    reads,
+    write: group.write,
+
+    hasForeignCommits() {
+      // The writing connection does not count its own commits, so any change is somebody else's.
+      const version = readDataVersion(dataVersion);
+      if (version === versionSeen) return false;
+      versionSeen = version;
+      readTurn.end();
+      return true;
+    },
+
+    async ping() {
+      try {
+        reader.database.prepare("select count(*) from sqlite_schema").get();
+      } catch (error) {
+        throw translateDatabaseError(error);
+      }
+    },
+
+    async close() {
+      await group.drain();
+      readTurn.end();
+      reader.database.close();
+      writer.database.close(); // the last connection out writes the log back into the file
+    },
+  };
+}
+
+interface Connection {
+  readonly database: DatabaseSync;
+  readonly statements: Map<string, PreparedStatement>;
+}
+
+interface PreparedStatement {
+  readonly statement: StatementSync;
+  readonly returnsRows: boolean;
+}
+
+function connect(file: string, options: DatabaseOptions): Connection {
+  const database = new DatabaseSync(file, { timeout: options.timeoutMs });
+  // FULL: a commit is on disk before it returns. The cache is in KiB when negative.
+  database.exec(
+    "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -16384; pragma temp_store = memory",
+  );
+  return { database, statements: new Map() };
+}
+
+function readDataVersion(statement: StatementSync): number {
+  const row: unknown = statement.get(); // an array, as setReturnArrays asks; the types do not know
+  return (row as [number])[0];
+}
+
+/** One read transaction for all the reads of one turn of the event loop. */
+function createReadTurn(database: DatabaseSync): { join: () => void; end: () => void } {
+  const begin = database.prepare("begin");
+  const commit = database.prepare("commit");
+  let isOpen = false;
+  function end(): void {
+    if (!isOpen) return;
+    isOpen = false;
+    commit.run();
+  }
+  return {
+    join() {
+      if (isOpen) return;
+      begin.run();
+      isOpen = true;
+      setImmediate(end);
+    },
+    end,
+  };
+}
+
+function kyselyOver(connection: Connection, beforeEach?: () => void): Kysely<Tables> {
+  const kyselyConnection = new SqliteConnection(connection, beforeEach);
+  const kysely = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createDriver: () => ({
+        init: async () => {},
+        acquireConnection: async () => kyselyConnection,
+        releaseConnection: async () => {},
+        beginTransaction: refuseTransaction,
+        commitTransaction: refuseTransaction,
+        rollbackTransaction: refuseTransaction,
+        destroy: async () => {},
+      }),
+    },
+  });
+  runDirectly(kysely, (sql, values) => kyselyConnection.run(sql, values).rows);
+  return kysely;
+}
+
+async function refuseTransaction(): Promise<void> {
+  throw new Error("Transactions are begun by Database.write alone");
+}
+
+/** Enough for every statement of the code; the bound only stops statements that are built with varying text. */
+const statementsMax = 500;
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #connection: Connection;
+  readonly #beforeEach: (() => void) | undefined;
+
+  constructor(connection: Connection, beforeEach: (() => void) | undefined) {
+    this.#connection = connection;
+    this.#beforeEach = beforeEach;
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { rows, changes } = this.run(sql, parameters);
+    // R is what Kysely derived from the query
+    return changes === undefined ? { rows: rows as R[] } : { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  run(sql: string, parameters: readonly unknown[]): { rows: unknown[]; changes?: number | bigint } {
+    try {
+      this.#beforeEach?.();
+      const { statement, returnsRows } = this.#prepare(sql);
+      const values = parameters as readonly SQLInputValue[]; // Tables has no column of any other type
+      return returnsRows ? { rows: statement.all(...values) } : { rows: [], changes: statement.run(...values).changes };
+    } catch (error) {
+      throw translateDatabaseError(error);
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: nothing streams from SQLite; a page is small and in memory at once
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error("Streaming is not supported");
+  }
+
+  #prepare(sql: string): PreparedStatement {
+    const { statements, database } = this.#connection;
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql);
+    const prepared = { statement, returnsRows: statement.columns().length > 0 };
+    if (statements.size >= statementsMax) statements.clear();
+    statements.set(sql, prepared);
+    return prepared;
+  }
+}

@@ -1,0 +1,17 @@
+import { Type } from "typebox";
+import { Text, WireDate } from "../http/wire.ts";
+
+export const RegisterDevice = Type.Object({
+  appid: Text({ maxLength: 256, description: "Application id." }),
+  appkey: Text({ maxLength: 256, description: "Application key." }),
+  platform: Text({ maxLength: 256, description: "Client platform name." }),
+  uniqueId: Type.Optional(
+    Text({ maxLength: 256, description: "Random unique value: the same value is the same device." }),
+  ),
+});
+
+/** The result of a registration (service.md "Device registration result"). */
+export const DeviceRegistration = Type.Object({
+  accessToken: Type.String({ description: "Device access token, opaque." }),
+  accessTokenExpires: WireDate,
+});

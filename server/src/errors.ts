@@ -1,0 +1,150 @@
+/** What a client does about an error: the advice that `docs/errors.md` prints beside each row. */
+export type Remedy = "fix the request" | "register again" | "log in again" | "ask the operator" | "retry later";
+
+interface ErrorRow {
+  /** The name on the wire. Several conditions may share one, as the specification has it. */
+  readonly error: string;
+  readonly errorNumber: number;
+  readonly status: number;
+  /** The message when the throw brings none; a row without one sends no message at all. */
+  readonly message?: string;
+  readonly when: string;
+  readonly remedy: Remedy;
+}
+
+/**
+ * Every error condition, one row each (service.md "Errors", surface.md section 2). A throw names a row; names, numbers
+ * and statuses are written nowhere else.
+ */
+export const errorCatalogue = {
+  AuthAppCredentialsInvalid: {
+    error: "AuthAppCredentialsInvalid",
+    errorNumber: 261,
+    status: 401,
+    message: "The application id or the application key is wrong. Check the values of appid and appkey.",
+    when: "The application id or key is wrong.",
+    remedy: "fix the request",
+  },
+  AuthAccessTokenInvalid: {
+    error: "AuthAccessTokenInvalid",
+    errorNumber: 261,
+    status: 401,
+    message: "Incorrect token type.",
+    when: "The token is missing, unreadable, expired, revoked or of another deployment.",
+    remedy: "register again",
+  },
+  AuthBadUsernameOrPassword: {
+    error: "AuthBadUsernameOrPassword",
+    errorNumber: 262,
+    status: 403,
+    when: "The user name is unknown or the password is wrong.",
+    remedy: "fix the request",
+  },
+  AuthUserAccessTokenRequired: {
+    error: "AuthUserAccessTokenRequired",
+    errorNumber: 263,
+    status: 403,
+    when: "A user token is needed and a device token was sent.",
+    remedy: "log in again",
+  },
+  ParameterMissingRequiredValue: {
+    error: "ParameterMissingRequiredValue",
+    errorNumber: 513,
+    status: 400,
+    message: "A required parameter is missing.",
+    when: "A required parameter is absent, null or empty.",
+    remedy: "fix the request",
+  },
+  ParameterOutOfRange: {
+    error: "ParameterOutOfRange",
+    errorNumber: 514,
+    status: 400,
+    message: "A parameter is out of range.",
+    when: "A number is outside its range, a text outside its length, or an id of the wrong kind.",
+    remedy: "fix the request",
+  },
+  ApplicationIdMalformed: {
+    error: "ParameterOutOfRange",
+    errorNumber: 514,
+    status: 401,
+    message: "Incorrect id type, expected App.",
+    when: "POST /devices: the application id is malformed or of the wrong kind.",
+    remedy: "fix the request",
+  },
+  ParameterIncorrectFormat: {
+    error: "ParameterIncorrectFormat",
+    errorNumber: 515,
+    status: 400,
+    message: "The request does not parse.",
+    when: "A parameter, an id or the body does not parse.",
+    remedy: "fix the request",
+  },
+  OperationNotFound: {
+    error: "OperationNotFound",
+    errorNumber: 516,
+    status: 404,
+    message: "There is no such operation.",
+    when: "There is no such path or verb.",
+    remedy: "fix the request",
+  },
+  ItemDoesNotExist: {
+    error: "ItemDoesNotExist",
+    errorNumber: 769,
+    status: 404,
+    message: "The item does not exist.",
+    when: "The item is not there, or this caller may not read it; the two answers are the same.",
+    remedy: "fix the request",
+  },
+  ItemAlreadyExists: {
+    error: "ItemAlreadyExists",
+    errorNumber: 770,
+    status: 400,
+    message: "The value is already in use. Choose a unique one.",
+    when: "A value that must be unique is taken.",
+    remedy: "fix the request",
+  },
+  RequestTooLarge: {
+    error: "RequestTooLarge",
+    errorNumber: 1281,
+    status: 413,
+    message: "The request is too large.",
+    when: "The request is too big as a whole; the message names the limit.",
+    remedy: "fix the request",
+  },
+  ServiceUnavailable: {
+    error: "ServiceUnavailable",
+    errorNumber: 1284,
+    status: 503,
+    message: "The service is not available right now. Try again.",
+    when: "The database is out of reach, a queue is full, or the server is shutting down.",
+    remedy: "retry later",
+  },
+  InternalError: {
+    error: "InternalError",
+    errorNumber: 1285,
+    status: 500,
+    message: "Something went wrong on our side.",
+    when: "A fault of the server; its log has the request_id.",
+    remedy: "retry later",
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCondition = keyof typeof errorCatalogue;
+
+/** The row of a condition, with the optional fields in its type. */
+export function errorRow(condition: ErrorCondition): ErrorRow {
+  return errorCatalogue[condition];
+}
+
+/** A refusal that goes to the client as it is: a condition of the catalogue, perhaps with a message of its own. */
+export class ApiError extends Error {
+  readonly condition: ErrorCondition;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(condition: ErrorCondition, message?: string, options?: { cause?: unknown; retryAfterSeconds?: number }) {
+    super(message ?? errorRow(condition).message ?? "", options);
+    this.name = "ApiError";
+    this.condition = condition;
+    this.retryAfterSeconds = options?.retryAfterSeconds;
+  }
+}

@@ -1,0 +1,112 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { ApiError } from "../errors.ts";
+import type { RawParameters } from "./parameters.ts";
+
+/**
+ * Reads a whole body into memory.
+ *
+ * @throws ApiError RequestTooLarge as soon as it is known to be longer than `bytesMax`
+ */
+export function readBody(stream: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const tooLarge = () => new ApiError("RequestTooLarge", `The body is larger than ${bytesMax} bytes.`);
+    if (Number(stream.headers["content-length"]) > bytesMax) {
+      reject(tooLarge());
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let length = 0;
+    stream.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > bytesMax) {
+        stream.removeAllListeners("data");
+        reject(tooLarge());
+      } else {
+        chunks.push(chunk);
+      }
+    });
+    stream.on("end", () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    stream.on("error", (cause) => reject(new ApiError("ParameterIncorrectFormat", "The body broke off.", { cause })));
+  });
+}
+
+/**
+ * The parameters of a JSON or form body (surface.md section 1). An empty body has none, whatever its label; one that
+ * begins with `{` is JSON, whatever its label.
+ *
+ * @throws ApiError ParameterIncorrectFormat
+ */
+export function parseBody(body: Buffer, contentType: string | undefined): RawParameters {
+  if (body.length === 0) return [];
+  const text = decode(body, contentType);
+  const begin = /[^\s\uFEFF]/.exec(text)?.index; // \s covers the blanks of JSON
+  if (begin === undefined) return [];
+  const isForm = contentType !== undefined && /^\s*application\/x-www-form-urlencoded\b/i.test(contentType);
+  if (isForm && text[begin] !== "{") return parseQuery(text);
+  return parseJson(text);
+}
+
+/**
+ * The parameters of a query string or form.
+ *
+ * @throws ApiError ParameterIncorrectFormat when an escape is not UTF-8
+ */
+export function parseQuery(text: string): RawParameters {
+  if (text === "") return [];
+  const parameters: [string, string][] = [];
+  for (const pair of text.split("&")) {
+    if (pair === "") continue;
+    const equals = pair.indexOf("=");
+    parameters.push(
+      equals === -1
+        ? [unescapeText(pair), ""]
+        : [unescapeText(pair.slice(0, equals)), unescapeText(pair.slice(equals + 1))],
+    );
+  }
+  return parameters;
+}
+
+function unescapeText(text: string): string {
+  const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
+  if (!spaced.includes("%")) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    throw new ApiError("ParameterIncorrectFormat", "An escape in the query or form is not valid UTF-8.");
+  }
+}
+
+function decode(body: Buffer, contentType: string | undefined): string {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
+  if (charset === "iso-8859-1" || charset === "latin1") return body.toString("latin1");
+  if (charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
+    throw new ApiError("ParameterIncorrectFormat", "The charset must be utf-8 or iso-8859-1.");
+  }
+  if (!isUtf8(body)) throw new ApiError("ParameterIncorrectFormat", "The body is not valid UTF-8.");
+  return body.toString("utf8");
+}
+
+const longNumber = /\d{16}/;
+
+function parseJson(text: string): RawParameters {
+  let value: unknown;
+  try {
+    const withoutMark = text.startsWith("\uFEFF") ? text.slice(1) : text;
+    // A double holds some 15 digits; a reviver is slow, so only where a longer number stands.
+    value = longNumber.test(withoutMark) ? JSON.parse(withoutMark, keepLongIntegers) : JSON.parse(withoutMark);
+  } catch (cause) {
+    throw new ApiError("ParameterIncorrectFormat", "The body is not valid JSON.", { cause });
+  }
+  if (value === null) return [];
+  if (typeof value !== "object" || Array.isArray(value)) {
+    throw new ApiError("ParameterIncorrectFormat", "The body must be a JSON object.");
+  }
+  return Object.entries(value);
+}
+
+function keepLongIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  const source = context?.source ?? "";
+  return /^-?\d+$/.test(source) ? BigInt(source) : value;
+}

@@ -1,0 +1,123 @@
+import type { TObject, TSchema } from "typebox";
+import { Type } from "typebox";
+import { type ErrorCondition, errorRow } from "../errors.ts";
+import { ErrorEnvelope } from "./envelope.ts";
+import { conditionsOf, type Route } from "./route.ts";
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+/** The OpenAPI 3.1 document of these operations, from their declarations alone. */
+export function describeRoutes(
+  routes: readonly Route[],
+  info: { readonly version: string; readonly serverUrl: string },
+): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describeOperation(route) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Rollcall",
+      version: info.version,
+      summary: "A backend that apps and connected devices talk to over HTTP.",
+      description,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: info.serverUrl }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { Error: published(ErrorEnvelope) },
+      securitySchemes: {
+        deviceToken: { ...tokenScheme, description: "`Service <token>` with a device token or a user token." },
+        userToken: { ...tokenScheme, description: "`Service <token>` with a user token." },
+      },
+    },
+  };
+}
+
+const description = `Register a device with the application's credentials (\`POST /devices\`), send the device token in
+\`Authorization: Service <token>\`, create or log in a user, and go on with the user token.
+
+Every answer is an envelope: \`status\`, \`result\` or \`error\`, \`request_id\`, \`success\`. Parameter names match
+case-insensitively, null means "not given", unknown parameters are ignored.`;
+
+const tokenScheme = { type: "apiKey", in: "header", name: "Authorization" };
+
+function describeOperation(route: Route): Json {
+  const security = { anyone: [], device: [{ deviceToken: [] }], user: [{ userToken: [] }] }[route.caller];
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    tags: [route.tag],
+    security,
+    parameters: [
+      ...describeParameters(route.pathParameters, "path"),
+      ...(takesBody(route) ? [] : describeParameters(route.parameters, "query")),
+    ],
+    ...(takesBody(route) && route.parameters !== undefined && { requestBody: describeBody(route.parameters) }),
+    responses: { [route.status]: describeSuccess(route), ...describeFailures(conditionsOf(route)) },
+  };
+}
+
+function takesBody({ method }: Route): boolean {
+  return method !== "GET" && method !== "DELETE";
+}
+
+function describeParameters(shape: TObject | undefined, place: "path" | "query"): Json[] {
+  return Object.entries<TSchema>(shape?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: !Type.IsOptional(schema),
+    schema: published(schema),
+  }));
+}
+
+function describeBody(shape: TObject): Json {
+  const schema = published(shape);
+  return {
+    required: (shape.required ?? []).length > 0,
+    content: { "application/json": { schema }, "application/x-www-form-urlencoded": { schema } },
+  };
+}
+
+function describeSuccess(route: Route): Json {
+  const envelope = Type.Object({
+    status: Type.Literal(route.status),
+    result: route.result,
+    request_id: Type.String(),
+    success: Type.Literal(true),
+  });
+  return { description: "Success", content: { "application/json": { schema: published(envelope) } } };
+}
+
+function describeFailures(conditions: readonly ErrorCondition[]): Record<string, Json> {
+  const byStatus = new Map<number, ErrorCondition[]>();
+  for (const condition of conditions) {
+    const { status } = errorRow(condition);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), condition]);
+  }
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, together]) => [
+        String(status),
+        {
+          description: together.map(describeCondition).join("\n"),
+          content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+        },
+      ]),
+  );
+}
+
+function describeCondition(condition: ErrorCondition): string {
+  const { error, errorNumber, when } = errorRow(condition);
+  return `- \`${error}\` ${errorNumber}: ${when}`;
+}
+
+/** A schema as JSON, without the words that only our own readers use. */
+function published(schema: TSchema): Json {
+  const own = new Set(["x-wire", "x-keeps-empty", "x-kind"]);
+  return JSON.parse(JSON.stringify(schema, (name, value) => (own.has(name) ? undefined : value)));
+}

@@ -1,0 +1,124 @@
+import { type Static, type TObject, type TSchema, Type } from "typebox";
+import { ApiError } from "../errors.ts";
+import { type Key, oppositeSide, type Page, type Position } from "../lib/keyset.ts";
+import { createSealer } from "../lib/seal.ts";
+import type { Caller } from "./route.ts";
+import { Integer, Text } from "./wire.ts";
+
+/** The parameters that every listing takes; spread them into its own. */
+export const pagingParameters = {
+  pageSize: Type.Optional(Integer({ description: "Items of the page." })),
+  pagingToken: Type.Optional(
+    Text({
+      maxLength: 16_384,
+      description: "A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>.",
+    }),
+  ),
+};
+
+/** The result of every listing (service.md "Response envelope", surface.md section 3). */
+export function PageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({
+    pageResults: Type.Array(item),
+    currentToken: Type.String(),
+    nextToken: Type.Optional(Type.String()),
+    previousToken: Type.Optional(Type.String()),
+  });
+}
+
+interface PresentedPage<Item> {
+  pageResults: Item[];
+  currentToken: string;
+  nextToken?: string;
+  previousToken?: string;
+}
+
+/** Which page of which listing is asked for. */
+export interface PageRequest<Filters> {
+  readonly position: Position;
+  readonly size: number;
+  readonly filters: Filters;
+}
+
+/** Reads and writes page tokens, which are sealed and bound to the listing, the application and the user. */
+export interface Paging {
+  /**
+   * @param listing the name of the listing: its tokens open nowhere else
+   * @param filters as read from the parameters; those of the token, if there is one, win
+   * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
+   */
+  read<Filters>(
+    listing: string,
+    caller: Caller,
+    parameters: Static<TObject<typeof pagingParameters>>,
+    filters: Filters,
+  ): PageRequest<Filters>;
+
+  present<Filters, Row, Item>(
+    listing: string,
+    caller: Caller,
+    request: PageRequest<Filters>,
+    page: Page<Row>,
+    keyOf: (row: Row) => Key,
+    present: (row: Row) => Item,
+  ): PresentedPage<Item>;
+}
+
+const plainToken = /^\s*(\d{1,15})\s*;\s*(\d{1,15})\s*$/;
+
+export function createPaging(settings: {
+  readonly secrets: readonly string[];
+  readonly pageItemsDefault: number;
+  readonly pageItemsMax: number;
+}): Paging {
+  const sealer = createSealer(settings.secrets, "page token");
+
+  function bound(listing: string, caller: Caller): string {
+    return JSON.stringify([listing, caller.applicationId, caller.userId]);
+  }
+
+  function checkSize(name: string, size: number): number {
+    if (size >= 1 && size <= settings.pageItemsMax) return size;
+    throw new ApiError("ParameterOutOfRange", `${name} must ask for 1 to ${settings.pageItemsMax} items.`);
+  }
+
+  return {
+    read(listing, caller, { pageSize, pagingToken }, filters) {
+      if (pagingToken === undefined) {
+        const size = pageSize === undefined ? settings.pageItemsDefault : checkSize("pageSize", pageSize);
+        return { position: { at: "start" }, size, filters };
+      }
+      const plain = plainToken.exec(pagingToken);
+      if (plain !== null) {
+        const size = checkSize("pagingToken", Number(plain[1]));
+        return { position: { at: "offset", offset: Number(plain[2]) }, size, filters };
+      }
+      const opened = sealer.open(pagingToken, bound(listing, caller));
+      if (opened === undefined) {
+        throw new ApiError("ParameterIncorrectFormat", "pagingToken must be a token of this listing.");
+      }
+      return JSON.parse(opened); // the seal vouches for its shape
+    },
+
+    present(listing, caller, request, { rows, hasNext, hasPrevious }, keyOf, present) {
+      const { position, size } = request;
+      const first = rows[0];
+      const last = rows.at(-1);
+      function tokenAt(there: Position): string {
+        return sealer.seal(JSON.stringify({ ...request, position: there }), bound(listing, caller));
+      }
+      function otherSide(): Position {
+        if ("key" in position) return { at: oppositeSide[position.at], key: position.key };
+        return { at: "offset", offset: Math.max(0, (position.at === "offset" ? position.offset : 0) - size) };
+      }
+      return {
+        pageResults: rows.map(present),
+        currentToken: tokenAt(position),
+        ...(hasNext && { nextToken: tokenAt(last === undefined ? otherSide() : { at: "after", key: keyOf(last) }) }),
+        ...(hasPrevious && {
+          previousToken: tokenAt(first === undefined ? otherSide() : { at: "before", key: keyOf(first) }),
+        }),
+      };
+    },
+  };
+}

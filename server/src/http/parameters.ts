@@ -1,0 +1,57 @@
+import { type Static, type TObject, type TSchema, Type } from "typebox";
+import { ApiError } from "../errors.ts";
+import { readWireValue } from "./wire.ts";
+
+/** What a request brought, names as sent: a JSON object, a form or a query. Later entries come later. */
+export type RawParameters = Iterable<readonly [name: string, value: unknown]>;
+
+/**
+ * Makes the reader of one request shape (surface.md section 1): names match case-insensitively and the documented
+ * spelling wins over others, else the last; null is absent; unknown names are ignored, not even looked at; values are
+ * coerced by their wire format.
+ *
+ * The reader throws ApiError ParameterMissingRequiredValue, ParameterOutOfRange or ParameterIncorrectFormat, naming the
+ * parameter by its documented spelling.
+ */
+export function compileParameters<Shape extends TObject>(shape: Shape): (raw: RawParameters) => Static<Shape> {
+  const parameters = Object.entries(shape.properties as Record<string, TSchema>).map(([name, schema], index) => ({
+    name,
+    schema,
+    index,
+    isRequired: !Type.IsOptional(schema),
+    keepsEmpty: "x-keeps-empty" in schema,
+  }));
+  const byLowerCaseName = new Map(parameters.map((parameter) => [parameter.name.toLowerCase(), parameter]));
+
+  return (raw) => {
+    const values: unknown[] = new Array(parameters.length).fill(undefined);
+    const isExact: boolean[] = [];
+    for (const [sentName, value] of raw) {
+      const parameter = byLowerCaseName.get(sentName.toLowerCase());
+      if (parameter === undefined || value === null || value === undefined) continue;
+      if (sentName === parameter.name) isExact[parameter.index] = true;
+      else if (isExact[parameter.index] === true) continue;
+      values[parameter.index] = value;
+    }
+
+    const read: Record<string, unknown> = {};
+    for (const { name, schema, index, isRequired, keepsEmpty } of parameters) {
+      const value = values[index];
+      if (value === undefined || (value === "" && !keepsEmpty)) {
+        if (isRequired) throw new ApiError("ParameterMissingRequiredValue", `${name} is required.`);
+        continue;
+      }
+      read[name] = readParameter(name, schema, value);
+    }
+    return read as Static<Shape>; // every required property is there and every value was read by its schema
+  };
+}
+
+function readParameter(name: string, schema: TSchema, value: unknown): unknown {
+  const parsed = readWireValue(schema, value);
+  if (!("problem" in parsed)) return parsed.value;
+  throw new ApiError(
+    parsed.problem === "range" ? "ParameterOutOfRange" : "ParameterIncorrectFormat",
+    parsed.message ?? `${name} ${parsed.rule}.`,
+  );
+}

@@ -1,0 +1,82 @@
+import type { Static, TObject, TSchema } from "typebox";
+import type { ErrorCondition } from "../errors.ts";
+
+/** Who may call: nobody in particular, the holder of any token, or the holder of a user token. */
+export type CallerKind = "anyone" | "device" | "user";
+
+/** Who is calling: what the token says, and what the database has not taken back. */
+export interface Caller {
+  readonly applicationId: string;
+  readonly applicationKeyId: string;
+  readonly deviceId: string;
+  /** Undefined for a device token. */
+  readonly userId: string | undefined;
+  readonly tokenId: string;
+  readonly tokenExpiresAt: number;
+  /** The versions that the token was issued under; a token issued from this one inherits them. */
+  readonly versions: { readonly application: number; readonly key: number; readonly device: number };
+}
+
+export interface UserCaller extends Caller {
+  readonly userId: string;
+}
+
+type CallerOf<Kind extends CallerKind> = Kind extends "user" ? UserCaller : Kind extends "device" ? Caller : undefined;
+
+/** What a handler gets: everything read and checked. */
+export interface RouteInput<Kind extends CallerKind, Path, Parameters> {
+  readonly caller: CallerOf<Kind>;
+  readonly path: Path;
+  readonly parameters: Parameters;
+}
+
+/** One operation: what the wire says and what happens. The path has its parameters in braces. */
+export interface RouteDeclaration<
+  Kind extends CallerKind = CallerKind,
+  Path extends TObject = TObject,
+  Parameters extends TObject = TObject,
+  Result extends TSchema = TSchema,
+> {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** Unique name of the operation, verb first: `createCheckin`. */
+  readonly operation: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly caller: Kind;
+  readonly pathParameters?: Path;
+  /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
+  readonly parameters?: Parameters;
+  readonly status: 200 | 201;
+  readonly result: Result;
+  /** The conditions that this operation adds to those that `conditionsOf` finds by itself. */
+  readonly errors: readonly ErrorCondition[];
+  handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>>): Promise<Static<Result>>;
+}
+
+/** A declaration whose shapes have been checked against its handler. */
+export type Route = RouteDeclaration;
+
+/** Declares an operation, with the types of the handler's input and result inferred from the schemas. */
+export function route<
+  Kind extends CallerKind,
+  Path extends TObject,
+  Parameters extends TObject,
+  Result extends TSchema,
+>(declaration: RouteDeclaration<Kind, Path, Parameters, Result>): Route {
+  // The transport reads the input by these very schemas, so forgetting their types is sound.
+  return declaration as unknown as Route;
+}
+
+/** Every condition that an operation may answer with: `docs/errors.md`, OpenAPI and the tests hold it to them. */
+export function conditionsOf(route: Route): ErrorCondition[] {
+  const conditions = new Set<ErrorCondition>(route.errors);
+  if (route.caller !== "anyone") conditions.add("AuthAccessTokenInvalid");
+  if (route.caller === "user") conditions.add("AuthUserAccessTokenRequired");
+  const shapes = [route.pathParameters, route.parameters].filter((shape) => shape !== undefined);
+  if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");
+  if (shapes.some((shape) => (shape["required"] ?? []).length > 0)) conditions.add("ParameterMissingRequiredValue");
+  if (route.method !== "GET") conditions.add("RequestTooLarge").add("ParameterIncorrectFormat");
+  conditions.add("ServiceUnavailable").add("InternalError");
+  return [...conditions];
+}

@@ -1,0 +1,208 @@
+import type { Socket } from "node:net";
+import cors from "@fastify/cors";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Logger } from "pino";
+import type { Config } from "../config.ts";
+import { ApiError, errorRow } from "../errors.ts";
+import { readBody } from "./body.ts";
+import { errorBody, jsonContentType, newRequestId, sendError, toApiError } from "./envelope.ts";
+import { mountRoute } from "./mount.ts";
+import type { Caller, CallerKind, Route } from "./route.ts";
+import { createTurn } from "./turn.ts";
+import { mountPage, type Page } from "./web-page.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    caller: Caller | undefined;
+    /** The label of the body, hidden from the framework (see `hideContentType`). */
+    contentType: string | undefined;
+    /** What was refused and why, for the log. */
+    failure: ApiError | undefined;
+  }
+}
+
+export interface TransportOptions {
+  readonly config: Pick<Config, "bodyBytesMax" | "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs">;
+  readonly log: Logger;
+  readonly routes: readonly Route[];
+  readonly pages: readonly Page[];
+  /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
+  beginTurn(): void;
+  authenticate(authorization: string | undefined, required: Exclude<CallerKind, "anyone">): Caller | Promise<Caller>;
+  /** True once the process is on its way out: new requests are refused. */
+  isDraining(): boolean;
+}
+
+/** The HTTP server, not listening yet. */
+export interface Transport {
+  readonly server: FastifyInstance;
+  /** @returns the port, which differs from the one asked for when that is 0 */
+  listen(host: string, port: number): Promise<number>;
+  /** Stops accepting, lets requests in flight finish, and cuts what is left after `graceMs`. */
+  drain(graceMs: number): Promise<void>;
+}
+
+/**
+ * The HTTP server with all its settings (surface.md section 1): every answer in the envelope, whoever refuses; bodies
+ * read by their content, not their label; one log line per request, never with a query, a header or a body in it.
+ */
+export async function createTransport(options: TransportOptions): Promise<Transport> {
+  const { config, log } = options;
+  const server = Fastify({
+    logger: false, // one line per request is written below, for a tenth of the cost
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: config.bodyBytesMax,
+    requestTimeout: config.requestTimeoutMs,
+    keepAliveTimeout: config.keepAliveTimeoutMs,
+    http: { maxHeaderSize: config.headerBytesMax, connectionsCheckingInterval: 1_000 },
+    exposeHeadRoutes: false,
+    return503OnClosing: false, // refused in the envelope by refuseWhenDraining
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      maxParamLength: config.headerBytesMax,
+      querystringParser: asIs, // read by the route that wants it
+    },
+    frameworkErrors: (error, request, reply) => {
+      answerError(error, request, reply);
+      writeLogLine(log, request, reply); // these run no hooks
+    },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, log),
+  });
+
+  server.decorateRequest("caller", undefined);
+  server.decorateRequest("contentType", undefined);
+  server.decorateRequest("failure", undefined);
+
+  function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const failure = toApiError(error);
+    request.failure = failure;
+    if (failure.condition === "InternalError") {
+      log.error({ request_id: request.id, err: failure.cause ?? failure }, "request failed");
+    }
+    sendError(reply, failure);
+  }
+
+  server.setErrorHandler(answerError);
+  server.setNotFoundHandler((request, reply) => answerError(new ApiError("OperationNotFound"), request, reply));
+
+  await server.register(cors, {
+    origin: "*", // tokens travel in a header, there are no cookies to ride on
+    methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+    exposedHeaders: ["Retry-After"],
+    maxAge: 86_400,
+    strictPreflight: false,
+  });
+
+  const endOfTurn = createTurn(options.beginTurn);
+  server.addHook("onRequest", (_request, _reply, done) => endOfTurn(done));
+  server.addHook("onRequest", (request, reply, done) => {
+    if (options.isDraining()) {
+      reply.header("connection", "close");
+      done(new ApiError("ServiceUnavailable", "The server is shutting down.", { retryAfterSeconds: 1 }));
+      return;
+    }
+    if (request.is404) {
+      done(new ApiError("OperationNotFound")); // before its body is read
+      return;
+    }
+    hideContentType(request);
+    done();
+  });
+
+  server.addHook("onResponse", (request, reply, done) => {
+    writeLogLine(log, request, reply);
+    done();
+  });
+
+  server.removeAllContentTypeParsers();
+  // Parsed by the route: what fails here makes the framework close the connection.
+  server.addContentTypeParser("*", (request: FastifyRequest) => readBody(request.raw, config.bodyBytesMax));
+
+  for (const route of options.routes) mountRoute(server, route, options.authenticate);
+  for (const page of options.pages) mountPage(server, page);
+
+  return {
+    server,
+    async listen(host, port) {
+      await server.listen({ host, port });
+      const address = server.server.address();
+      return typeof address === "object" && address !== null ? address.port : port;
+    },
+    async drain(graceMs) {
+      // The server closes the connections that are idle now; those that become idle later are for us to close.
+      const sweep = setInterval(() => server.server.closeIdleConnections(), 20);
+      const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
+      await server.close();
+      clearInterval(sweep);
+      clearTimeout(cut);
+    },
+  };
+}
+
+/** The framework would choose a parser by the label and refuse labels that it cannot read. */
+function hideContentType(request: FastifyRequest): void {
+  const { headers } = request.raw;
+  if (headers["content-type"] === undefined) return;
+  request.contentType = headers["content-type"];
+  headers["content-type"] = undefined;
+}
+
+function asIs(query: string): Record<string, unknown> {
+  return query as unknown as Record<string, unknown>; // Fastify hands `request.query` on untouched
+}
+
+function writeLogLine(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
+  if (!log.isLevelEnabled("info")) return;
+  const { caller, failure } = request;
+  const query = request.url.indexOf("?");
+  log.info({
+    request_id: request.id,
+    method: request.method,
+    path: query === -1 ? request.url : request.url.slice(0, query),
+    operation: request.routeOptions.config.operation,
+    status: reply.statusCode,
+    error: failure?.condition,
+    ms: Math.round(reply.elapsedTime * 1000) / 1000,
+    application: caller?.applicationId,
+    device: caller?.deviceId,
+    user: caller?.userId,
+    address: request.ip,
+  });
+}
+
+/** Answers what never became a request: a broken head, one that is too long, or one that does not arrive in time. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, log: Logger): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const requestId = newRequestId();
+  const failure = brokenRequestError(error.code);
+  const { status } = errorRow(failure.condition);
+  const body = errorBody(failure, requestId);
+  log.info({
+    request_id: requestId,
+    status,
+    error: failure.condition,
+    code: error.code,
+    address: socket.remoteAddress,
+  });
+  socket.end(
+    `HTTP/1.1 ${status} Refused\r\nContent-Type: ${jsonContentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+function brokenRequestError(code: string | undefined): ApiError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new ApiError("RequestTooLarge", "The path and the headers together are too long.");
+    case "HPE_INVALID_METHOD":
+      return new ApiError("OperationNotFound");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new ApiError("ParameterIncorrectFormat", "The request did not arrive in time.");
+    default:
+      return new ApiError("ParameterIncorrectFormat", "The request is not valid HTTP.");
+  }
+}

@@ -1,0 +1,165 @@
+import { type Static, type TSchema, type TUnsafe, Type } from "typebox";
+import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
+import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
+import { type Location, type LocationRange, parseLocation, parseLocationRange } from "../lib/locations.ts";
+import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
+
+/**
+ * The wire formats of surface.md section 1. Each is a schema (what OpenAPI shows), a static type (what handlers get) and,
+ * for requests, a reader that turns what clients send into that type. The schema names its reader in `x-wire`.
+ */
+
+interface TextOptions {
+  /** In characters (code points), as are all text lengths. */
+  readonly minLength?: number;
+  readonly maxLength: number;
+  /** The empty text is a value to be judged, not an absent parameter. */
+  readonly keepsEmpty?: boolean;
+  readonly description?: string;
+}
+
+/** A text: any Unicode except NUL and lone surrogates. A number is taken as its decimal text. */
+export function Text(options: TextOptions): TUnsafe<string> {
+  const { keepsEmpty, ...keywords } = options;
+  return wire<string>("text", { type: "string", ...keywords, ...(keepsEmpty ? { "x-keeps-empty": true } : {}) });
+}
+
+/** An integer, bare or as text. */
+export function Integer(options: { minimum?: number; maximum?: number; description?: string }): TUnsafe<number> {
+  return wire<number>("integer", { type: "integer", ...options });
+}
+
+/** A finite number, bare or as text. */
+export function Decimal(options: { minimum?: number; maximum?: number; description?: string }): TUnsafe<number> {
+  return wire<number>("decimal", { type: "number", ...options });
+}
+
+/** `true`, `false` (any case), 0 or 1, bare or as text. */
+export function Flag(options: { description?: string } = {}): TUnsafe<boolean> {
+  return wire<boolean>("flag", { type: "boolean", ...options });
+}
+
+/** A point in time, in milliseconds since 1970-01-01 UTC, in any of the forms of surface.md "Dates". */
+export function DateInput(options: { description?: string } = {}): TUnsafe<number> {
+  return wire<number>("date", { type: "string", examples: ["/Date(1436400441000)/"], ...options });
+}
+
+/** `<start>-<end>`, both inclusive, either end open. */
+export function DateRangeInput(options: { description?: string } = {}): TUnsafe<DateRange> {
+  return wire<DateRange>("dateRange", { type: "string", examples: ["2026-01-01-2026-01-31T23:59:59Z"], ...options });
+}
+
+/** `<lat>,<lng>` in WGS 84 degrees; an object with lat and lng is accepted too. */
+export function LocationInput(options: { description?: string } = {}): TUnsafe<Location> {
+  return wire<Location>("location", { type: "string", examples: ["48.2082,16.3738"], ...options });
+}
+
+/** A circle `<lat>,<lng>,<meters>` or a box `<lat>,<lng>-<lat>,<lng>` (south-west, north-east). */
+export function LocationRangeInput(options: { description?: string } = {}): TUnsafe<LocationRange> {
+  return wire<LocationRange>("locationRange", { type: "string", examples: ["48.2,16.37,500"], ...options });
+}
+
+/** The id of an object of one kind. */
+export function IdInput(kind: IdKind): TUnsafe<string> {
+  return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind });
+}
+
+/** Times in responses: exactly `/Date(<ms>)/`. */
+export const WireDate = Type.Unsafe<string>({
+  type: "string",
+  pattern: "^/Date\\(-?[0-9]+\\)/$",
+  examples: [formatDate(1_436_400_441_000)],
+});
+
+/** Locations in responses. */
+export const WireLocation = Type.Object({ lat: Type.Number(), lng: Type.Number() });
+export type WireLocation = Static<typeof WireLocation>;
+
+/** Reads one value of a request. @throws never; a problem is returned, to be named after the parameter */
+export function readWireValue(schema: TSchema, value: unknown): Parsed<unknown> {
+  const keywords = schema as Keywords; // the schema came from `wire` below
+  return readers[keywords["x-wire"]](value, keywords);
+}
+
+interface Keywords {
+  readonly "x-wire": keyof typeof readers;
+  readonly "x-kind"?: IdKind;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+function wire<T>(name: keyof typeof readers, keywords: TSchema): TUnsafe<T> {
+  return Type.Unsafe<T>({ ...keywords, "x-wire": name });
+}
+
+const readers = {
+  text: readText,
+  integer: (value: unknown, keywords: Keywords) => readNumber(value, keywords, true),
+  decimal: (value: unknown, keywords: Keywords) => readNumber(value, keywords, false),
+  flag: readFlag,
+  date: (value: unknown) => parseDate(plain(value)),
+  dateRange: (value: unknown) => parseDateRange(plain(value)),
+  location: (value: unknown) => parseLocation(value),
+  locationRange: (value: unknown) => parseLocationRange(value),
+  id: readId,
+};
+
+/** Integers too long for a double arrive as bigint, so that a text keeps all its digits. */
+function plain(value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
+}
+
+function readText(value: unknown, { minLength = 0, maxLength = Number.MAX_SAFE_INTEGER }: Keywords): Parsed<string> {
+  const text = typeof value === "number" || typeof value === "bigint" ? decimalText(value) : value;
+  if (typeof text !== "string") return refuseFormat("must be a text");
+  if (!text.isWellFormed() || text.includes("\0")) return refuseFormat("must be Unicode text without NUL");
+  if (text.length < minLength * 2 && charactersIn(text) < minLength) {
+    return refuseRange(`must have at least ${minLength} characters`);
+  }
+  if (text.length > maxLength && charactersIn(text) > maxLength) {
+    return refuseRange(`must have at most ${maxLength} characters`);
+  }
+  return { value: text };
+}
+
+function decimalText(value: number | bigint): string | undefined {
+  return typeof value === "bigint" || Number.isFinite(value) ? String(value) : undefined;
+}
+
+function charactersIn(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+const numberPattern = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+function readNumber(value: unknown, { minimum, maximum }: Keywords, mustBeInteger: boolean): Parsed<number> {
+  const what = mustBeInteger ? "must be an integer" : "must be a number";
+  let number: number;
+  if (typeof value === "number" || typeof value === "bigint") number = Number(value);
+  else if (typeof value === "string" && numberPattern.test(value.trim())) number = Number(value);
+  else return refuseFormat(what);
+  if (Number.isNaN(number)) return refuseFormat(what);
+  if (!Number.isFinite(number)) return refuseRange("must be a finite number");
+  if (mustBeInteger && !Number.isInteger(number)) return refuseFormat(what);
+  if (minimum !== undefined && number < minimum) return refuseRange(`must be at least ${minimum}`);
+  if (maximum !== undefined && number > maximum) return refuseRange(`must be at most ${maximum}`);
+  return { value: number + 0 }; // -0 becomes 0
+}
+
+function readFlag(value: unknown): Parsed<boolean> {
+  const word = typeof value === "string" ? value.trim().toLowerCase() : String(plain(value));
+  if (typeof value !== "object" && (word === "true" || word === "1")) return { value: true };
+  if (typeof value !== "object" && (word === "false" || word === "0")) return { value: false };
+  return refuseFormat("must be true or false");
+}
+
+function readId(value: unknown, { "x-kind": kind }: Keywords): Parsed<string> {
+  const found = typeof value === "string" ? kindOfId(value) : undefined;
+  if (found === undefined) return refuseFormat("must be an id");
+  if (found !== kind) return { problem: "range", rule: "", message: `Incorrect id type, expected ${kind}.` };
+  return { value: value as string }; // kindOfId took it
+}

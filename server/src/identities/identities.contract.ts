@@ -1,0 +1,29 @@
+import { type Static, Type } from "typebox";
+import type { IdentityRow } from "../db/tables.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
+import { Text, WireDate } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+
+const provider = Text({ maxLength: 256, description: "Name of the provider or system the identifier is for." });
+const identifier = Text({ maxLength: 256, description: "The identifier in that system." });
+
+export const ProviderPath = Type.Object({ identityProviderName: provider });
+export const IdentityPath = Type.Object({ identityProviderName: provider, identityId: identifier });
+export const AddIdentity = Type.Object({ identityId: identifier });
+export const ListIdentities = Type.Object(pagingParameters);
+
+export const Identity = Type.Object({
+  identityProviderName: Type.String(),
+  identityProviderID: Type.String(),
+  created: WireDate,
+});
+
+export const IdentityPage = PageOf(Identity);
+
+export function presentIdentity(identity: IdentityRow): Static<typeof Identity> {
+  return {
+    identityProviderName: identity.provider,
+    identityProviderID: identity.identifier,
+    created: formatDate(identity.created_at),
+  };
+}

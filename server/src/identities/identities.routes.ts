@@ -1,0 +1,115 @@
+import { Type } from "typebox";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import type { Paging } from "../http/paging.ts";
+import { type Route, route, type UserCaller } from "../http/route.ts";
+import type { Clock } from "../lib/clock.ts";
+import {
+  AddIdentity,
+  IdentityPage,
+  IdentityPath,
+  ListIdentities,
+  ProviderPath,
+  presentIdentity,
+} from "./identities.contract.ts";
+import { findIdentityUser, identityKey, insertIdentity, listIdentities } from "./identities.store.ts";
+
+/** Links to other systems' identities (service.md "User identity", surface.md section 6). */
+export function identitiesRoutes(services: {
+  readonly database: Database;
+  readonly paging: Paging;
+  readonly clock: Clock;
+}): Route[] {
+  const { database, paging, clock } = services;
+
+  const addIdentity = route({
+    method: "POST",
+    path: "/users/me/identities/{identityProviderName}",
+    operation: "addIdentity",
+    summary: "Add an identity to the current user",
+    tag: "Identities",
+    caller: "user",
+    pathParameters: ProviderPath,
+    parameters: AddIdentity,
+    status: 200,
+    result: Type.Literal(1),
+    errors: ["ItemAlreadyExists"],
+    async handle({ caller, path, parameters }) {
+      const isHeld = await database.write(({ queries }) =>
+        insertIdentity(
+          {
+            application_id: caller.applicationId,
+            provider: path.identityProviderName,
+            identifier: parameters.identityId,
+            user_id: caller.userId,
+            created_at: clock.now(),
+          },
+          queries,
+        ),
+      );
+      if (!isHeld) throw new ApiError("ItemAlreadyExists", "The identity belongs to another user.");
+      return 1 as const;
+    },
+  });
+
+  async function list(
+    caller: UserCaller,
+    provider: string | undefined,
+    parameters: { pageSize?: number; pagingToken?: string },
+  ) {
+    const request = paging.read("identities", caller, parameters, { provider });
+    const { filters, position, size } = request;
+    const page = await listIdentities(caller.applicationId, caller.userId, filters, position, size, database.reads);
+    return paging.present("identities", caller, request, page, identityKey, presentIdentity);
+  }
+
+  const listOwnIdentities = route({
+    method: "GET",
+    path: "/users/me/identities",
+    operation: "listIdentities",
+    summary: "List the current user's identities, newest first",
+    tag: "Identities",
+    caller: "user",
+    parameters: ListIdentities,
+    status: 200,
+    result: IdentityPage,
+    errors: [],
+    handle: ({ caller, parameters }) => list(caller, undefined, parameters),
+  });
+
+  const listOwnIdentitiesOfProvider = route({
+    method: "GET",
+    path: "/users/me/identities/{identityProviderName}",
+    operation: "listIdentitiesOfProvider",
+    summary: "List the current user's identities of one provider",
+    tag: "Identities",
+    caller: "user",
+    pathParameters: ProviderPath,
+    parameters: ListIdentities,
+    status: 200,
+    result: IdentityPage,
+    errors: [],
+    handle: ({ caller, path, parameters }) => list(caller, path.identityProviderName, parameters),
+  });
+
+  const findUserOfIdentity = route({
+    method: "GET",
+    path: "/users/identities/{identityProviderName}/{identityId}",
+    operation: "findUserOfIdentity",
+    summary: "Find the user that holds an identity",
+    tag: "Identities",
+    caller: "user",
+    pathParameters: IdentityPath,
+    status: 200,
+    result: Type.String({ description: "The user's id." }),
+    errors: ["ItemDoesNotExist"],
+    async handle({ caller, path }) {
+      const { identityProviderName, identityId } = path;
+      const userId = await findIdentityUser(caller.applicationId, identityProviderName, identityId, database.reads);
+      if (userId === undefined) throw new ApiError("ItemDoesNotExist");
+      return userId;
+    },
+  });
+
+  return [addIdentity, listOwnIdentities, listOwnIdentitiesOfProvider, findUserOfIdentity];
+}

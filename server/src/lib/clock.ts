@@ -1,0 +1,39 @@
+/** Tells the time: milliseconds since 1970-01-01 UTC, never smaller than what it told before. */
+export interface Clock {
+  now(): number;
+}
+
+/**
+ * A clock that never steps back. When the wall clock is set back it goes on from the latest time told, at the pace of
+ * the monotonic clock, until the wall clock has caught up; so an expired token stays expired and creation times stay
+ * in order.
+ *
+ * @param wallTime the wall clock in milliseconds
+ * @param monotonicTime a clock in milliseconds that no administrator can set
+ */
+export function createClock(
+  wallTime: () => number = Date.now,
+  monotonicTime: () => number = () => performance.now(),
+): Clock {
+  let toldLast = wallTime();
+  let monotonicLast = monotonicTime();
+  return {
+    now() {
+      const wall = wallTime();
+      if (wall < toldLast) {
+        const monotonic = monotonicTime();
+        const elapsed = Math.floor(monotonic - monotonicLast);
+        if (elapsed > 0) {
+          toldLast += elapsed;
+          monotonicLast += elapsed;
+        }
+        return toldLast;
+      }
+      if (wall > toldLast) {
+        toldLast = wall;
+        monotonicLast = monotonicTime();
+      }
+      return toldLast;
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { type Parsed, type Refused, refuseFormat, refuseRange } from "./parsed.ts";
+
+/** A span of time in milliseconds since 1970-01-01 UTC. Both ends belong to it; an absent end is open. */
+export type DateRange = { start?: number; end?: number };
+
+const dateRule = "must be a date such as /Date(1436425641000)/ or 2015-07-09T07:07:21Z";
+const yearsRule = "must be a date between the years 0001 and 9999";
+const rangeRule = "must be a range of dates <start>-<end>, such as 2015-01-01-2015-01-31 or /Date(1436425641000)/-";
+const orderRule = "must not end before it starts";
+
+const textCharactersMax = 100;
+const earliestMs = -62_135_596_800_000; // 0001-01-01T00:00:00.000Z
+const latestMs = 253_402_300_799_999; // 9999-12-31T23:59:59.999Z
+
+/** The one form in which the service writes a time: exactly `/Date(<milliseconds>)/` (service.md "Timestamp format"). */
+export function formatDate(ms: number): string {
+  return `/Date(${ms})/`;
+}
+
+/**
+ * Reads a date in any form that clients send (surface.md section 1 "Dates") into milliseconds since 1970-01-01 UTC:
+ *
+ * - `/Date(<ms>)/`, or integer milliseconds as a number or as text; they may be negative
+ * - ISO 8601: `yyyy-MM-dd`, or that with `Thh:mm`, `Thh:mm:ss` or `Thh:mm:ss.f` and `Z`, `±hh:mm`, `±hhmm` or nothing
+ *   (which is UTC); digits beyond the millisecond are cut off
+ * - `yyyy/M/d` and `MM/dd/yyyy HH:mm:ss`, in UTC
+ * - `Jul 9, 1981 7:07:21 AM` in UTC; newer Java libraries write a comma after the year and a narrow blank before AM
+ *
+ * Surrounding blanks are tolerated. What is not on the calendar or the clock (30 February, hour 24, second 60) does not
+ * parse; an instant outside the years 0001 to 9999 is a "range" problem.
+ */
+export function parseDate(input: unknown): Parsed<number> {
+  if (typeof input === "number") return Number.isInteger(input) ? checkYears(input) : refuseFormat(dateRule);
+  if (typeof input !== "string" || input.length > textCharactersMax) return refuseFormat(dateRule);
+  const text = input.trim();
+  for (const pattern of millisecondForms) {
+    const ms = pattern.exec(text)?.[1];
+    if (ms !== undefined) return checkYears(Number(ms));
+  }
+  for (const pattern of calendarForms) {
+    const groups = pattern.exec(text)?.groups;
+    if (groups !== undefined) return readCalendar(groups);
+  }
+  return refuseFormat(dateRule);
+}
+
+/**
+ * Reads `<start>-<end>`, each a date as {@link parseDate} reads it, or empty or `(null)` for an open end (surface.md
+ * section 1 "Dates"); blanks around either are tolerated. Both ends are instants and inclusive: `2015-01-31` as the end
+ * is the midnight that begins that day. An end before its start is a "range" problem, a date alone a "format" problem.
+ *
+ * Dates contain dashes too, so every dash is tried as the separator, from the left, and the first one with a whole date
+ * or nothing on both sides, in order, wins. So a leading dash is an open start where the rest is a date (`-5` is up to
+ * 5, `--3` up to -3, `-2015-01-01` up to that day) and otherwise the sign of the start (`-5--3` is -5 to -3, `-5-` is
+ * from -5 on). An ISO date alone whose offset could pass for an end stays a date alone where that end would come before
+ * it: `2015-01-01T00:00-0500` is a "format" problem, while with the year 1965 it is a range that ends at 500.
+ */
+export function parseDateRange(input: unknown): Parsed<DateRange> {
+  if (typeof input !== "string" || input.length > textCharactersMax) return refuseFormat(rangeRule);
+  let refused: Refused | undefined;
+  for (let dash = input.indexOf("-"); dash !== -1; dash = input.indexOf("-", dash + 1)) {
+    const range = readRange(input.slice(0, dash), input.slice(dash + 1));
+    if ("value" in range) return range;
+    if (range.problem === "range") refused ??= range;
+  }
+  return refused === undefined || "value" in parseDate(input) ? refuseFormat(rangeRule) : refused;
+}
+
+function readRange(startText: string, endText: string): Parsed<DateRange> {
+  const start = readEnd(startText);
+  if ("problem" in start && start.problem === "format") return start;
+  const end = readEnd(endText);
+  if ("problem" in end) return end;
+  if ("problem" in start) return start;
+  const range: DateRange = {};
+  if (start.value !== undefined) range.start = start.value;
+  if (end.value !== undefined) range.end = end.value;
+  const { start: first = earliestMs, end: last = latestMs } = range;
+  return last < first ? refuseRange(orderRule) : { value: range };
+}
+
+function readEnd(text: string): Parsed<number | undefined> {
+  const trimmed = text.trim();
+  return trimmed === "" || trimmed === "(null)" ? { value: undefined } : parseDate(trimmed);
+}
+
+const millisecondForms = [/^\/Date\((-?\d+)\)\/$/, /^(-?\d+)$/];
+
+// Years of five and six digits match, so that they are refused as out of range and not as unreadable. The signed one
+// is how Date.toISOString writes them.
+const plainYear = String.raw`(?<year>\d{4}|[1-9]\d{4,5})`;
+const isoYear = String.raw`(?<year>\d{4}|[1-9]\d{4,5}|[+-]\d{6})`;
+const isoOffset = String.raw`(?<offset>Z|[+-]\d\d:?\d\d)`;
+const isoTime = String.raw`(?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d+))?)?${isoOffset}?`;
+const clock = String.raw`:(?<minute>\d\d):(?<second>\d\d)`;
+const calendarForms = [
+  new RegExp(String.raw`^${isoYear}-(?<month>\d\d)-(?<day>\d\d)(?:T${isoTime})?$`, "i"),
+  new RegExp(String.raw`^${plainYear}/(?<month>\d\d?)/(?<day>\d\d?)$`),
+  new RegExp(String.raw`^(?<month>\d\d)/(?<day>\d\d)/${plainYear} (?<hour>\d\d)${clock}$`),
+  new RegExp(
+    String.raw`^(?<month>[a-z]{3}) (?<day>\d\d?), ${plainYear},? (?<hour>\d\d?)${clock}[ \u00a0\u202f](?<half>[AP]M)$`,
+    "i",
+  ),
+];
+
+function readCalendar(groups: Partial<Record<string, string>>): Parsed<number> {
+  const { year = "", month = "", day = "", half } = groups;
+  const { hour = "0", minute = "0", second = "0", fraction = "", offset = "Z" } = groups;
+  const years = Number(year);
+  const months = readMonth(month);
+  const days = Number(day);
+  const hours = half === undefined ? Number(hour) : readHalfDayHour(Number(hour), half);
+  const offsetMinutes = readOffset(offset);
+  const exists =
+    months >= 1 &&
+    months <= 12 &&
+    days >= 1 &&
+    days <= daysInMonth(years, months) &&
+    hours <= 23 &&
+    Number(minute) <= 59 &&
+    Number(second) <= 59 &&
+    !Number.isNaN(offsetMinutes);
+  if (!exists) return refuseFormat(dateRule);
+  const midnight = new Date(0).setUTCFullYear(years, months - 1, days); // Date.UTC takes the years 0 to 99 for 19xx
+  const minutes = hours * 60 + Number(minute) - offsetMinutes;
+  const milliseconds = Number(fraction.slice(0, 3).padEnd(3, "0"));
+  return checkYears(midnight + minutes * 60_000 + Number(second) * 1_000 + milliseconds);
+}
+
+const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+function readMonth(text: string): number {
+  const index = monthNames.indexOf(text.toLowerCase());
+  return index === -1 ? Number(text) : index + 1;
+}
+
+/** The hour of the day, or NaN for an hour that a twelve-hour clock does not show. 12 AM is midnight, 12 PM noon. */
+function readHalfDayHour(hour: number, half: string): number {
+  if (hour < 1 || hour > 12) return Number.NaN;
+  return (hour % 12) + (half.toUpperCase() === "PM" ? 12 : 0);
+}
+
+/** Minutes east of UTC, or NaN for an offset of 24 hours and more or with 60 minutes and more. */
+function readOffset(text: string): number {
+  if (text.toUpperCase() === "Z") return 0;
+  const hours = Number(text.slice(1, 3));
+  const minutes = Number(text.slice(-2));
+  if (hours > 23 || minutes > 59) return Number.NaN;
+  return (text.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
+}
+
+/** The calendar repeats every 400 years, so any year is answered by one that Date holds. */
+function daysInMonth(years: number, months: number): number {
+  return new Date(Date.UTC(2000 + (years % 400), months, 0)).getUTCDate();
+}
+
+/** Takes NaN too, which is how Date tells of an instant that it cannot hold. */
+function checkYears(ms: number): Parsed<number> {
+  return ms >= earliestMs && ms <= latestMs ? { value: ms + 0 } : refuseRange(yearsRule); // + 0 turns -0 into 0
+}

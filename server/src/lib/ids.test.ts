@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createIdGenerator, idPatternOf, kindOfId } from "./ids.ts";
+
+describe("ids", () => {
+  it("carry their kind", () => {
+    const ids = createIdGenerator(Date.now);
+    assert.equal(kindOfId(ids.newId("App")), "App");
+    assert.equal(kindOfId(ids.newId("Checkin")), "Checkin");
+    assert.match(ids.newId("User"), new RegExp(idPatternOf("User")));
+  });
+
+  it("a text that is no id has no kind", () => {
+    const id = createIdGenerator(Date.now).newId("User");
+    for (const text of [
+      "",
+      "42",
+      "usr_",
+      id.slice(0, -1),
+      `${id}0`,
+      id.toUpperCase(),
+      `xxx${id.slice(3)}`,
+      `${id}\n`,
+    ]) {
+      assert.equal(kindOfId(text), undefined, JSON.stringify(text));
+    }
+  });
+
+  it("sort by creation and stay unique, also while the clock stands still or steps back", () => {
+    let now = Date.UTC(2026, 0, 1);
+    const ids = createIdGenerator(() => now);
+    const made: string[] = [];
+    for (let i = 0; i < 5_000; i++) {
+      if (i === 1_000) now -= 3_600_000;
+      if (i === 4_000) now += 7_200_000;
+      made.push(ids.newId("Checkin"));
+    }
+    assert.deepEqual([...made].sort(), made);
+    assert.equal(new Set(made).size, made.length);
+  });
+});

@@ -1,0 +1,72 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+
+/** Turns bytes into a text that only the holder of the secret can read or make. */
+export interface Sealer {
+  /** @param context what the text is bound to: it opens with the same context only */
+  seal(plain: string, context: string): string;
+  /** The plain text, or undefined when the text is forged, altered, of another secret, purpose or context. */
+  open(sealed: string, context: string): string | undefined;
+}
+
+const keyIdBytes = 4;
+const saltBytes = 16;
+const tagBytes = 16;
+const headBytes = keyIdBytes + saltBytes;
+// Each text has a key of its own (below), so that one fixed nonce is right, and no nonce can ever repeat under a key.
+const nonce = Buffer.alloc(12);
+const base64urlPattern = /^[A-Za-z0-9_-]+$/;
+
+/**
+ * A sealer with AES-256-GCM. Layout: key id (4 bytes), salt (16), ciphertext, tag (16), in base64url.
+ *
+ * The key of one text is HMAC-SHA256(key of the secret, salt): random 96-bit nonces under one key would have to stop
+ * at some four billion texts, a 128-bit salt never does.
+ *
+ * @param secrets newest first: the first one seals, all of them open, so that secrets can be rotated
+ * @param purpose texts of one purpose do not open under another
+ */
+export function createSealer(secrets: readonly string[], purpose: string): Sealer {
+  const keys = secrets.map((secret) => deriveKey(secret, purpose));
+  const newest = keys[0];
+  if (newest === undefined) throw new Error("createSealer needs a secret");
+
+  return {
+    seal(plain, context) {
+      const salt = randomBytes(saltBytes);
+      const cipher = createCipheriv("aes-256-gcm", keyOfText(newest.key, salt), nonce);
+      cipher.setAAD(Buffer.from(context, "utf8"));
+      const body = cipher.update(plain, "utf8");
+      cipher.final();
+      return Buffer.concat([newest.id, salt, body, cipher.getAuthTag()]).toString("base64url");
+    },
+
+    open(sealed, context) {
+      if (!base64urlPattern.test(sealed)) return undefined;
+      const bytes = Buffer.from(sealed, "base64url");
+      // Spare bits of the last character would let one token be written in several ways.
+      if (bytes.length < headBytes + tagBytes || bytes.toString("base64url") !== sealed) return undefined;
+      const key = keys.find(({ id }) => id.equals(bytes.subarray(0, keyIdBytes)))?.key;
+      if (key === undefined) return undefined;
+      const salt = bytes.subarray(keyIdBytes, headBytes);
+      const decipher = createDecipheriv("aes-256-gcm", keyOfText(key, salt), nonce);
+      decipher.setAAD(Buffer.from(context, "utf8"));
+      decipher.setAuthTag(bytes.subarray(-tagBytes));
+      try {
+        const plain = decipher.update(bytes.subarray(headBytes, -tagBytes));
+        decipher.final();
+        return plain.toString("utf8");
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+function deriveKey(secret: string, purpose: string): { id: Buffer; key: Buffer } {
+  const bytes = Buffer.from(hkdfSync("sha256", secret, "rollcall", purpose, 32 + keyIdBytes));
+  return { key: bytes.subarray(0, 32), id: bytes.subarray(32) };
+}
+
+function keyOfText(key: Buffer, salt: Buffer): Buffer {
+  return createHmac("sha256", key).update(salt).digest();
+}

@@ -1,0 +1,18 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** A new application key: 256 random bits behind a prefix that no id has, so that it stands out where it must not be. */
+export function newApplicationKey(): string {
+  return `rk_${randomBytes(32).toString("base64url")}`;
+}
+
+/** A new secret for a deployment (ROLLCALL_SECRET). */
+export function newServerSecret(): string {
+  return randomBytes(32).toString("hex");
+}
+
+/**
+ * What is stored of a secret with full entropy: its SHA-256 in hex. Not for passwords, which need a slow hash.
+ */
+export function digestSecret(secret: string): string {
+  return createHash("sha256").update(secret, "utf8").digest("hex");
+}

@@ -1,0 +1,85 @@
+import { Type } from "typebox";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import { type Route, route } from "../http/route.ts";
+
+/** What the service says about itself (surface.md section 1): ping, and health and addresses under `/_/`. */
+export function serviceRoutes(services: {
+  readonly database: Database;
+  readonly version: string;
+  isDraining(): boolean;
+}): Route[] {
+  const { database, version, isDraining } = services;
+
+  const ping = route({
+    method: "GET",
+    path: "/service/ping",
+    operation: "ping",
+    summary: "Answer Pong, with a good token, a bad one or none",
+    tag: "Service",
+    caller: "anyone",
+    status: 200,
+    result: Type.Literal("Pong"),
+    errors: [],
+    handle: async () => "Pong" as const,
+  });
+
+  const describeService = route({
+    method: "GET",
+    path: "/_/",
+    operation: "describeService",
+    summary: "Name, version and where to read on",
+    tag: "Service",
+    caller: "anyone",
+    status: 200,
+    result: Type.Object({
+      name: Type.String(),
+      version: Type.String(),
+      docs: Type.String(),
+      openapi: Type.String(),
+      live: Type.String(),
+      ready: Type.String(),
+    }),
+    errors: [],
+    handle: async () => ({
+      name: "Rollcall",
+      version,
+      docs: "/_/docs",
+      openapi: "/_/openapi.json",
+      live: "/_/health/live",
+      ready: "/_/health/ready",
+    }),
+  });
+
+  const checkLive = route({
+    method: "GET",
+    path: "/_/health/live",
+    operation: "checkLive",
+    summary: "The process runs",
+    tag: "Service",
+    caller: "anyone",
+    status: 200,
+    result: Type.Literal("live"),
+    errors: [],
+    handle: async () => "live" as const,
+  });
+
+  const checkReady = route({
+    method: "GET",
+    path: "/_/health/ready",
+    operation: "checkReady",
+    summary: "The process takes requests: the database answers and it is not shutting down",
+    tag: "Service",
+    caller: "anyone",
+    status: 200,
+    result: Type.Literal("ready"),
+    errors: [],
+    async handle() {
+      if (isDraining()) throw new ApiError("ServiceUnavailable", "The server is shutting down.");
+      await database.ping();
+      return "ready" as const;
+    },
+  });
+
+  return [ping, describeService, checkLive, checkReady];
+}

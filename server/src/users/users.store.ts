@@ -1,0 +1,63 @@
+import type { Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import type { NewUserRow, UserRow } from "../db/tables.ts";
+
+/** @returns false when the name is taken */
+export async function insertUser(row: NewUserRow, queries: Queries): Promise<boolean> {
+  const inserted = await queries
+    .insertInto("users")
+    .values(row)
+    .onConflict((conflict) => conflict.columns(["application_id", "user_name_key"]).doNothing())
+    .executeTakeFirst();
+  return inserted.numInsertedOrUpdatedRows === 1n;
+}
+
+export async function findUser(applicationId: string, id: string, queries: Queries): Promise<UserRow | undefined> {
+  const [row] = await findById(queries, { applicationId, id });
+  return row;
+}
+
+export async function findUserByName(
+  applicationId: string,
+  userNameKey: string,
+  queries: Queries,
+): Promise<UserRow | undefined> {
+  const [row] = await findByName(queries, { applicationId, userNameKey });
+  return row;
+}
+
+/**
+ * Records a login that was checked against `checkedHash`.
+ *
+ * @returns undefined when the password has been changed, or the user deleted, since the check
+ */
+export async function updateUserLogin(
+  applicationId: string,
+  login: { userId: string; checkedHash: string; newHash: string; at: number },
+  queries: Queries,
+): Promise<UserRow | undefined> {
+  return queries
+    .updateTable("users")
+    .set({ last_login_at: login.at, password_hash: login.newHash })
+    .where("application_id", "=", applicationId)
+    .where("id", "=", login.userId)
+    .where("password_hash", "=", login.checkedHash)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+const findById = prepare<{ applicationId: string; id: string }, UserRow>((queries, parameter) =>
+  queries
+    .selectFrom("users")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id")),
+);
+
+const findByName = prepare<{ applicationId: string; userNameKey: string }, UserRow>((queries, parameter) =>
+  queries
+    .selectFrom("users")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("user_name_key", "=", parameter("userNameKey")),
+);

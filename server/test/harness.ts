@@ -1,0 +1,193 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type App, buildApp } from "../src/app.ts";
+import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
+import { type Config, loadConfig } from "../src/config.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { errorCatalogue } from "../src/errors.ts";
+import { conditionsOf } from "../src/http/route.ts";
+import { createClock } from "../src/lib/clock.ts";
+import { createLog } from "../src/log.ts";
+import { createTestDatabase } from "./databases.ts";
+
+/** What the service answered: the status, the headers and the parsed envelope. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape, and assert what they find
+  readonly body: any;
+}
+
+export interface CallOptions {
+  readonly token?: string;
+  /** Sent as JSON; a string or a Buffer goes as it is. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Everything a test needs: a real server on a real port with a database of its own, and a clock that the test moves. */
+export interface TestApp {
+  readonly app: App;
+  readonly config: Config;
+  readonly url: string;
+  readonly port: number;
+  readonly application: NewApplication;
+  /** What was logged, parsed. */
+  readonly logLines: readonly Record<string, unknown>[];
+  /** Moves the clock; may be negative. */
+  advance(ms: number): void;
+  now(): number;
+  /** One HTTP call, `"GET /users/me"`. Fails the test when the answer is not one that the route declares. */
+  call(operation: string, options?: CallOptions): Promise<Answer>;
+  createApplication(name?: string): Promise<NewApplication>;
+  /** A registered device of the default or another application. */
+  registerDevice(application?: NewApplication): Promise<string>;
+  /** A new user with a token. */
+  signUp(userName?: string, application?: NewApplication): Promise<TestUser>;
+  close(): Promise<void>;
+}
+
+export interface TestUser {
+  readonly id: string;
+  readonly userName: string;
+  readonly password: string;
+  readonly token: string;
+  readonly deviceToken: string;
+}
+
+/** Cheap hashes: the cost of a password is not what these tests are about. */
+const cheapHashing = { PASSWORD_HASH_MEMORY_KIB: "8", PASSWORD_HASH_PASSES: "1" };
+
+/**
+ * Starts a server on the engine that TEST_DATABASE_URL names, SQLite by default; no test knows which.
+ *
+ * @param settings environment settings on top of the defaults; DATABASE_URL shares another app's database
+ */
+export async function startTestApp(settings: Readonly<Record<string, string>> = {}): Promise<TestApp> {
+  const dataDir = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+  const database = settings["DATABASE_URL"] === undefined ? await createTestDatabase(dataDir) : undefined;
+  const config = loadConfig({
+    ROLLCALL_SECRET: "a secret for tests that is long enough",
+    DATA_DIR: dataDir,
+    LOG_LEVEL: "info",
+    PORT: "0",
+    DATABASE_URL: database?.url ?? "",
+    ...cheapHashing,
+    ...settings,
+  });
+
+  let wall = Date.now();
+  const logText: string[] = [];
+  const app = await buildApp(config, {
+    clock: createClock(
+      () => wall,
+      () => 0,
+    ),
+    log: createLog(config.logLevel, { write: (line) => void logText.push(line) }),
+  });
+  await migrate(app.database);
+  const port = await app.transport.listen(config.host, config.port);
+
+  let count = 0;
+  async function createApplication(name = "Test"): Promise<NewApplication> {
+    return app.database.write(({ queries }) => insertApplication(name, app, queries));
+  }
+  const application = await createApplication();
+
+  async function call(operation: string, options: CallOptions = {}): Promise<Answer> {
+    const [method = "GET", path = "/"] = operation.split(/ (.*)/);
+    const answer = await send(port, method, path, options);
+    checkDeclared(app, method, path, answer);
+    return answer;
+  }
+
+  async function registerDevice(of: NewApplication = application): Promise<string> {
+    const answer = await call("POST /devices", { body: { ...of, platform: "test" } });
+    return answer.body.result.accessToken;
+  }
+
+  return {
+    app,
+    config,
+    url: `http://127.0.0.1:${port}`,
+    port,
+    application,
+    get logLines() {
+      return logText.map((line) => JSON.parse(line));
+    },
+    advance(ms) {
+      wall += ms;
+    },
+    now: () => wall,
+    call,
+    createApplication,
+    registerDevice,
+    async signUp(userName = `user ${++count}`, of = application) {
+      const deviceToken = await registerDevice(of);
+      const password = "correct horse";
+      const answer = await call("POST /users", { token: deviceToken, body: { username: userName, password } });
+      return { id: answer.body.result.id, userName, password, token: answer.body.result.accessToken, deviceToken };
+    },
+    async close() {
+      await app.close(0);
+      await database?.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One request over a connection of its own. */
+export function send(port: number, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  const { token, body } = options;
+  const isRaw = typeof body === "string" || Buffer.isBuffer(body);
+  const payload = body === undefined ? undefined : isRaw ? body : JSON.stringify(body);
+  const headers: Record<string, string | number> = {
+    ...(payload !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
+    ...(token !== undefined && { authorization: `Service ${token}` }),
+    ...options.headers,
+  };
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ port, host: "127.0.0.1", method, path, headers, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+      incoming.on("error", reject);
+      incoming.on("end", () => {
+        const text = Buffer.concat(chunks).toString("utf8");
+        const isJson = incoming.headers["content-type"]?.startsWith("application/json") === true && text !== "";
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          text,
+          body: isJson ? JSON.parse(text) : undefined,
+        });
+      });
+    });
+    outgoing.on("error", reject);
+    outgoing.end(payload);
+  });
+}
+
+/** An answer outside a route's declaration is a failure of whatever test met it. */
+function checkDeclared(app: App, method: string, path: string, { status, body }: Answer): void {
+  const route = app.routes.find((each) => each.method === method && matches(each.path, path));
+  if (route === undefined || body === undefined || status === route.status) return;
+  const declared = conditionsOf(route).some(
+    (condition) => errorCatalogue[condition].status === status && errorCatalogue[condition].error === body.error,
+  );
+  if (!declared) throw new Error(`${method} ${route.path} answered ${status} ${body.error}, which it does not declare`);
+  if (status === 500) throw new Error(`${method} ${path} answered 500`);
+}
+
+function matches(pattern: string, path: string): boolean {
+  const escaped = pattern.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll(/\{\w+\}/g, "[^/]+");
+  return new RegExp(`^${escaped}(\\?.*)?$`).test(path);
+}
+
+/** Where the SQLite database of a data folder lies. */
+export function sqliteUrl(dataDir: string): string {
+  return pathToFileURL(join(dataDir, "rollcall.db")).href;
+}

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { describe, it } from "node:test";
+import { findLadderViolations, readServerSources } from "../../scripts/import-ladder.ts";
+
+/** The violations among files given as path below server/src -> the specifiers that it imports. */
+function check(tree: Record<string, string[]>): string[] {
+  const files = Object.entries(tree).map(([file, specifiers]) => ({
+    path: `server/src/${file}`,
+    text: specifiers.map((specifier) => `import { it } from "${specifier}";\n`).join(""),
+  }));
+  return findLadderViolations(files);
+}
+
+describe("the import ladder", () => {
+  it("holds in server/src", () => {
+    const sources = readServerSources(path.resolve(import.meta.dirname, "../.."));
+    assert.ok(sources.length > 0);
+    assert.deepEqual(findLadderViolations(sources), []);
+  });
+
+  it("allows imports to the left, within a folder and of packages", () => {
+    const tree = {
+      "lib/ids.ts": ["node:crypto"],
+      "config.ts": ["./lib/ids.ts", "./errors.ts", "../package.json"],
+      "db/database.ts": ["kysely", "./dialect.ts", "../config.ts"],
+      "db/migrations/0001-start.ts": ["../dialect.ts"],
+      "http/route.ts": ["../errors.ts", "../lib/ids.ts"],
+      "auth/caller.ts": ["../http/route.ts", "../db/database.ts"],
+      "users/users.routes.ts": ["./users.store.ts", "../auth/caller.ts", "../http/route.ts"],
+      "app.ts": ["./users/users.routes.ts", "./checkins/checkins.routes.ts"],
+      "main.ts": ["./app.ts", "./config.ts"],
+      "cli.ts": ["./users/users.store.ts", "./app.ts"],
+    };
+    assert.deepEqual(check(tree), []);
+  });
+
+  it("exempts tests", () => {
+    assert.deepEqual(check({ "lib/ids.test.ts": ["../app.ts", "../../test/harness.ts"] }), []);
+  });
+
+  const violations: [rule: string, file: string, specifier: string, reason: string][] = [
+    ["slices import slices", "users/users.routes.ts", "../checkins/checkins.store.ts", "slices do not import slices"],
+    ["lib imports ours", "lib/seal.ts", "../errors.ts", "lib imports nothing of ours"],
+    ["db imports http", "db/database.ts", "../http/route.ts", "db and http do not import each other"],
+    ["http imports db", "http/route.ts", "../db/database.ts", "db and http do not import each other"],
+    ["errors imports db", "errors.ts", "./db/dialect.ts", "errors.ts is left of db, and imports go only left"],
+    ["http imports auth", "http/route.ts", "../auth/caller.ts", "http is left of auth, and imports go only left"],
+    ["auth imports a slice", "auth/a.ts", "../users/a.ts", "auth is left of users, and imports go only left"],
+    ["a slice imports app", "users/a.ts", "../app.ts", "users is left of app.ts, and imports go only left"],
+    ["app imports main", "app.ts", "./main.ts", "app.ts is left of main.ts, and imports go only left"],
+    ["code imports tests", "users/a.ts", "./users.test.ts", "only tests import tests"],
+    ["an import leaves", "auth/a.ts", "../../test/h.ts", "server/src imports nothing of ours from outside itself"],
+    ["an import is an alias", "auth/a.ts", "#db/tables.ts", "our own code is imported by relative path"],
+    ["an import is by package name", "auth/a.ts", "rollcall/src/app.ts", "our own code is imported by relative path"],
+  ];
+  for (const [rule, file, specifier, reason] of violations) {
+    it(`finds that ${rule}`, () => {
+      assert.deepEqual(check({ [file]: [specifier] }), [`server/src/${file} imports ${specifier}: ${reason}`]);
+    });
+  }
+
+  it("finds files that are no step of the ladder, and barrels", () => {
+    assert.deepEqual(check({ "helpers.ts": [], "users/index.ts": [] }), [
+      "server/src/helpers.ts: has no place on the ladder in scripts/import-ladder.ts",
+      "server/src/users/index.ts: no barrels, import from the file itself",
+    ]);
+  });
+
+  it("finds cycles, each once", () => {
+    assert.deepEqual(check({ "db/a.ts": ["./b.ts"], "db/b.ts": ["./c.ts"], "db/c.ts": ["./b.ts"] }), [
+      "server/src/db/b.ts -> server/src/db/c.ts -> server/src/db/b.ts: no cycles",
+    ]);
+  });
+
+  it("reads every form of import and no comment", () => {
+    const forms = [
+      'import type { A } from "../app.ts";',
+      'export * from "../app.ts";',
+      'import {\n  a,\n  b,\n} from "../app.ts";',
+      'import "../app.ts";',
+      'const app = await import("../app.ts");',
+    ];
+    for (const text of forms)
+      assert.equal(findLadderViolations([{ path: "server/src/db/a.ts", text }]).length, 1, text);
+    const comments = '/**\n * import "../app.ts"\n */\n  // import "../app.ts"\n';
+    assert.deepEqual(findLadderViolations([{ path: "server/src/db/a.ts", text: comments }]), []);
+  });
+});
