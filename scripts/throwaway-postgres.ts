@@ -97,7 +97,6 @@ async function start(programs: string, data: string, port: number, account: Acco
     ...account,
     cwd: path.dirname(data),
     stdio: ["ignore", "ignore", "pipe"],
-    detached: true, // a terminal's Ctrl-C must not end the server before the tests that use it
   });
   let log = "";
   server.stderr.setEncoding("utf8");

@@ -1,0 +1,51 @@
+import { settings } from "../server/src/config.ts";
+import { type ErrorCondition, errorCatalogue, errorRow } from "../server/src/errors.ts";
+import { describeRoutes } from "../server/src/http/openapi.ts";
+import { conditionsOf, type Route } from "../server/src/http/route.ts";
+import { version } from "../server/src/version.ts";
+
+/** The files that are written from the code, by their path from the root; a test checks that they match it. */
+export function renderPublished(routes: readonly Route[]): Readonly<Record<string, string>> {
+  return {
+    "docs/errors.md": renderErrors(routes),
+    "docs/openapi.json": `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "/" }), null, 2)}\n`,
+    ".env.example": renderEnvironment(),
+  };
+}
+
+function renderErrors(routes: readonly Route[]): string {
+  const conditions = Object.keys(errorCatalogue) as ErrorCondition[]; // Object.keys forgets the key type
+  const lines = conditions.map((condition) => {
+    const { error, errorNumber, status, when, remedy } = errorRow(condition);
+    return `| ${error} | ${errorNumber} | ${status} | ${when} | ${remedy} | ${operationsWith(condition, routes)} |`;
+  });
+  return `<!-- Written by "npm run docs" from server/src/errors.ts. -->
+# Errors
+
+Every failure has this body; \`message\` is for people and can be absent, \`error\` and \`errorNumber\` are for programs.
+
+\`\`\`json
+{"status":403,"error":"AuthUserAccessTokenRequired","errorNumber":263,"request_id":"…","success":false}
+\`\`\`
+
+| error | errorNumber | status | when | what to do | operations |
+|---|---|---|---|---|---|
+${lines.join("\n")}
+`;
+}
+
+function operationsWith(condition: ErrorCondition, routes: readonly Route[]): string {
+  const having = routes.filter((route) => conditionsOf(route).includes(condition));
+  if (having.length === routes.length) return "all";
+  if (having.length === 0) return "any other path or verb";
+  return having.length > 6 ? `${having.length} operations` : having.map(({ operation }) => operation).join(", ");
+}
+
+function renderEnvironment(): string {
+  const lines = settings.map(({ name, default: value, about }) => `# ${about}\n${name}=${value}\n`);
+  return `# Settings of the server, with their defaults. They are read from the environment, not from this file:
+#   set -a; . ./.env; set +a; npm start
+# Written by "npm run docs" from server/src/config.ts.
+
+${lines.join("\n")}`;
+}

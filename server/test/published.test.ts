@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+import { renderPublished } from "../../scripts/published.ts";
+import { startTestApp, type TestApp } from "./harness.ts";
+
+const root = path.resolve(import.meta.dirname, "../..");
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+describe("published files", () => {
+  for (const file of ["docs/errors.md", "docs/openapi.json", ".env.example"]) {
+    it(`${file} matches the code (npm run docs writes it)`, () => {
+      assert.equal(readFileSync(path.join(root, file), "utf8"), renderPublished(test.app.routes)[file]);
+    });
+  }
+
+  it("the lockfile names no registry host", () => {
+    assert.doesNotMatch(readFileSync(path.join(root, "package-lock.json"), "utf8"), /https?:\/\/[^"]*registry/);
+  });
+
+  it("every gap listed in docs/spec-gaps.md names a test file that exists", () => {
+    const files = readFileSync(path.join(root, "docs/spec-gaps.md"), "utf8").matchAll(/`([\w./-]+\.test\.ts)`/g);
+    const named = [...new Set([...files].map(([, file]) => file ?? ""))];
+    assert.ok(named.length > 0);
+    for (const file of named) assert.doesNotThrow(() => readFileSync(path.join(root, "server", file)), file);
+  });
+});
