@@ -92,10 +92,10 @@ export class TestReport {
     if (isSkipped(test)) this.#skip();
     else if (isWholeFile(test)) {
       const isStopped = error.failureType === "testAborted";
-      const reason = isStopped
-        ? "was stopped before it ended"
+      const end = isStopped
+        ? `was stopped: ${error.message}`
         : `ended with ${error.signal ?? `code ${error.exitCode}`}`;
-      this.fail(this.#relative(test.name), `The process of this file ${reason}.`, test.name);
+      this.fail(this.#relative(test.name), `The process of this file ${end}.`, test.name);
     } else {
       const title = [...this.#trail.slice(0, test.nesting), test.name].join(" › ");
       const place = `${this.#relative(test.file ?? "")}:${test.line}:${test.column}`;

@@ -22,7 +22,9 @@ const { values: only, positionals: wanted } = parseArgs({
 });
 
 const interruption = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interruption.abort());
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => interruption.abort(new Error(signal)));
+}
 
 const engines = [
   { name: "SQLite", isWanted: only.sqlite || !only.postgres, test: testOnSqlite },
@@ -80,7 +82,9 @@ async function testOnPostgres(files: string[], report: TestReport): Promise<void
 async function runFiles(files: string[], report: TestReport, databaseUrl: string | undefined): Promise<void> {
   // The runner's own timeout ends tests, but not a file that something left open keeps alive.
   const silence = new AbortController();
-  const watchdog = setTimeout(() => silence.abort(), silenceMsMax);
+  const watchdog = setTimeout(() => {
+    silence.abort(new Error(`nothing happened for ${silenceMsMax / 1000} s`));
+  }, silenceMsMax);
   const events = run({
     files: files.map((file) => path.join(root, file)),
     cwd: root,

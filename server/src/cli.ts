@@ -6,9 +6,11 @@ import {
   listApplications,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
-import { type Config, ConfigError, loadConfig } from "./config.ts";
-import { type Database, openDatabase } from "./db/database.ts";
+import { type Config, loadConfig } from "./config.ts";
+import type { Database } from "./db/database.ts";
 import { migrate } from "./db/migrate.ts";
+import { openDatabase } from "./db/open.ts";
+import { explainFailure } from "./failure.ts";
 import { createClock } from "./lib/clock.ts";
 import { createIdGenerator, kindOfId } from "./lib/ids.ts";
 import { serve } from "./serve.ts";
@@ -95,9 +97,10 @@ try {
     await command(loadConfig(process.env), values, positionals.slice(2));
   }
 } catch (error) {
-  const isExpected = error instanceof UsageError || error instanceof ConfigError || error instanceof TypeError;
-  console.error(isExpected ? styleText("red", (error as Error).message) : error);
-  process.exitCode = isExpected ? 2 : 1;
+  // parseArgs throws a TypeError for an option that there is not.
+  const isMisuse = error instanceof UsageError || (error instanceof TypeError && "code" in error);
+  console.error(isMisuse ? `${error.message}\n\n${usage}` : explainFailure(error));
+  process.exitCode = isMisuse ? 2 : 1;
 }
 
 /** Opens the database, brings its schema up to date, runs the command beside whatever server is running, and closes. */

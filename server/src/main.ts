@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-import { ConfigError, loadConfig } from "./config.ts";
+import { loadConfig } from "./config.ts";
+import { explainFailure } from "./failure.ts";
 import { serve } from "./serve.ts";
 
 try {
   await serve(loadConfig(process.env));
 } catch (error) {
-  console.error(error instanceof ConfigError ? error.message : error);
+  console.error(explainFailure(error));
   process.exitCode = 1;
 }

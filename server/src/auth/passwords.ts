@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { hash, parseOptions, verify } from "@node-rs/argon2";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
+import { lowerThreadPoolPriority } from "../lib/thread-priority.ts";
 
 /** Hashes and checks passwords with argon2id on the thread pool, a bounded number at a time. */
 export interface Passwords {
@@ -57,6 +58,7 @@ function phc(bytes: number): string {
 function createQueue(atOnceMax: number, waitingMax: number): <T>(job: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;
+  let isPoolLowered = false;
   return async (job) => {
     if (running >= atOnceMax) {
       if (waiting.length >= waitingMax) {
@@ -67,7 +69,12 @@ function createQueue(atOnceMax: number, waitingMax: number): <T>(job: () => Prom
       running += 1;
     }
     try {
-      return await job();
+      const done = job();
+      if (!isPoolLowered) {
+        isPoolLowered = true; // this first job has started the pool's threads
+        lowerThreadPoolPriority();
+      }
+      return await done;
     } finally {
       const next = waiting.shift();
       if (next === undefined) running -= 1;

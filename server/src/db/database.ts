@@ -1,7 +1,5 @@
 import type { Kysely } from "kysely";
 import type { Dialect } from "./dialect.ts";
-import { openPostgres } from "./postgres.ts";
-import { openSqlite } from "./sqlite.ts";
 import type { Tables } from "./tables.ts";
 
 /** Runs statements: the pool, or the connection of one transaction. */
@@ -47,9 +45,4 @@ export interface DatabaseOptions {
   readonly connectionsMax: number;
   /** How long to wait for a connection or a lock before ServiceUnavailable. */
   readonly timeoutMs: number;
-}
-
-/** Opens `file:…` with SQLite and `postgres://…` with PostgreSQL. Migrations are not applied here. */
-export function openDatabase(url: string, options: DatabaseOptions): Database {
-  return url.startsWith("file:") ? openSqlite(url, options) : openPostgres(url, options);
 }

@@ -1,13 +1,6 @@
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import type { Database, Transaction } from "./database.ts";
-import type { Dialect } from "./dialect.ts";
 import { migrations } from "./migrations/list.ts";
-
-/** One step of the schema, the same for both engines; forward only. */
-export interface Migration {
-  readonly name: string;
-  statements(ddl: Dialect["ddl"]): readonly RawBuilder<unknown>[];
-}
 
 /**
  * Brings the schema up to date, in one transaction and under a lock: of several processes that start at once, one

@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { takeRandomBytes } from "./random.ts";
 
 /** What an id can name, with the prefix that carries the kind inside the id. */
 const prefixes = {
@@ -67,19 +67,12 @@ export function idPatternOf(kind: IdKind): string {
   return `^${prefixes[kind]}_[0-9a-z]{${bodyDigits}}$`;
 }
 
-// Random bytes come from the kernel a page at a time: one system call for some three hundred ids.
-const pool = Buffer.alloc(4096);
-let poolUsed = pool.length;
-
 function randomText(): string {
   let text = "";
   while (text.length < randomDigits) {
-    if (poolUsed === pool.length) {
-      randomFillSync(pool);
-      poolUsed = 0;
+    for (const byte of takeRandomBytes(randomDigits - text.length)) {
+      if (byte < 252) text += digits[byte % 36]; // 252 = 7 × 36: no digit is likelier than another
     }
-    const byte = pool[poolUsed++] as number; // poolUsed is below the length here
-    if (byte < 252) text += digits[byte % 36]; // 252 = 7 × 36: no digit is likelier than another
   }
   return text;
 }

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
+import { takeRandomBytes } from "./random.ts";
 
 /** Turns bytes into a text that only the holder of the secret can read or make. */
 export interface Sealer {
@@ -32,7 +33,7 @@ export function createSealer(secrets: readonly string[], purpose: string): Seale
 
   return {
     seal(plain, context) {
-      const salt = randomBytes(saltBytes);
+      const salt = takeRandomBytes(saltBytes);
       const cipher = createCipheriv("aes-256-gcm", keyOfText(newest.key, salt), nonce);
       cipher.setAAD(Buffer.from(context, "utf8"));
       const body = cipher.update(plain, "utf8");

@@ -84,15 +84,16 @@ export function usersRoutes(services: {
       const isRight = await passwords.verify(found?.password_hash, password);
       if (found === undefined || !isRight) throw new ApiError("AuthBadUsernameOrPassword");
 
-      const checkedHash = found.password_hash;
-      const newHash = passwords.isOutdated(checkedHash) ? await passwords.hash(password) : checkedHash;
+      const from = found.password_hash;
+      const rehash = passwords.isOutdated(from) ? { rehash: { from, to: await passwords.hash(password) } } : {};
       const user = await database.write(({ queries }) =>
-        updateUserLogin(applicationId, { userId: found.id, checkedHash, newHash, at: clock.now() }, queries),
+        updateUserLogin(applicationId, { userId: found.id, at: clock.now(), ...rehash }, queries),
       );
       if (user === undefined) throw new ApiError("AuthBadUsernameOrPassword");
       return {
         ...presentOwnUser(user),
-        ...tokens.issueUserToken(caller, { id: user.id, tokenVersion: user.token_version }),
+        // The version that was read before the check: if the password was changed since, this token is dead already.
+        ...tokens.issueUserToken(caller, { id: found.id, tokenVersion: found.token_version }),
       };
     },
   });

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import type { NewUserRow, UserRow } from "../db/tables.ts";
@@ -27,21 +28,27 @@ export async function findUserByName(
 }
 
 /**
- * Records a login that was checked against `checkedHash`.
+ * Records a login, and with it a hash of today's costs in place of the one that was checked, unless the password has
+ * been changed meanwhile.
  *
- * @returns undefined when the password has been changed, or the user deleted, since the check
+ * @returns undefined when the user has been deleted since the check
  */
 export async function updateUserLogin(
   applicationId: string,
-  login: { userId: string; checkedHash: string; newHash: string; at: number },
+  login: { userId: string; at: number; rehash?: { from: string; to: string } },
   queries: Queries,
 ): Promise<UserRow | undefined> {
+  const { rehash } = login;
   return queries
     .updateTable("users")
-    .set({ last_login_at: login.at, password_hash: login.newHash })
+    .set({
+      last_login_at: login.at,
+      ...(rehash !== undefined && {
+        password_hash: sql<string>`case when password_hash = ${rehash.from} then ${rehash.to} else password_hash end`,
+      }),
+    })
     .where("application_id", "=", applicationId)
     .where("id", "=", login.userId)
-    .where("password_hash", "=", login.checkedHash)
     .returningAll()
     .executeTakeFirst();
 }

@@ -1,26 +1,216 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
 
 let test: TestApp;
+let deviceToken: string;
 before(async () => {
   test = await startTestApp();
+  deviceToken = await test.registerDevice();
 });
 after(() => test.close());
 
+const dayMs = 86_400_000;
+const nameTaken = "The username is already in use. Choose a unique username.";
+
+function create(body: Record<string, unknown>, token = deviceToken): Promise<Answer> {
+  return test.call("POST /users", { token, body: { password: "correct horse", ...body } });
+}
+
+/** What POST /users answers for this name, with the fields that only the service knows taken from the answer. */
+function newUser({ body }: Answer, userName: string) {
+  const { id, accessToken } = body.result;
+  assert.match(id, /^usr_[0-9a-z]+$/);
+  assert.match(accessToken, /^[\w.-]+$/);
+  const now = `/Date(${test.now()})/`;
+  return {
+    id,
+    userName,
+    celebMode: false,
+    locationFuzzing: false,
+    lastLogin: now,
+    created: now,
+    lastModified: now,
+    accessToken,
+    accessTokenExpires: `/Date(${test.now() + 30 * dayMs})/`,
+  };
+}
+
+describe('POST /users: service.md "create a user", "User"', () => {
+  it("200 the user with a token of 30 days; what was not sent is absent, and so is the password", async () => {
+    const answer = await create({ username: "Jane" });
+    assertResult(answer, 200, newUser(answer, "Jane"));
+  });
+
+  it("200 with all fields", async () => {
+    const profile = { email: "joe@example.com", firstName: "Joe", lastName: "Müller" };
+    const answer = await create({ username: "joe@example.com", ...profile });
+    assertResult(answer, 200, { ...newUser(answer, "joe@example.com"), ...profile });
+  });
+
+  it("the lifetime of the token is a setting", async () => {
+    const short = await startTestApp({ USER_TOKEN_LIFETIME_MS: "60000" });
+    const body = { username: "Jane", password: "correct" };
+    const answer = await short.call("POST /users", { token: await short.registerDevice(), body });
+    assert.equal(answer.body.result.accessTokenExpires, `/Date(${short.now() + 60_000})/`);
+    await short.close();
+  });
+
+  it("the returned token is the user's", async () => {
+    const { id, accessToken: token } = (await create({ username: "Own Token" })).body.result;
+    assert.equal((await test.call("GET /users/me", { token })).body.result.id, id);
+  });
+
+  it("a user token works as well as a device token", async () => {
+    const { token } = await test.signUp();
+    const answer = await create({ username: "Invited" }, token);
+    assertResult(answer, 200, newUser(answer, "Invited"));
+  });
+
+  it("what the service sets is ignored, of whatever type it is sent", async () => {
+    const sent = {
+      id: "usr_mine",
+      userID: {},
+      created: "/Date(0)/",
+      lastModified: [],
+      lastLogin: 7,
+      accessToken: { any: "thing" },
+      accessTokenExpires: true,
+      isNew: true,
+      roles: ["operator"],
+      celebMode: true,
+      locationFuzzing: true,
+      token_version: 9,
+      password_hash: "$argon2id$",
+      application_id: "app_other",
+    };
+    const answer = await create({ username: "Server Fields", ...sent });
+    assertResult(answer, 200, newUser(answer, "Server Fields"));
+  });
+
+  it("a number as a name is its decimal text, null and empty optional fields are absent", async () => {
+    const answer = await create({ UserName: 4711, email: null, firstName: "", LASTNAME: null });
+    assertResult(answer, 200, newUser(answer, "4711"));
+  });
+
+  it("texts of any script come back unchanged, also names that mean something to a program", async () => {
+    for (const text of ["👩‍👩‍👧‍👦", "\u202Eابجد", `e${"\u0301".repeat(256)}`, "__proto__", "constructor", "%_'\"\\;--"]) {
+      const username = [...text].slice(0, 256).join("");
+      const answer = await create({ username, firstName: username });
+      assertResult(answer, 200, { ...newUser(answer, username), firstName: username });
+    }
+  });
+});
+
+describe('POST /users: service.md "Errors", "Limits"', () => {
+  it("400 ItemAlreadyExists when the name is taken in the same application, also with only username and password", async () => {
+    const { userName, password } = await test.signUp("Taken");
+    for (const body of [{}, { password }, { email: "other@example.com", firstName: "Other" }]) {
+      assertError(await create({ username: userName, ...body }), 400, "ItemAlreadyExists", 770, nameTaken);
+    }
+  });
+
+  it("400 ItemAlreadyExists for a name that differs in case or Unicode form only", async () => {
+    await create({ username: "Zoë Straße" });
+    for (const username of ["ZOË STRASSE", "zoe\u0308 straße", "Ｚｏë Strasse"]) {
+      assertError(await create({ username }), 400, "ItemAlreadyExists", 770, nameTaken);
+    }
+  });
+
+  it("the same name is free in another application", async () => {
+    await create({ username: "Everywhere" });
+    const other = await test.createApplication();
+    const answer = await create({ username: "Everywhere" }, await test.registerDevice(other));
+    assertResult(answer, 200, newUser(answer, "Everywhere"));
+  });
+
+  it("one of a hundred sign-ups at once with one name wins, the others get ItemAlreadyExists", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => create({ username: n % 2 === 0 ? "Highlander" : "HIGHLANDER" })),
+    );
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      assertError(answer, 400, "ItemAlreadyExists", 770, nameTaken);
+    }
+    const rows = await test.app.database.reads
+      .selectFrom("users")
+      .select("id")
+      .where("user_name_key", "=", "highlander")
+      .execute();
+    assert.equal(rows.length, 1);
+  });
+
+  it("400 ParameterOutOfRange for a password of fewer than 4 characters, the empty one included", async () => {
+    const rule = "password must have at least 4 characters.";
+    for (const password of ["", "abc", 123, "👍👍👍"]) {
+      assertError(await create({ username: "Short", password }), 400, "ParameterOutOfRange", 514, rule);
+    }
+    for (const password of ["abcd", 1234, "👍👍👍👍", "    "]) {
+      assert.equal((await create({ username: `With ${password}`, password })).status, 200);
+    }
+  });
+
+  it("400 ParameterMissingRequiredValue without username or password", async () => {
+    for (const body of [{}, { username: null }, { username: "" }]) {
+      assertError(await create(body), 400, "ParameterMissingRequiredValue", 513, "username is required.");
+    }
+    for (const password of [undefined, null]) {
+      const answer = await create({ username: "No Password", password });
+      assertError(answer, 400, "ParameterMissingRequiredValue", 513, "password is required.");
+    }
+  });
+
+  it("400 ParameterIncorrectFormat for an object, an array, a truth value or a broken text where text is due", async () => {
+    const texts = { username: "Never", password: "correct", email: "e", firstName: "f", lastName: "l" };
+    for (const name of Object.keys(texts)) {
+      for (const value of [{}, ["x"], true]) {
+        const answer = await create({ ...texts, [name]: value });
+        assertError(answer, 400, "ParameterIncorrectFormat", 515, `${name} must be a text.`);
+      }
+      for (const value of ["a\0b", "a\uD800b"]) {
+        const answer = await create({ ...texts, [name]: value });
+        assertError(answer, 400, "ParameterIncorrectFormat", 515, `${name} must be Unicode text without NUL.`);
+      }
+    }
+  });
+
+  it("400 ParameterOutOfRange for texts that are too long", async () => {
+    const limits = { username: 256, password: 1_024, email: 320, firstName: 256, lastName: 256 };
+    for (const [name, max] of Object.entries(limits)) {
+      const answer = await create({ username: "Never", [name]: "x".repeat(max + 1) });
+      assertError(answer, 400, "ParameterOutOfRange", 514, `${name} must have at most ${max} characters.`);
+    }
+    const longest = Object.fromEntries(Object.entries(limits).map(([name, max]) => [name, "𝒳".repeat(max)]));
+    assert.equal((await create(longest)).status, 200);
+  });
+
+  it("a refused creation stores nothing", async () => {
+    await create({ username: "Refused", password: "abc" });
+    await create({ username: "Refused", email: {} });
+    const { accessToken } = (await create({ username: "Refused" })).body.result;
+    assert.equal(typeof accessToken, "string");
+  });
+});
+
 describe("GET /users/me", () => {
   it("200 the profile without tokens, and nothing that the service keeps for itself", async () => {
-    const user = await test.signUp("Me Myself");
-    const answer = await test.call("GET /users/me", { token: user.token });
-    assert.equal(answer.status, 200);
-    assert.deepEqual(Object.keys(answer.body.result).sort(), [
-      "celebMode",
-      "created",
-      "id",
-      "lastLogin",
-      "lastModified",
-      "locationFuzzing",
-      "userName",
-    ]);
+    const profile = { email: "me@example.com", firstName: "Me", lastName: "Myself" };
+    const created = await create({ username: "Me Myself", ...profile });
+    const { accessToken: token, accessTokenExpires: _, ...user } = created.body.result;
+    test.advance(5_000);
+    assertResult(await test.call("GET /users/me", { token }), 200, user);
+  });
+
+  it("401 AuthAccessTokenInvalid once the user is gone", async () => {
+    const { id, token } = await test.signUp();
+    assert.equal((await test.call("GET /users/me", { token })).status, 200);
+    const { appid } = test.application;
+    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    await other.app.database.write(({ queries }) =>
+      queries.deleteFrom("users").where("application_id", "=", appid).where("id", "=", id).execute(),
+    );
+    const answer = await test.call("GET /users/me", { token });
+    assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+    await other.close();
   });
 });

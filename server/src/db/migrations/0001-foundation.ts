@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Migration } from "../migrate.ts";
+import type { Migration } from "./migration.ts";
 
 /** Applications and their keys, devices, users, revoked tokens, identities, check-ins. */
 export const foundation: Migration = {

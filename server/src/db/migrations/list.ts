@@ -1,5 +1,5 @@
-import type { Migration } from "../migrate.ts";
 import { foundation } from "./0001-foundation.ts";
+import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
 export const migrations: readonly Migration[] = [foundation];

@@ -1,0 +1,8 @@
+import type { RawBuilder } from "kysely";
+import type { Dialect } from "../dialect.ts";
+
+/** One step of the schema, the same for both engines; forward only. */
+export interface Migration {
+  readonly name: string;
+  statements(ddl: Dialect["ddl"]): readonly RawBuilder<unknown>[];
+}

@@ -1,0 +1,21 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setPriority } from "node:os";
+
+/** Of 19; enough that the event loop gets a processor at once, and the pool still gets all that is left. */
+const niceness = 10;
+
+/**
+ * Lets the threads of the pool, once they have started, give way to the event loop: a hash may take a moment longer, a
+ * request that needs none shall not wait for it. Does what it can: on Linux, where threads have a priority of their own.
+ */
+export function lowerThreadPoolPriority(): void {
+  if (process.platform !== "linux") return;
+  try {
+    for (const thread of readdirSync("/proc/self/task")) {
+      const name = readFileSync(`/proc/self/task/${thread}/comm`, "utf8");
+      if (name.startsWith("libuv-worker")) setPriority(Number(thread), niceness);
+    }
+  } catch {
+    // A sandbox may forbid it; then everything works as before.
+  }
+}

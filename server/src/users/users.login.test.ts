@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+
+let test: TestApp;
+let deviceToken: string;
+before(async () => {
+  test = await startTestApp();
+  deviceToken = await test.registerDevice();
+});
+after(() => test.close());
+
+const dayMs = 86_400_000;
+
+function logIn(username: unknown, password: unknown, token = deviceToken, app = test): Promise<Answer> {
+  return app.call("POST /users/login", { token, body: { username, password } });
+}
+
+describe('POST /users/login: service.md "log in a user"', () => {
+  it("200 the user's fields as at creation with a new token, its expiry and the time of this login", async () => {
+    const body = { username: "Jane", password: "correct horse", email: "jane@example.com", firstName: "Jane" };
+    const created = (await test.call("POST /users", { token: deviceToken, body })).body.result;
+    test.advance(1_000);
+    const answer = await logIn("Jane", "correct horse");
+    const { accessToken } = answer.body.result;
+    assert.notEqual(accessToken, created.accessToken);
+    assertResult(answer, 200, {
+      ...created,
+      lastLogin: `/Date(${test.now()})/`,
+      accessToken,
+      accessTokenExpires: `/Date(${test.now() + 30 * dayMs})/`,
+    });
+    const { accessToken: _, accessTokenExpires: __, ...profile } = answer.body.result;
+    assertResult(await test.call("GET /users/me", { token: accessToken }), 200, profile);
+  });
+
+  it("several tokens are in use at once, of one user and of several", async () => {
+    const jack = await test.signUp("Jack");
+    const jill = await test.signUp("Jill");
+    const again = (await logIn("Jack", jack.password)).body.result.accessToken;
+    for (const [token, userName] of [
+      [jack.token, "Jack"],
+      [again, "Jack"],
+      [jill.token, "Jill"],
+    ]) {
+      assert.equal((await test.call("GET /users/me", { token })).body.result.userName, userName);
+    }
+  });
+
+  it("a user token works as well as a device token", async () => {
+    const jim = await test.signUp("Jim");
+    const { token } = await test.signUp();
+    assert.equal((await logIn("Jim", jim.password, token)).body.result.id, jim.id);
+  });
+
+  it("finds the name regardless of case and Unicode form, the password in any Unicode form but in its case", async () => {
+    const body = { username: "Zoë Straße", password: "Pässwörd" };
+    const created = (await test.call("POST /users", { token: deviceToken, body })).body.result;
+    for (const username of ["zoë strasse", "ZOE\u0308 STRASSE"]) {
+      for (const password of ["Pässwörd", "Pässwörd".normalize("NFD")]) {
+        assert.equal((await logIn(username, password)).body.result.id, created.id);
+      }
+    }
+    assert.equal((await logIn("Zoë Straße", "pässwörd")).status, 403);
+  });
+});
+
+describe('POST /users/login: service.md "AuthBadUsernameOrPassword … one response for both"', () => {
+  it("403 AuthBadUsernameOrPassword without a message, alike for an unknown user and a wrong password", async () => {
+    await test.signUp("Known");
+    for (const [username, password] of [
+      ["Known", "wrong"],
+      ["Known", ""],
+      ["Known", "correct horse "],
+      ["Known", "x"],
+      ["Unknown", "correct horse"],
+      ["Unknown", ""],
+      ["%", "correct horse"],
+      ["Know_", "correct horse"],
+      ["' or ''='", "correct horse"],
+    ]) {
+      assertError(await logIn(username, password), 403, "AuthBadUsernameOrPassword", 262);
+    }
+  });
+
+  it("403 for a user of another application", async () => {
+    const { userName, password } = await test.signUp("Elsewhere", await test.createApplication());
+    assertError(await logIn(userName, password), 403, "AuthBadUsernameOrPassword", 262);
+  });
+
+  it("an unknown user costs the same hashing as a wrong password", async () => {
+    const costly = { PASSWORD_HASH_MEMORY_KIB: "16384", PASSWORD_HASH_PASSES: "2", PASSWORD_HASH_THREADS: "1" };
+    const app = await startTestApp(costly);
+    const { userName, deviceToken: token } = await app.signUp();
+    const processorTimes = { known: [] as number[], unknown: [] as number[] };
+    for (let n = 0; n < 7; n++) {
+      for (const [kind, username] of [["known", userName] as const, ["unknown", "Nobody"] as const]) {
+        const before = process.cpuUsage();
+        assert.equal((await logIn(username, "wrong", token, app)).status, 403);
+        const { user, system } = process.cpuUsage(before);
+        processorTimes[kind].push(user + system);
+      }
+    }
+    // Work, not time, and within a wide margin: without the hash the unknown user would cost a tenth.
+    const ratio = median(processorTimes.unknown) / median(processorTimes.known);
+    assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
+    await app.close();
+  });
+
+  it("400 ParameterMissingRequiredValue without username or password", async () => {
+    for (const username of [undefined, null, ""]) {
+      const answer = await logIn(username, "correct horse");
+      assertError(answer, 400, "ParameterMissingRequiredValue", 513, "username is required.");
+    }
+    for (const password of [undefined, null]) {
+      const answer = await logIn("Known", password);
+      assertError(answer, 400, "ParameterMissingRequiredValue", 513, "password is required.");
+    }
+  });
+
+  it("400 ParameterIncorrectFormat for an object, an array or a truth value where text is due", async () => {
+    for (const value of [{}, { $ne: "" }, ["x"], true]) {
+      const asName = await logIn(value, "correct horse");
+      assertError(asName, 400, "ParameterIncorrectFormat", 515, "username must be a text.");
+      const asPassword = await logIn("Known", value);
+      assertError(asPassword, 400, "ParameterIncorrectFormat", 515, "password must be a text.");
+    }
+  });
+});
+
+describe("POST /users/login after the cost of passwords was raised", () => {
+  async function storedHash(userName: string): Promise<string> {
+    const row = await test.app.database.reads
+      .selectFrom("users")
+      .select("password_hash")
+      .where("user_name", "=", userName)
+      .executeTakeFirstOrThrow();
+    return row.password_hash;
+  }
+
+  it("an old hash still verifies, and is upgraded by the right password alone", async () => {
+    const { userName, password } = await test.signUp("Old Hash");
+    const oldHash = await storedHash(userName);
+    assert.match(oldHash, /^\$argon2id\$v=19\$m=8,t=1,p=1\$/);
+
+    const raised = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "3" });
+    assert.equal((await logIn(userName, "wrong", deviceToken, raised)).status, 403);
+    assert.equal(await storedHash(userName), oldHash);
+
+    assert.equal((await logIn(userName, password, deviceToken, raised)).status, 200);
+    const newHash = await storedHash(userName);
+    assert.match(newHash, /^\$argon2id\$v=19\$m=8,t=3,p=1\$/);
+
+    assert.equal((await logIn(userName, password, deviceToken, raised)).status, 200);
+    assert.equal(await storedHash(userName), newHash);
+    assert.equal((await logIn(userName, "wrong", deviceToken, raised)).status, 403);
+    await raised.close();
+  });
+
+  it("logins at once of one user with an old hash all succeed", async () => {
+    const { userName, password } = await test.signUp("Old Hash At Once");
+    const raised = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "3" });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => logIn(userName, password, deviceToken, raised)),
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      Array(20).fill(200),
+    );
+    await raised.close();
+  });
+});
+
+function median(numbers: number[]): number {
+  return numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+const dayMs = 86_400_000;
+
+function logOut(token: string, body: unknown = {}): Promise<Answer> {
+  return test.call("POST /users/me/logout", { token, body });
+}
+
+function assertDead(answer: Answer): void {
+  assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+}
+
+describe('POST /users/me/logout: service.md "Endpoints", "States and transitions"', () => {
+  it("200 a fresh device token and its expiry, of the same device, and nothing else", async () => {
+    const { token, deviceToken } = await test.signUp();
+    const answer = await logOut(token);
+    const { accessToken } = answer.body.result;
+    assertResult(answer, 200, { accessToken, accessTokenExpires: `/Date(${test.now() + 90 * dayMs})/` });
+    assert.ok(accessToken !== token && accessToken !== deviceToken);
+    const onUserRoute = await test.call("GET /users/me", { token: accessToken });
+    assertError(onUserRoute, 403, "AuthUserAccessTokenRequired", 263);
+    const devices = await test.app.database.reads.selectFrom("devices").select("id").execute();
+    assert.equal(devices.length, 1);
+  });
+
+  it("the fresh token logs a user in again", async () => {
+    const { token, userName, password, id } = await test.signUp();
+    const deviceToken = (await logOut(token)).body.result.accessToken;
+    const body = { username: userName, password };
+    const again = await test.call("POST /users/login", { token: deviceToken, body });
+    assert.equal(again.body.result.id, id);
+  });
+
+  it("401 AuthAccessTokenInvalid for the token used, on the very next request and for a second logout", async () => {
+    const { token } = await test.signUp();
+    assert.equal((await test.call("GET /users/me", { token })).status, 200);
+    await logOut(token);
+    assertDead(await test.call("GET /users/me", { token }));
+    assertDead(await logOut(token));
+    assertDead(await test.call("POST /users", { token, body: { username: "Late", password: "correct" } }));
+  });
+
+  it("the user's other tokens, other users' tokens and the device's own token stay good", async () => {
+    const { token, deviceToken, userName, password } = await test.signUp();
+    const other = await test.signUp();
+    const body = { username: userName, password };
+    const second = (await test.call("POST /users/login", { token: deviceToken, body })).body.result.accessToken;
+    await logOut(token);
+    assert.equal((await test.call("GET /users/me", { token: second })).status, 200);
+    assert.equal((await test.call("GET /users/me", { token: other.token })).status, 200);
+    assert.equal((await test.call("POST /users/login", { token: deviceToken, body })).status, 200);
+  });
+
+  it("takes an empty body, and ignores what a body holds", async () => {
+    for (const body of ["", undefined, { token: 1, userID: [] }]) {
+      const { token } = await test.signUp();
+      assert.equal((await logOut(token, body)).status, 200);
+      assertDead(await test.call("GET /users/me", { token }));
+    }
+  });
+
+  it("403 AuthUserAccessTokenRequired with a device token, which lives on", async () => {
+    const { deviceToken, userName, password } = await test.signUp();
+    assertError(await logOut(deviceToken), 403, "AuthUserAccessTokenRequired", 263);
+    const body = { username: userName, password };
+    assert.equal((await test.call("POST /users/login", { token: deviceToken, body })).status, 200);
+  });
+
+  it("ten logouts at once of one token: at least one succeeds, none fails otherwise than by the dead token", async () => {
+    const { token } = await test.signUp();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => logOut(token)));
+    assert.ok(answers.some(({ status }) => status === 200));
+    for (const answer of answers.filter(({ status }) => status !== 200)) assertDead(answer);
+    assertDead(await test.call("GET /users/me", { token }));
+  });
+});
