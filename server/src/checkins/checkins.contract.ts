@@ -1,6 +1,6 @@
-import { type Static, Type } from "typebox";
 import type { CheckinRow } from "../db/tables.ts";
 import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
 import { DateRangeInput, IdInput, LocationInput, Text, WireDate, WireLocation } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 

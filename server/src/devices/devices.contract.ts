@@ -1,4 +1,4 @@
-import { Type } from "typebox";
+import { Type } from "../http/schema.ts";
 import { Text, WireDate } from "../http/wire.ts";
 
 export const RegisterDevice = Type.Object({

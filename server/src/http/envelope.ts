@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
-import { Type } from "typebox";
 import { ApiError, errorRow } from "../errors.ts";
+import { Type } from "./schema.ts";
 
 /** Exactly this, without a charset: RFC 8259 defines none, and shipped clients compare the text (surface.md section 1). */
 export const jsonContentType = "application/json";

@@ -1,8 +1,7 @@
-import type { TObject, TSchema } from "typebox";
-import { Type } from "typebox";
 import { type ErrorCondition, errorRow } from "../errors.ts";
 import { ErrorEnvelope } from "./envelope.ts";
 import { conditionsOf, type Route } from "./route.ts";
+import { isOptional, type ObjectSchema, type Schema, Type } from "./schema.ts";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -65,19 +64,19 @@ function takesBody({ method }: Route): boolean {
   return method !== "GET" && method !== "DELETE";
 }
 
-function describeParameters(shape: TObject | undefined, place: "path" | "query"): Json[] {
-  return Object.entries<TSchema>(shape?.properties ?? {}).map(([name, schema]) => ({
+function describeParameters(shape: ObjectSchema | undefined, place: "path" | "query"): Json[] {
+  return Object.entries(shape?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: place,
-    required: !Type.IsOptional(schema),
+    required: !isOptional(schema),
     schema: published(schema),
   }));
 }
 
-function describeBody(shape: TObject): Json {
+function describeBody(shape: ObjectSchema): Json {
   const schema = published(shape);
   return {
-    required: (shape.required ?? []).length > 0,
+    required: shape.required.length > 0,
     content: { "application/json": { schema }, "application/x-www-form-urlencoded": { schema } },
   };
 }
@@ -117,7 +116,7 @@ function describeCondition(condition: ErrorCondition): string {
 }
 
 /** A schema as JSON, without the words that only our own readers use. */
-function published(schema: TSchema): Json {
+function published(schema: Schema): Json {
   const own = new Set(["x-wire", "x-keeps-empty", "x-kind"]);
   return JSON.parse(JSON.stringify(schema, (name, value) => (own.has(name) ? undefined : value)));
 }

@@ -1,8 +1,8 @@
-import { type Static, type TObject, type TSchema, Type } from "typebox";
 import { ApiError } from "../errors.ts";
 import { type Key, oppositeSide, type Page, type Position } from "../lib/keyset.ts";
 import { createSealer } from "../lib/seal.ts";
 import type { Caller } from "./route.ts";
+import { type ObjectSchema, type Schema, type Static, Type } from "./schema.ts";
 import { Integer, Text } from "./wire.ts";
 
 /** The parameters that every listing takes; spread them into its own. */
@@ -17,7 +17,7 @@ export const pagingParameters = {
 };
 
 /** The result of every listing (service.md "Response envelope", surface.md section 3). */
-export function PageOf<Item extends TSchema>(item: Item) {
+export function PageOf<Item extends Schema>(item: Item) {
   return Type.Object({
     pageResults: Type.Array(item),
     currentToken: Type.String(),
@@ -50,7 +50,7 @@ export interface Paging {
   read<Filters>(
     listing: string,
     caller: Caller,
-    parameters: Static<TObject<typeof pagingParameters>>,
+    parameters: Static<ObjectSchema<typeof pagingParameters>>,
     filters: Filters,
   ): PageRequest<Filters>;
 

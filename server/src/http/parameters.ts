@@ -1,5 +1,5 @@
-import { type Static, type TObject, type TSchema, Type } from "typebox";
 import { ApiError } from "../errors.ts";
+import { isOptional, type ObjectSchema, type Schema, type Static } from "./schema.ts";
 import { readWireValue } from "./wire.ts";
 
 /** What a request brought, names as sent: a JSON object, a form or a query. Later entries come later. */
@@ -13,12 +13,12 @@ export type RawParameters = Iterable<readonly [name: string, value: unknown]>;
  * The reader throws ApiError ParameterMissingRequiredValue, ParameterOutOfRange or ParameterIncorrectFormat, naming the
  * parameter by its documented spelling.
  */
-export function compileParameters<Shape extends TObject>(shape: Shape): (raw: RawParameters) => Static<Shape> {
-  const parameters = Object.entries(shape.properties as Record<string, TSchema>).map(([name, schema], index) => ({
+export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (raw: RawParameters) => Static<Shape> {
+  const parameters = Object.entries(shape.properties).map(([name, schema], index) => ({
     name,
     schema,
     index,
-    isRequired: !Type.IsOptional(schema),
+    isRequired: !isOptional(schema),
     keepsEmpty: "x-keeps-empty" in schema,
   }));
   const byLowerCaseName = new Map(parameters.map((parameter) => [parameter.name.toLowerCase(), parameter]));
@@ -47,7 +47,7 @@ export function compileParameters<Shape extends TObject>(shape: Shape): (raw: Ra
   };
 }
 
-function readParameter(name: string, schema: TSchema, value: unknown): unknown {
+function readParameter(name: string, schema: Schema, value: unknown): unknown {
   const parsed = readWireValue(schema, value);
   if (!("problem" in parsed)) return parsed.value;
   throw new ApiError(

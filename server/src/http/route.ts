@@ -1,5 +1,5 @@
-import type { Static, TObject, TSchema } from "typebox";
 import type { ErrorCondition } from "../errors.ts";
+import type { ObjectSchema, Schema, Static } from "./schema.ts";
 
 /** Who may call: nobody in particular, the holder of any token, or the holder of a user token. */
 export type CallerKind = "anyone" | "device" | "user";
@@ -33,9 +33,9 @@ export interface RouteInput<Kind extends CallerKind, Path, Parameters> {
 /** One operation: what the wire says and what happens. The path has its parameters in braces. */
 export interface RouteDeclaration<
   Kind extends CallerKind = CallerKind,
-  Path extends TObject = TObject,
-  Parameters extends TObject = TObject,
-  Result extends TSchema = TSchema,
+  Path extends ObjectSchema = ObjectSchema,
+  Parameters extends ObjectSchema = ObjectSchema,
+  Result extends Schema = Schema,
 > {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
@@ -60,9 +60,9 @@ export type Route = RouteDeclaration;
 /** Declares an operation, with the types of the handler's input and result inferred from the schemas. */
 export function route<
   Kind extends CallerKind,
-  Path extends TObject,
-  Parameters extends TObject,
-  Result extends TSchema,
+  Path extends ObjectSchema,
+  Parameters extends ObjectSchema,
+  Result extends Schema,
 >(declaration: RouteDeclaration<Kind, Path, Parameters, Result>): Route {
   // The transport reads the input by these very schemas, so forgetting their types is sound.
   return declaration as unknown as Route;
@@ -75,7 +75,7 @@ export function conditionsOf(route: Route): ErrorCondition[] {
   if (route.caller === "user") conditions.add("AuthUserAccessTokenRequired");
   const shapes = [route.pathParameters, route.parameters].filter((shape) => shape !== undefined);
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");
-  if (shapes.some((shape) => (shape["required"] ?? []).length > 0)) conditions.add("ParameterMissingRequiredValue");
+  if (shapes.some((shape) => shape.required.length > 0)) conditions.add("ParameterMissingRequiredValue");
   if (route.method !== "GET") conditions.add("RequestTooLarge").add("ParameterIncorrectFormat");
   conditions.add("ServiceUnavailable").add("InternalError");
   return [...conditions];

@@ -1,8 +1,8 @@
-import { type Static, type TSchema, type TUnsafe, Type } from "typebox";
 import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
 import { type Location, type LocationRange, parseLocation, parseLocationRange } from "../lib/locations.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
+import { type Schema, type Static, Type } from "./schema.ts";
 
 /**
  * The wire formats of surface.md section 1. Each is a schema (what OpenAPI shows), a static type (what handlers get) and,
@@ -19,48 +19,48 @@ interface TextOptions {
 }
 
 /** A text: any Unicode except NUL and lone surrogates. A number is taken as its decimal text. */
-export function Text(options: TextOptions): TUnsafe<string> {
+export function Text(options: TextOptions): Schema<string> {
   const { keepsEmpty, ...keywords } = options;
   return wire<string>("text", { type: "string", ...keywords, ...(keepsEmpty ? { "x-keeps-empty": true } : {}) });
 }
 
 /** An integer, bare or as text. */
-export function Integer(options: { minimum?: number; maximum?: number; description?: string }): TUnsafe<number> {
+export function Integer(options: { minimum?: number; maximum?: number; description?: string }): Schema<number> {
   return wire<number>("integer", { type: "integer", ...options });
 }
 
 /** A finite number, bare or as text. */
-export function Decimal(options: { minimum?: number; maximum?: number; description?: string }): TUnsafe<number> {
+export function Decimal(options: { minimum?: number; maximum?: number; description?: string }): Schema<number> {
   return wire<number>("decimal", { type: "number", ...options });
 }
 
 /** `true`, `false` (any case), 0 or 1, bare or as text. */
-export function Flag(options: { description?: string } = {}): TUnsafe<boolean> {
+export function Flag(options: { description?: string } = {}): Schema<boolean> {
   return wire<boolean>("flag", { type: "boolean", ...options });
 }
 
 /** A point in time, in milliseconds since 1970-01-01 UTC, in any of the forms of surface.md "Dates". */
-export function DateInput(options: { description?: string } = {}): TUnsafe<number> {
+export function DateInput(options: { description?: string } = {}): Schema<number> {
   return wire<number>("date", { type: "string", examples: ["/Date(1436400441000)/"], ...options });
 }
 
 /** `<start>-<end>`, both inclusive, either end open. */
-export function DateRangeInput(options: { description?: string } = {}): TUnsafe<DateRange> {
+export function DateRangeInput(options: { description?: string } = {}): Schema<DateRange> {
   return wire<DateRange>("dateRange", { type: "string", examples: ["2026-01-01-2026-01-31T23:59:59Z"], ...options });
 }
 
 /** `<lat>,<lng>` in WGS 84 degrees; an object with lat and lng is accepted too. */
-export function LocationInput(options: { description?: string } = {}): TUnsafe<Location> {
+export function LocationInput(options: { description?: string } = {}): Schema<Location> {
   return wire<Location>("location", { type: "string", examples: ["48.2082,16.3738"], ...options });
 }
 
 /** A circle `<lat>,<lng>,<meters>` or a box `<lat>,<lng>-<lat>,<lng>` (south-west, north-east). */
-export function LocationRangeInput(options: { description?: string } = {}): TUnsafe<LocationRange> {
+export function LocationRangeInput(options: { description?: string } = {}): Schema<LocationRange> {
   return wire<LocationRange>("locationRange", { type: "string", examples: ["48.2,16.37,500"], ...options });
 }
 
 /** The id of an object of one kind. */
-export function IdInput(kind: IdKind): TUnsafe<string> {
+export function IdInput(kind: IdKind): Schema<string> {
   return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind });
 }
 
@@ -76,8 +76,8 @@ export const WireLocation = Type.Object({ lat: Type.Number(), lng: Type.Number()
 export type WireLocation = Static<typeof WireLocation>;
 
 /** Reads one value of a request. @throws never; a problem is returned, to be named after the parameter */
-export function readWireValue(schema: TSchema, value: unknown): Parsed<unknown> {
-  const keywords = schema as Keywords; // the schema came from `wire` below
+export function readWireValue(schema: Schema, value: unknown): Parsed<unknown> {
+  const keywords = schema as Schema & Keywords; // the schema came from `wire` below
   return readers[keywords["x-wire"]](value, keywords);
 }
 
@@ -90,7 +90,7 @@ interface Keywords {
   readonly maximum?: number;
 }
 
-function wire<T>(name: keyof typeof readers, keywords: TSchema): TUnsafe<T> {
+function wire<T>(name: keyof typeof readers, keywords: Schema): Schema<T> {
   return Type.Unsafe<T>({ ...keywords, "x-wire": name });
 }
 

@@ -1,6 +1,6 @@
-import { type Static, Type } from "typebox";
 import type { IdentityRow } from "../db/tables.ts";
 import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
 import { Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 

@@ -1,8 +1,8 @@
-import { Type } from "typebox";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import type { Paging } from "../http/paging.ts";
 import { type Route, route, type UserCaller } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import {
   AddIdentity,

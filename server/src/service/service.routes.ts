@@ -1,7 +1,7 @@
-import { Type } from "typebox";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
 
 /** What the service says about itself (surface.md section 1): ping, and health and addresses under `/_/`. */
 export function serviceRoutes(services: {

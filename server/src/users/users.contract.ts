@@ -1,5 +1,5 @@
-import { type Static, Type } from "typebox";
 import type { UserRow } from "../db/tables.ts";
+import { type Static, Type } from "../http/schema.ts";
 import { Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 

@@ -160,9 +160,7 @@ describe("POST /users/login after the cost of passwords was raised", () => {
   it("logins at once of one user with an old hash all succeed", async () => {
     const { userName, password } = await test.signUp("Old Hash At Once");
     const raised = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "3" });
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => logIn(userName, password, deviceToken, raised)),
-    );
+    const answers = await Promise.all(Array.from({ length: 20 }, () => logIn(userName, password, deviceToken, raised)));
     assert.deepEqual(
       answers.map(({ status }) => status),
       Array(20).fill(200),

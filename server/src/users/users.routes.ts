@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Tokens } from "../auth/tokens.ts";
@@ -6,6 +5,7 @@ import type { Database } from "../db/database.ts";
 import type { NewUserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { CreateUser, DeviceToken, LoginUser, OwnUser, presentOwnUser, UserWithToken } from "./users.contract.ts";

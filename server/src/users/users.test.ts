@@ -94,7 +94,14 @@ describe('POST /users: service.md "create a user", "User"', () => {
   });
 
   it("texts of any script come back unchanged, also names that mean something to a program", async () => {
-    for (const text of ["👩‍👩‍👧‍👦", "\u202Eابجد", `e${"\u0301".repeat(256)}`, "__proto__", "constructor", "%_'\"\\;--"]) {
+    for (const text of [
+      "👩‍👩‍👧‍👦",
+      "\u202Eابجد",
+      `e${"\u0301".repeat(256)}`,
+      "__proto__",
+      "constructor",
+      "%_'\"\\;--",
+    ]) {
       const username = [...text].slice(0, 256).join("");
       const answer = await create({ username, firstName: username });
       assertResult(answer, 200, { ...newUser(answer, username), firstName: username });

@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+const dayMs = 86_400_000;
+const wrongCredentials = "The application id or the application key is wrong. Check the values of appid and appkey.";
+
+function register(body: Record<string, unknown> = {}) {
+  return test.call("POST /devices", { body: { ...test.application, platform: "test", ...body } });
+}
+
+async function devicesWith(uniqueId: string) {
+  const rows = test.app.database.reads.selectFrom("devices").selectAll().where("unique_id", "=", uniqueId);
+  return (await rows.execute()).map((row) => ({ ...row }));
+}
+
+describe('POST /devices: service.md "register a device", "Device registration result"', () => {
+  it("201 a device token and its expiry, 90 days on, and no serviceRoot in the main region", async () => {
+    const answer = await register({ uniqueId: "a phone" });
+    const { accessToken } = answer.body.result;
+    assertResult(answer, 201, { accessToken, accessTokenExpires: `/Date(${test.now() + 90 * dayMs})/` });
+    // No %, no blank, no quote: clients put tokens where those would break (surface.md section 1).
+    assert.match(accessToken, /^[\w.-]+$/);
+  });
+
+  it("the lifetime of the token is a setting", async () => {
+    const short = await startTestApp({ DEVICE_TOKEN_LIFETIME_MS: "60000" });
+    const answer = await short.call("POST /devices", { body: { ...short.application, platform: "test" } });
+    assert.equal(answer.body.result.accessTokenExpires, `/Date(${short.now() + 60_000})/`);
+    await short.close();
+  });
+
+  it("the token creates and logs in users", async () => {
+    const token = (await register()).body.result.accessToken;
+    const body = { username: "first", password: "correct horse" };
+    assert.equal((await test.call("POST /users", { token, body })).status, 200);
+    assert.equal((await test.call("POST /users/login", { token, body })).status, 200);
+  });
+
+  it("no Authorization header is needed, and a bad one does not matter", async () => {
+    const body = { ...test.application, platform: "test" };
+    for (const authorization of ["Service garbage", "", "Basic dTpw"]) {
+      assert.equal((await test.call("POST /devices", { body, headers: { authorization } })).status, 201, authorization);
+    }
+  });
+
+  it("names match case-insensitively, null and unknown members are not looked at", async () => {
+    const { appid, appkey } = test.application;
+    const body = { AppID: appid, appKey: appkey, PLATFORM: "test", uniqueID: null, model: { any: "thing" } };
+    assert.equal((await test.call("POST /devices", { body })).status, 201);
+  });
+
+  it("what the service sets is ignored, of whatever type it is sent", async () => {
+    const sent = { id: "dev_mine", created: [], accessToken: {}, token_version: 7, application_id: "app_other" };
+    const answer = await register({ ...sent, uniqueId: "server fields" });
+    assert.equal(answer.status, 201);
+    const [device] = await devicesWith("server fields");
+    const { id, ...rest } = device ?? {};
+    assert.notEqual(id, sent.id);
+    assert.deepEqual(rest, {
+      application_id: test.application.appid,
+      unique_id: "server fields",
+      platform: "test",
+      token_version: 0,
+      created_at: test.now(),
+      modified_at: test.now(),
+    });
+  });
+});
+
+describe('POST /devices: service.md "sending the same value … use the same device registration"', () => {
+  it("the same uniqueId is the same device, and its earlier token stays good", async () => {
+    const first = (await register({ uniqueId: "again", platform: "one" })).body.result.accessToken;
+    const second = (await register({ uniqueId: "again", platform: "two" })).body.result.accessToken;
+    assert.notEqual(first, second);
+    const devices = await devicesWith("again");
+    assert.equal(devices.length, 1);
+    assert.equal(devices[0]?.platform, "two");
+    for (const token of [first, second]) {
+      const body = { username: "nobody", password: "wrong" };
+      assert.equal((await test.call("POST /users/login", { token, body })).status, 403);
+    }
+  });
+
+  it("a uniqueId sent as a number is its decimal text", async () => {
+    await register({ uniqueId: 1234567890123456789n.toString() });
+    const { appid, appkey } = test.application;
+    const body = `{"appid":"${appid}","appkey":"${appkey}","platform":"test","uniqueId":1234567890123456789}`;
+    assert.equal((await test.call("POST /devices", { body })).status, 201);
+    assert.equal((await devicesWith("1234567890123456789")).length, 1);
+  });
+
+  it("one device when a hundred registrations with one uniqueId arrive at once, and all their tokens work", async () => {
+    const answers = await Promise.all(Array.from({ length: 100 }, () => register({ uniqueId: "storm" })));
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+    assert.equal((await devicesWith("storm")).length, 1);
+    const body = { username: "nobody" };
+    const uses = answers.map((answer) =>
+      test.call("POST /users/login", { token: answer.body.result.accessToken, body }),
+    );
+    assert.deepEqual(
+      [...new Set((await Promise.all(uses)).map((use) => use.body.error))],
+      ["ParameterMissingRequiredValue"],
+    );
+  });
+
+  it("is another device in another application", async () => {
+    const other = await test.createApplication();
+    await register({ uniqueId: "shared" });
+    await register({ uniqueId: "shared", ...other });
+    const devices = await devicesWith("shared");
+    assert.deepEqual(devices.map((device) => device.application_id).sort(), [test.application.appid, other.appid]);
+    assert.equal(new Set(devices.map(({ id }) => id)).size, 2);
+  });
+
+  it("without a uniqueId, or with null or the empty text, every registration is a device of its own", async () => {
+    const other = await test.createApplication();
+    for (const body of [{}, { uniqueId: null }, { uniqueId: "" }]) await register({ ...other, ...body });
+    const devices = await test.app.database.reads
+      .selectFrom("devices")
+      .select("unique_id")
+      .where("application_id", "=", other.appid)
+      .execute();
+    assert.deepEqual(
+      devices.map((device) => device.unique_id),
+      [null, null, null],
+    );
+  });
+});
+
+describe('POST /devices: service.md "Errors"', () => {
+  it("401 AuthAppCredentialsInvalid alike for a wrong key, a foreign key and an unknown application", async () => {
+    const other = await test.createApplication();
+    const { appid, appkey } = test.application;
+    for (const body of [
+      { appkey: "wrong" },
+      { appkey: `${appkey}x` },
+      { appkey: appkey.slice(0, -1) },
+      { appkey: ` ${appkey}` },
+      { appkey: appkey.toUpperCase() },
+      { appkey: other.appkey },
+      { appid: other.appid },
+      { appid: `${appid.slice(0, -13)}0000000000000` },
+    ]) {
+      assertError(await register(body), 401, "AuthAppCredentialsInvalid", 261, wrongCredentials);
+    }
+  });
+
+  it("401 ParameterOutOfRange when the application id is malformed or of another kind", async () => {
+    const { appid } = test.application;
+    const { id } = await test.signUp();
+    for (const wrong of ["42", 42, "app_", `${appid}x`, appid.slice(1), appid.toUpperCase(), id, "' or 1=1 --", "%"]) {
+      const answer = await register({ appid: wrong });
+      assertError(answer, 401, "ParameterOutOfRange", 514, "Incorrect id type, expected App.");
+    }
+  });
+
+  it("400 ParameterMissingRequiredValue when appid, appkey or platform is absent, null or empty", async () => {
+    for (const name of ["appid", "appkey", "platform"]) {
+      for (const value of [undefined, null, ""]) {
+        const answer = await register({ [name]: value });
+        assertError(answer, 400, "ParameterMissingRequiredValue", 513, `${name} is required.`);
+      }
+    }
+  });
+
+  it("400 ParameterIncorrectFormat for an object, an array or a truth value where text is due", async () => {
+    for (const name of ["appid", "appkey", "platform", "uniqueId"]) {
+      for (const value of [{}, [], ["x"], true, { toString: "x" }]) {
+        assertError(await register({ [name]: value }), 400, "ParameterIncorrectFormat", 515, `${name} must be a text.`);
+      }
+    }
+  });
+
+  it("400 ParameterOutOfRange for a text of more than 256 characters", async () => {
+    for (const name of ["platform", "uniqueId"]) {
+      assert.equal((await register({ [name]: "𝒳".repeat(256) })).status, 201);
+      const answer = await register({ [name]: "x".repeat(257) });
+      assertError(answer, 400, "ParameterOutOfRange", 514, `${name} must have at most 256 characters.`);
+    }
+  });
+
+  it("a refused registration stores nothing", async () => {
+    await register({ appkey: "wrong", uniqueId: "refused" });
+    await register({ platform: null, uniqueId: "refused" });
+    assert.deepEqual(await devicesWith("refused"), []);
+  });
+});
+
+describe('application credentials: service.md "Mechanisms"', () => {
+  it("are valid on POST /devices only", async () => {
+    const { appid, appkey } = test.application;
+    for (const token of [appid, appkey]) {
+      const answer = await test.call("POST /users", { token, body: { username: "x", password: "correct" } });
+      assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+    }
+  });
+
+  it("the key is stored as a digest only", async () => {
+    const keys = await test.app.database.reads.selectFrom("application_keys").selectAll().execute();
+    assert.ok(keys.length > 0);
+    assert.ok(!JSON.stringify(keys).includes(test.application.appkey));
+    for (const { digest } of keys) assert.match(digest, /^[0-9a-f]{64}$/);
+  });
+});

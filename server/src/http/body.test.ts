@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import {
+  type Answer,
+  assertError,
+  type CallOptions,
+  openRaw,
+  startTestApp,
+  type TestApp,
+  type TestUser,
+} from "../../test/harness.ts";
+
+let test: TestApp;
+let user: TestUser;
+before(async () => {
+  test = await startTestApp();
+  user = await test.signUp();
+});
+after(() => test.close());
+
+const form = "application/x-www-form-urlencoded";
+
+/** Checks in with this body under this label. */
+function checkIn(body: NonNullable<CallOptions["body"]>, contentType = "application/json"): Promise<Answer> {
+  return test.call("POST /checkins", { token: user.token, body, headers: { "content-type": contentType } });
+}
+
+async function assertComment(answer: Promise<Answer>, comment: string | undefined): Promise<void> {
+  const { status, body } = await answer;
+  assert.deepEqual([status, body.result?.comment], [201, comment], JSON.stringify(body));
+}
+
+function latin1(text: string): Buffer {
+  return Buffer.from(text, "latin1");
+}
+
+describe("surface.md 1: an empty body means no parameters", () => {
+  const labels = [
+    undefined,
+    "application/json",
+    "application/json; charset=utf-16",
+    form,
+    "multipart/form-data; boundary=x",
+    "multipart/form-data",
+    "text/plain",
+    "image/png",
+    "nonsense",
+    "",
+  ];
+
+  it("on POST, whatever its content type says", async () => {
+    for (const label of labels) {
+      const headers: Record<string, string> = label === undefined ? {} : { "content-type": label };
+      const { token } = await test.signUp();
+      assert.equal((await test.call("POST /users/me/logout", { token, headers })).status, 200, `${label}`);
+      const checkin = await test.call("POST /checkins", { token: user.token, headers });
+      assertError(checkin, 400, "ParameterMissingRequiredValue", 513, "location is required.");
+    }
+  });
+
+  it("on GET and on verbs that are not there", async () => {
+    for (const label of labels) {
+      const headers: Record<string, string> = label === undefined ? {} : { "content-type": label };
+      assert.equal((await test.call("GET /users/me", { token: user.token, headers })).status, 200, `${label}`);
+      for (const verb of ["DELETE", "PUT", "PATCH"]) {
+        const answer = await test.call(`${verb} /users/me`, { token: user.token, headers });
+        assertError(answer, 404, "OperationNotFound", 516, "There is no such operation.");
+      }
+    }
+  });
+
+  it("also with a length of 0, in no chunks, of nothing but blanks, and of nothing but a byte order mark", async () => {
+    const heads = ["Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"];
+    for (const head of heads) {
+      const connection = openRaw(test.port);
+      const start = `POST /checkins HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${user.token}\r\n`;
+      connection.write(`${start}Content-Type: application/json\r\n${head}`);
+      const answer = await connection.receive();
+      assert.equal(answer?.body.message, "location is required.");
+      connection.close();
+    }
+    for (const body of ["", " \r\n\t ", "\uFEFF"]) {
+      assertError(await checkIn(body), 400, "ParameterMissingRequiredValue", 513, "location is required.");
+    }
+  });
+});
+
+describe("surface.md 1: JSON bodies", () => {
+  it("a body that begins with { is JSON whatever its label says, invalid labels included", async () => {
+    const labels = [
+      "application/json",
+      "Application/JSON; Charset=UTF-8",
+      'application/json;charset="utf-8"',
+      "application/json;",
+      "application/json, application/json",
+      "application/vnd.api+json",
+      form,
+      "text/plain",
+      "text/xml; charset=us-ascii",
+      "application/octet-stream",
+      "multipart/form-data",
+      "multipart/form-data; boundary=x",
+      "nonsense",
+      "/",
+      ";",
+      "",
+      "é",
+      "x".repeat(8_000),
+    ];
+    for (const label of labels) await assertComment(checkIn('{"location":"1,2","comment":"☺"}', label), "☺");
+    await assertComment(checkIn(' \r\n\t{"location":"1,2","comment":"☺"}', form), "☺");
+  });
+
+  it("a byte order mark is not part of the text", async () => {
+    await assertComment(checkIn('\uFEFF{"location":"1,2","comment":"a"}'), "a");
+    await assertComment(checkIn('\uFEFF{"location":"1,2","comment":"a"}', form), "a");
+  });
+
+  it("null has no parameters", async () => {
+    assertError(await checkIn("null"), 400, "ParameterMissingRequiredValue", 513, "location is required.");
+  });
+
+  it("400 ParameterIncorrectFormat for JSON that is no object", async () => {
+    for (const body of ["[]", '[{"location":"1,2"}]', '"text"', "1", "true"]) {
+      assertError(await checkIn(body), 400, "ParameterIncorrectFormat", 515, "The body must be a JSON object.");
+    }
+  });
+
+  it("400 ParameterIncorrectFormat for what is not JSON", async () => {
+    const bodies = ["{", "{}{}", "{'location':'1,2'}", '{"location":"1,2",}', "{location:1}", "NaN", "hello", "<a/>"];
+    for (const body of bodies) {
+      assertError(await checkIn(body), 400, "ParameterIncorrectFormat", 515, "The body is not valid JSON.");
+    }
+  });
+
+  it("a GET has its parameters in the query alone", async () => {
+    for (const body of ['{"pageSize":0}', "{"]) {
+      const { status } = await test.call("GET /checkins?pageSize=1", { token: user.token, body });
+      assert.equal(status, 200);
+    }
+  });
+});
+
+describe("surface.md 1: form bodies", () => {
+  it("are read like queries: escapes, plus signs, names in any case, the last of several", async () => {
+    await assertComment(checkIn("location=1%2C2&comment=a+b%26c%3D%E2%98%BA", form), "a b&c=☺");
+    await assertComment(checkIn("LOCATION=1,2&Comment=x&&unknown&=&a=b=c", `${form}; charset=UTF-8`), "x");
+    await assertComment(checkIn("location=1,2&comment=first&comment=last", form), "last");
+    await assertComment(checkIn("location=1,2&comment=", form), undefined);
+    await assertComment(checkIn("location=1,2&comment", form), undefined);
+  });
+
+  it("400 ParameterIncorrectFormat for escapes that are not UTF-8", async () => {
+    const message = "An escape in the query or form is not valid UTF-8.";
+    for (const comment of ["%", "%zz", "%ff", "%c3%28", "%ed%a0%80"]) {
+      const answer = await checkIn(`location=1,2&comment=${comment}`, form);
+      assertError(answer, 400, "ParameterIncorrectFormat", 515, message);
+    }
+  });
+});
+
+describe("surface.md 1: charsets", () => {
+  it("iso-8859-1 is honoured", async () => {
+    for (const charset of ["iso-8859-1", "ISO-8859-1", '"iso-8859-1"', "iso-8859-1; x=y"]) {
+      const label = `application/json; charset=${charset}`;
+      await assertComment(checkIn(latin1('{"location":"1,2","comment":"café ÿ"}'), label), "café ÿ");
+    }
+    await assertComment(checkIn(latin1("location=1,2&comment=café"), `${form}; charset=iso-8859-1`), "café");
+  });
+
+  it("iso-8859-1 is honoured in the escapes of a form", async () => {
+    await assertComment(checkIn("location=1,2&comment=caf%E9+%FF", `${form};charset=iso-8859-1`), "café ÿ");
+  });
+
+  it("400 ParameterIncorrectFormat for a body that is not valid UTF-8, with and without a charset", async () => {
+    const broken = [
+      latin1('{"location":"1,2","comment":"café"}'),
+      latin1('{"location":"1,2","comment":"\xC0\xAF"}'), // an overlong slash
+      latin1('{"location":"1,2","comment":"\xED\xA0\x80"}'), // a surrogate
+      latin1('{"location":"1,2","comment":"\xF4\x90\x80\x80"}'), // beyond Unicode
+      latin1('{"location":"1,2","comment":"\xE2\x98'), // cut off
+      Buffer.from('\uFEFF{"location":"1,2"}', "utf16le"),
+      latin1("\xFF\xFE\0"),
+    ];
+    for (const body of broken) {
+      for (const label of ["application/json", "application/json; charset=utf-8", form, "text/plain", "nonsense"]) {
+        const answer = await checkIn(body, label);
+        assertError(answer, 400, "ParameterIncorrectFormat", 515, "The body is not valid UTF-8.");
+      }
+    }
+  });
+
+  it("400 ParameterIncorrectFormat for any other charset", async () => {
+    for (const charset of ["utf-16", "windows-1252", "utf-7", "nonsense"]) {
+      const answer = await checkIn('{"location":"1,2"}', `application/json; charset=${charset}`);
+      assertError(answer, 400, "ParameterIncorrectFormat", 515, "The charset must be utf-8 or iso-8859-1.");
+    }
+  });
+});
+
+describe("surface.md 2: RequestTooLarge", () => {
+  it("413 for a body above BODY_BYTES_MAX, announced or in chunks; the message names the limit", async () => {
+    const small = await startTestApp({ BODY_BYTES_MAX: "2048" });
+    const { token } = await small.signUp();
+    const empty = JSON.stringify({ location: "1,2", comment: "" }).length;
+    const options = { token, body: { location: "1,2", comment: "x".repeat(2048 - empty) } };
+    assert.equal((await small.call("POST /checkins", options)).status, 201);
+    options.body.comment += "x";
+    const message = "The body is larger than 2048 bytes.";
+    assertError(await small.call("POST /checkins", options), 413, "RequestTooLarge", 1281, message);
+
+    const connection = openRaw(small.port);
+    connection.write(`POST /checkins HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\n`);
+    connection.write(`Transfer-Encoding: chunked\r\n\r\n801\r\n${"x".repeat(2049)}\r\n`);
+    const answer = await connection.receive();
+    assert.ok(answer !== undefined);
+    assertError(answer, 413, "RequestTooLarge", 1281, message);
+    assert.equal(await connection.receive(), undefined); // it does not wait for the rest
+    await small.close();
+  });
+});

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { errorRow } from "../errors.ts";
+import { conditionsOf } from "./route.ts";
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly Record<string, unknown>[];
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: { readonly properties: object } }> };
+  readonly responses: Record<string, { readonly description: string }>;
+}
+
+let test: TestApp;
+let document: { openapi: string; servers: unknown; paths: Record<string, Record<string, Operation>> };
+before(async () => {
+  test = await startTestApp({ PUBLIC_URL: "https://api.example.org/" });
+  document = (await test.call("GET /_/openapi.json")).body;
+});
+after(() => test.close());
+
+function operations(): { method: string; path: string; operation: Operation }[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+}
+
+describe("/_/openapi.json", () => {
+  it("is served as application/json without a token", async () => {
+    const { status, headers } = await test.call("GET /_/openapi.json");
+    assert.deepEqual([status, headers["content-type"]], [200, "application/json"]);
+  });
+
+  it("is valid OpenAPI 3.1", async () => {
+    const validation = await new Validator().validate(JSON.parse(JSON.stringify(document)));
+    assert.deepEqual(validation, { valid: true });
+    assert.match(document.openapi, /^3\.1\./);
+    assert.deepEqual(document.servers, [{ url: "https://api.example.org" }]);
+  });
+
+  it("has every operation, and no other", () => {
+    const described = operations().map(({ method, path, operation }) => `${operation.operationId} ${method} ${path}`);
+    const declared = test.app.routes.map(({ method, path, operation }) => `${operation} ${method} ${path}`);
+    assert.deepEqual(described.sort(), declared.sort());
+    assert.equal(new Set(operations().map(({ operation }) => operation.operationId)).size, described.length);
+  });
+
+  it("says of each operation who may call it, what it takes and everything it may answer", () => {
+    for (const route of test.app.routes) {
+      const operation = document.paths[route.path]?.[route.method.toLowerCase()];
+      assert.ok(operation);
+      const schemes = operation.security.flatMap((requirement) => Object.keys(requirement));
+      assert.deepEqual(schemes, { anyone: [], device: ["deviceToken"], user: ["userToken"] }[route.caller]);
+
+      const inPath = operation.parameters.filter((parameter) => parameter.in === "path");
+      const braces = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      assert.deepEqual(
+        inPath.map(({ name }) => name),
+        braces,
+      );
+      assert.ok(inPath.every(({ required }) => required));
+
+      const names = Object.keys(route.parameters?.properties ?? {});
+      const inQuery = operation.parameters.filter((parameter) => parameter.in === "query").map(({ name }) => name);
+      const bodies = Object.values(operation.requestBody?.content ?? {});
+      if (route.method === "GET" || route.method === "DELETE") assert.deepEqual(inQuery, names);
+      for (const { schema } of bodies) assert.deepEqual(Object.keys(schema.properties), names);
+      assert.equal(inQuery.length + bodies.length > 0, names.length > 0 || route.parameters !== undefined);
+
+      const conditions = conditionsOf(route);
+      const statuses = new Set([route.status, ...conditions.map((condition) => errorRow(condition).status)]);
+      assert.deepEqual(Object.keys(operation.responses).map(Number), [...statuses].sort());
+      for (const condition of conditions) {
+        const { status, error, errorNumber } = errorRow(condition);
+        assert.ok(operation.responses[status]?.description.includes(`\`${error}\` ${errorNumber}`));
+      }
+    }
+  });
+
+  it("holds none of the words that only our own readers use", () => {
+    const words: string[] = [];
+    JSON.stringify(document, (name, value) => {
+      if (name.startsWith("x-")) words.push(name);
+      return value;
+    });
+    assert.deepEqual(words, []);
+  });
+});

@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import fc from "fast-check";
+import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { compileParameters } from "./parameters.ts";
+import { Type } from "./schema.ts";
+import { Flag, Integer, Text } from "./wire.ts";
+
+let test: TestApp;
+let user: TestUser;
+before(async () => {
+  test = await startTestApp();
+  user = await test.signUp();
+});
+after(() => test.close());
+
+function checkIn(body: unknown): Promise<Answer> {
+  return test.call("POST /checkins", { token: user.token, body });
+}
+
+async function commentOf(body: unknown): Promise<unknown> {
+  const answer = await checkIn(body);
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.result.comment;
+}
+
+/** Registers with this uniqueId, as JSON text; answers what is stored of it, and how many devices there are. */
+async function register(uniqueIdJson: string): Promise<{ uniqueId: string | null | undefined; devices: number }> {
+  const application = await test.createApplication();
+  const body = `{"appid":"${application.appid}","appkey":"${application.appkey}","platform":"x","uniqueId":${uniqueIdJson}}`;
+  assert.equal((await test.call("POST /devices", { body })).status, 201);
+  return findDevices(application.appid);
+}
+
+async function findDevices(appid: string) {
+  const { reads } = test.app.database;
+  const rows = await reads.selectFrom("devices").select("unique_id").where("application_id", "=", appid).execute();
+  return { uniqueId: rows[0]?.unique_id, devices: rows.length };
+}
+
+describe("surface.md 1: names", () => {
+  it("match case-insensitively in JSON, forms and queries", async () => {
+    const { appid, appkey } = test.application;
+    const spellings = [
+      { appid, appkey, platform: "x", uniqueid: "u" },
+      { appID: appid, AppKey: appkey, Platform: "x", UniqueID: "u" },
+      { APPID: appid, APPKEY: appkey, PLATFORM: "x", UNIQUEID: "u" },
+    ];
+    for (const body of spellings) {
+      assert.equal((await test.call("POST /devices", { body })).status, 201);
+      const headers = { "content-type": "application/x-www-form-urlencoded" };
+      const answer = await test.call("POST /devices", { body: `${new URLSearchParams(body)}`, headers });
+      assert.equal(answer.status, 201);
+    }
+    for (const name of ["pageSize", "pagesize", "PAGESIZE", "PageSize", "page%53ize"]) {
+      const answer = await test.call(`GET /checkins?${name}=0`, { token: user.token });
+      assertError(answer, 400, "ParameterOutOfRange", 514, "pageSize must ask for 1 to 1000 items.");
+    }
+  });
+
+  it("of several that differ in case the documented spelling wins, else the last", async () => {
+    const location = "1,2";
+    assert.equal(await commentOf({ location, comment: "documented", Comment: "b", COMMENT: "c" }), "documented");
+    assert.equal(await commentOf({ location, Comment: "b", comment: "documented", COMMENT: "c" }), "documented");
+    assert.equal(await commentOf({ location, COMMENT: "b", Comment: "last" }), "last");
+    assert.equal(await commentOf({ location, Comment: "b", COMMENT: "last" }), "last");
+    assert.equal(await commentOf({ location, comment: null, COMMENT: "given" }), "given");
+  });
+
+  it("of two that are the same the last wins", async () => {
+    assert.equal(await commentOf('{"location":"1,2","comment":"first","comment":"last"}'), "last");
+    const { body } = await test.call("GET /checkins?pageSize=0&pageSize=1", { token: user.token });
+    assert.equal(body.status, 200);
+  });
+
+  it("unknown ones are ignored, and so are fields that the service sets, whatever they hold", async () => {
+    const fields = ["id", "created", "lastModified", "userID", "userId", "size", "profilePictureID", "unknown", ""];
+    for (const value of ["chk_mine", 0, true, {}, [[]], { deep: [{}] }]) {
+      const body = { location: "1,2", ...Object.fromEntries(fields.map((name) => [name, value])) };
+      const { result } = (await checkIn(body)).body;
+      assert.match(result.id, /^chk_[0-9a-z]{26}$/);
+      assert.equal(result.userID, user.id);
+      assert.equal(result.created, `/Date(${test.now()})/`);
+      assert.deepEqual(Object.keys(result).sort(), ["created", "id", "lastModified", "location", "userID"]);
+    }
+    const { token } = user;
+    const { status } = await test.call("GET /users/me?location=1,2&unknown=%F0%9F%98%80&=&&x", { token });
+    assert.equal(status, 200);
+  });
+
+  it("an unknown one is not even decoded", async () => {
+    const { status } = await test.call("GET /users/me?location=%zz", { token: user.token });
+    assert.equal(status, 200);
+  });
+
+  it("refusals name the parameter by its documented spelling", async () => {
+    const answer = await checkIn({ LOCATION: "1,2", COMMENT: {} });
+    assertError(answer, 400, "ParameterIncorrectFormat", 515, "comment must be a text.");
+  });
+});
+
+describe("surface.md 1: values", () => {
+  it("null and, in texts, empty are absent", async () => {
+    assert.equal(await commentOf({ location: "1,2", comment: null }), undefined);
+    assert.equal(await commentOf({ location: "1,2", comment: "" }), undefined);
+    for (const location of [null, ""]) {
+      assertError(await checkIn({ location }), 400, "ParameterMissingRequiredValue", 513, "location is required.");
+    }
+  });
+
+  it("a number where a text is due is its decimal text, with all the digits that were sent", async () => {
+    const integers = [
+      "0",
+      "-7",
+      "4711",
+      "9007199254740991",
+      "9007199254740993",
+      "12345678901234567890",
+      "12345678901234567891",
+      "-98765432109876543210",
+      "1".repeat(256),
+    ];
+    for (const integer of integers) assert.deepEqual(await register(integer), { uniqueId: integer, devices: 1 });
+    assert.deepEqual(await register("0.5"), { uniqueId: "0.5", devices: 1 });
+    assert.deepEqual(await register("-0"), { uniqueId: "0", devices: 1 });
+  });
+
+  it("an integer and its text are one uniqueId, 20-digit integers that differ in the last digit are two", async () => {
+    const application = await test.createApplication();
+    const { appid, appkey } = application;
+    const start = `{"appid":"${appid}","appkey":"${appkey}","platform":"x","uniqueId":`;
+    const sent: [uniqueId: string, devices: number][] = [
+      ["12345678901234567890", 1],
+      ['"12345678901234567890"', 1],
+      ["12345678901234567891", 2],
+      ["12345678901234567890", 2],
+    ];
+    for (const [uniqueId, devices] of sent) {
+      await test.call("POST /devices", { body: `${start}${uniqueId}}` });
+      assert.equal((await findDevices(appid)).devices, devices, uniqueId);
+    }
+  });
+
+  it("400 ParameterIncorrectFormat for a truth value, an object or an array where a text is due", async () => {
+    for (const comment of [true, false, {}, [], ["text"], { text: "text" }, [[]]]) {
+      const answer = await checkIn({ location: "1,2", comment });
+      assertError(answer, 400, "ParameterIncorrectFormat", 515, "comment must be a text.");
+    }
+  });
+
+  it("a text where a number is due is accepted when it parses", async () => {
+    const { token } = user;
+    for (const size of ["1", "+1", "%201%20", "1.0", "1e0", "0001"]) {
+      assert.equal((await test.call(`GET /checkins?pageSize=${size}`, { token })).body.result?.pageResults.length, 1);
+    }
+    for (const size of ["one", "1.5", "0x10", "1,0", "NaN", "Infinity", "true", "1n", "--1", "1e"]) {
+      const answer = await test.call(`GET /checkins?pageSize=${size}`, { token });
+      assertError(answer, 400, "ParameterIncorrectFormat", 515, "pageSize must be an integer.");
+    }
+  });
+});
+
+describe("compileParameters", () => {
+  const read = compileParameters(
+    Type.Object({
+      documentedText: Type.Optional(Text({ maxLength: 20 })),
+      number: Type.Optional(Integer({})),
+      isSet: Type.Optional(Flag()),
+    }),
+  );
+  const name = fc.oneof(
+    { weight: 4, arbitrary: fc.mixedCase(fc.constantFrom("documentedText", "number", "isSet")) },
+    { weight: 1, arbitrary: fc.constantFrom("documentedText", "number", "isSet") },
+    { weight: 1, arbitrary: fc.constantFrom("__proto__", "constructor", "toString", "documented", "", "ｎumber") },
+  );
+  const value = fc.constantFrom<unknown>("1", 1, null, undefined);
+
+  it("holds to its rules whatever the names, their order and their case", () => {
+    const pairs = fc.array(fc.tuple(name, value), { maxLength: 12 });
+    fc.assert(
+      fc.property(pairs, (raw) => {
+        const expected: Record<string, unknown> = {};
+        for (const [documented, one] of [
+          ["documentedText", "1"],
+          ["number", 1],
+          ["isSet", true],
+        ] as const) {
+          const isGiven = raw.some(([sent, v]) => sent.toLowerCase() === documented.toLowerCase() && v != null);
+          if (isGiven) expected[documented] = one;
+        }
+        assert.deepEqual(read(raw), expected);
+      }),
+    );
+  });
+
+  it("the documented spelling wins, else the last, among any number", () => {
+    const spelled = fc.tuple(fc.mixedCase(fc.constant("number")), fc.option(fc.integer()));
+    fc.assert(
+      fc.property(fc.array(spelled, { maxLength: 8 }), (raw) => {
+        const given = raw.filter(([, number]) => number !== null);
+        const winner = given.findLast(([sent]) => sent === "number") ?? given.at(-1);
+        assert.deepEqual(read(raw), winner === undefined ? {} : { number: winner[1] });
+      }),
+    );
+  });
+
+  it("truth values come as true, false (any case), 0 or 1, bare or as text", () => {
+    const flags: [unknown, boolean][] = [true, "true", "TRUE", "True", " true ", 1, "1", 1n].map((v) => [v, true]);
+    flags.push(...[false, "false", "FALSE", "fAlse", 0, "0", -0, 0n].map((v): [unknown, boolean] => [v, false]));
+    for (const [sent, isSet] of flags) assert.deepEqual(read([["isset", sent]]), { isSet });
+    for (const sent of ["yes", "on", "truth", 2, -1, 0.5, Number.NaN, [], [true], {}, ["1"], "\u0130"]) {
+      assert.throws(() => read([["isSet", sent]]), { condition: "ParameterIncorrectFormat" });
+    }
+  });
+});

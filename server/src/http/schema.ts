@@ -1,0 +1,65 @@
+/**
+ * The schemas that contracts are written in: JSON Schema objects that know their static type. One schema is the type of
+ * a handler's input or result, the reader of parameters (`wire.ts`), the writer of results (`serializer.ts`) and the
+ * entry in OpenAPI.
+ */
+
+declare const staticType: unique symbol;
+const optional: unique symbol = Symbol("optional");
+
+/** A JSON Schema of values of type T. */
+export interface Schema<T = unknown> {
+  readonly [staticType]?: T;
+  readonly [keyword: string]: unknown;
+}
+
+/** The schema of a property that may be absent. */
+export interface OptionalSchema<T = unknown> extends Schema<T> {
+  readonly [optional]: true;
+}
+
+export type Properties = Readonly<Record<string, Schema>>;
+
+export interface ObjectSchema<P extends Properties = Properties> extends Schema<StaticObject<P>> {
+  readonly type: "object";
+  readonly properties: P;
+  /** The names of the properties that may not be absent. */
+  readonly required: readonly string[];
+}
+
+export interface ArraySchema<T = unknown> extends Schema<T[]> {
+  readonly type: "array";
+  readonly items: Schema<T>;
+}
+
+/** The type of the values of a schema. */
+export type Static<S> = S extends Schema<infer T> ? T : never;
+
+type OptionalNames<P> = { [Name in keyof P]: P[Name] extends OptionalSchema ? Name : never }[keyof P];
+type StaticObject<P> = { [Name in Exclude<keyof P, OptionalNames<P>>]: Static<P[Name]> } & {
+  [Name in OptionalNames<P>]?: Static<P[Name]>;
+};
+
+type Keywords = Readonly<Record<string, unknown>>;
+
+/** Makes schemas. */
+export const Type = {
+  String: (keywords: Keywords = {}): Schema<string> => ({ type: "string", ...keywords }),
+  Number: (keywords: Keywords = {}): Schema<number> => ({ type: "number", ...keywords }),
+  Integer: (keywords: Keywords = {}): Schema<number> => ({ type: "integer", ...keywords }),
+  Boolean: (keywords: Keywords = {}): Schema<boolean> => ({ type: "boolean", ...keywords }),
+  Literal: <const T extends string | number | boolean>(value: T): Schema<T> => ({ const: value }),
+  Array: <T>(items: Schema<T>): ArraySchema<T> => ({ type: "array", items }),
+  /** A schema written out, for values of a type of its own. */
+  Unsafe: <T>(keywords: Keywords): Schema<T> => keywords,
+  Optional: <T>(schema: Schema<T>): OptionalSchema<T> => ({ ...schema, [optional]: true }),
+  Object: <P extends Properties>(properties: P): ObjectSchema<P> => ({
+    type: "object",
+    properties,
+    required: Object.keys(properties).filter((name) => !isOptional(properties[name])),
+  }),
+};
+
+export function isOptional(schema: Schema | undefined): schema is OptionalSchema {
+  return schema !== undefined && optional in schema;
+}

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { assertError, assertResult, openRaw, send, startTestApp, type TestApp } from "../../test/harness.ts";
+
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+/** The first answer to bytes as they are. */
+async function exchange(bytes: string) {
+  const connection = openRaw(test.port);
+  connection.write(bytes);
+  const answer = await connection.receive();
+  connection.close();
+  assert.ok(answer !== undefined, "the server closed without an answer");
+  return answer;
+}
+
+const tooLongHead = `GET /${"a".repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`;
+
+describe("surface.md 1: every answer", () => {
+  it("is an envelope of exactly application/json, on success and whoever refuses", async () => {
+    const answers = [
+      await test.call("GET /service/ping"),
+      await test.call("POST /devices", { body: { ...test.application, platform: "test" } }),
+      await test.call("GET /nowhere"),
+      await test.call("GET /users/me"),
+      await test.call("POST /devices", { body: "{" }),
+      await test.call("POST /devices", { body: "x".repeat(1_048_577) }),
+      await test.call("GET /users/identities/%zz/1"),
+      await exchange(tooLongHead),
+      await exchange("GET / HTTP/9.9\r\n\r\n"),
+      await exchange("NONSENSE\r\n\r\n"),
+    ];
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 201, 404, 401, 400, 413, 400, 413, 400, 404],
+    );
+    for (const { headers, body, status } of answers) {
+      assert.equal(headers["content-type"], "application/json");
+      assert.equal(body.status, status);
+      assert.match(body.request_id, /^[\w-]+$/);
+      assert.equal(body.success, status < 400);
+    }
+  });
+
+  it("has a request_id of its own", async () => {
+    const ids = new Set<string>();
+    for (let n = 0; n < 100; n += 1) ids.add((await test.call("GET /service/ping")).body.request_id);
+    assert.equal(ids.size, 100);
+  });
+
+  it("stays an envelope where Node.js would answer by itself: a request without Host", async () => {
+    const answer = await exchange("GET /service/ping HTTP/1.1\r\n\r\n");
+    assert.deepEqual([answer.status, answer.body?.error], [400, "ParameterIncorrectFormat"]);
+  });
+
+  it("stays an envelope where Node.js would answer by itself: an expectation that nobody knows is not met, but served", async () => {
+    const answer = await exchange("GET /service/ping HTTP/1.1\r\nHost: a\r\nExpect: a-miracle\r\n\r\n");
+    assert.deepEqual([answer.status, answer.body?.result], [200, "Pong"]);
+  });
+
+  it("stays an envelope where Node.js would hang up: CONNECT", async () => {
+    const answer = await exchange("CONNECT example.org:80 HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert.deepEqual([answer.status, answer.body?.error], [404, "OperationNotFound"]);
+  });
+
+  it("an upgrade is not taken: the request is served as it stands", async () => {
+    const head = "GET /service/ping HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    assertResult(await exchange(head), 200, "Pong");
+  });
+});
+
+describe("surface.md 1: paths and verbs", () => {
+  const notFound = [404, "OperationNotFound", 516, "There is no such operation."] as const;
+
+  it("404 OperationNotFound for an unknown path, with a good token, a bad one or none", async () => {
+    const { token } = await test.signUp();
+    for (const path of ["/", "/nowhere", "/users/me/nowhere", "/v1/users/me", "/_/nowhere", "/Users/me"]) {
+      assertError(await test.call(`GET ${path}`), ...notFound);
+      assertError(await test.call(`POST ${path}`, { token: "forged", body: "{" }), ...notFound);
+      assertError(await test.call(`DELETE ${path}`, { token }), ...notFound);
+    }
+  });
+
+  it("404 OperationNotFound for every verb that a path does not declare, also for those nobody knows", async () => {
+    const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "LOCK", "QUERY", "MKCOL"];
+    for (const { path } of test.app.routes) {
+      const declared = test.app.routes.filter((route) => overlap(route.path, path)).map(({ method }) => `${method}`);
+      for (const verb of verbs.filter((verb) => !declared.includes(verb))) {
+        assertError(await send(test.port, verb, path.replaceAll(/[{}]/g, "")), ...notFound);
+      }
+    }
+    for (const verb of ["FOO", "get", "G3T"]) {
+      assertError(await exchange(`${verb} /service/ping HTTP/1.1\r\nHost: a\r\n\r\n`), ...notFound);
+    }
+  });
+
+  it("HEAD is such a verb: the status alone, as HTTP has it", async () => {
+    const answer = await send(test.port, "HEAD", "/service/ping");
+    assert.deepEqual([answer.status, answer.text], [404, ""]);
+  });
+
+  it("trailing and duplicate slashes do not matter, in escapes they do", async () => {
+    const { token, id } = await test.signUp();
+    for (const path of [
+      "/users/me/",
+      "//users/me",
+      "/users//me",
+      "///users///me///",
+      "/users/me/?x=1",
+      "/users/me?/",
+    ]) {
+      assert.equal((await test.call(`GET ${path}`, { token })).body.result?.id, id, path);
+    }
+    for (const path of ["/users%2Fme", "/users%2F%2Fme", "/users/me%2F"]) {
+      assertError(await test.call(`GET ${path}`, { token }), ...notFound);
+    }
+  });
+
+  it("the whole address may stand where the path does", async () => {
+    const answer = await exchange("GET http://example.org/service/ping HTTP/1.1\r\nHost: example.org\r\n\r\n");
+    assertResult(answer, 200, "Pong");
+  });
+
+  it("400 ParameterIncorrectFormat for a path whose escapes are not UTF-8", async () => {
+    for (const path of ["/%zz", "/users/identities/%ff/1", "/users/identities/a/%c3%28", "/users/me/%"]) {
+      const answer = await send(test.port, "GET", path);
+      assertError(answer, 400, "ParameterIncorrectFormat", 515, "The path is not valid UTF-8.");
+    }
+  });
+
+  it("GET /service/ping is Pong with a good token, a bad one or none", async () => {
+    const tokens = [
+      {},
+      { token: await test.registerDevice() },
+      { token: "forged" },
+      { headers: { authorization: "" } },
+    ];
+    for (const options of tokens) assertResult(await test.call("GET /service/ping", options), 200, "Pong");
+  });
+});
+
+describe("surface.md 1: CORS", () => {
+  it("204 to the preflight of every operation, without a token", async () => {
+    for (const { method, path } of test.app.routes) {
+      const headers = {
+        origin: "https://app.example",
+        "access-control-request-method": method,
+        "access-control-request-headers": "authorization,content-type,idempotency-key",
+      };
+      const answer = await send(test.port, "OPTIONS", path.replaceAll(/[{}]/g, ""), { headers });
+      assert.deepEqual([answer.status, answer.text], [204, ""], path);
+      assert.equal(answer.headers["access-control-allow-origin"], "*");
+      assert.ok(`${answer.headers["access-control-allow-methods"]}`.split(", ").includes(method));
+      assert.equal(answer.headers["access-control-allow-headers"], headers["access-control-request-headers"]);
+      assert.equal(answer.headers["access-control-allow-credentials"], undefined, "there are no cookies");
+    }
+  });
+
+  it("any origin may read every answer, the refusals too", async () => {
+    const headers = { origin: "https://app.example" };
+    const answers = {
+      success: await test.call("GET /service/ping", { headers }),
+      "no token": await test.call("GET /users/me", { headers }),
+      "no such path": await test.call("GET /nowhere", { headers }),
+      "bad body": await test.call("POST /devices", { headers, body: "{" }),
+      "large body": await test.call("POST /devices", { headers, body: "x".repeat(1_048_577) }),
+      "bad path": await test.call("GET /%zz", { headers }),
+      "long head": await exchange(tooLongHead),
+    };
+    const origins = Object.entries(answers).map(([name, answer]) => [
+      name,
+      answer.headers["access-control-allow-origin"],
+    ]);
+    assert.deepEqual(Object.fromEntries(origins), Object.fromEntries(Object.keys(answers).map((name) => [name, "*"])));
+  });
+});
+
+describe("shutting down (hostile.md 34)", () => {
+  it("requests in flight finish, the next one is refused with Connection: close, and then nobody listens", async () => {
+    const app = await startTestApp();
+    const body = JSON.stringify({ ...app.application, platform: "test" });
+    const head = `POST /devices HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const connection = openRaw(app.port);
+    connection.write(head + body.slice(0, 10));
+    await app.call("GET /service/ping"); // by now the server has seen the request above
+
+    const closed = app.app.close(10_000);
+    connection.write(`${body.slice(10)}GET /_/health/ready HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const [finished, refused] = [await connection.receive(), await connection.receive()];
+    assert.equal(finished?.status, 201);
+    assert.ok(refused);
+    assertError(refused, 503, "ServiceUnavailable", 1284, "The server is shutting down.");
+    assert.equal(refused.headers["connection"], "close");
+    assert.equal(refused.headers["retry-after"], "1");
+    assert.equal(await connection.receive(), undefined);
+    await closed;
+    await assert.rejects(send(app.port, "GET", "/service/ping"), { code: "ECONNREFUSED" });
+    await app.close();
+  });
+
+  it("what does not finish within the grace period is cut", async () => {
+    const app = await startTestApp();
+    const connection = openRaw(app.port);
+    connection.write("POST /devices HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{");
+    await app.call("GET /service/ping");
+    const [answer] = await Promise.all([connection.receive(), app.app.close(50)]);
+    assert.equal(answer, undefined);
+    await app.close();
+  });
+});
+
+/** Whether one path could match both patterns. */
+function overlap(a: string, b: string): boolean {
+  const [left, right] = [a.split("/"), b.split("/")];
+  return (
+    left.length === right.length && left.every((part, n) => part === right[n] || /\{/.test(part + (right[n] ?? "")))
+  );
+}
