@@ -74,6 +74,8 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
 class PostgresConnection implements DatabaseConnection {
   readonly #pool: postgres.Sql<{ bigint: number }>;
   #reserved: postgres.ReservedSql<{ bigint: number }> | undefined;
+  /** Travels with the first statement, to save a round trip; every statement of the transaction waits for it. */
+  #begun: Promise<unknown> = Promise.resolve();
 
   constructor(pool: postgres.Sql<{ bigint: number }>) {
     this.#pool = pool;
@@ -83,7 +85,10 @@ class PostgresConnection implements DatabaseConnection {
     const client: Client = this.#reserved ?? this.#pool;
     const values = parameters as ParameterOrJSON[]; // Tables has no column of any other type
     try {
-      const rows = await client.unsafe<R[] & postgres.MaybeRow[]>(sql, values, { prepare: true });
+      const [rows] = await Promise.all([
+        client.unsafe<R[] & postgres.MaybeRow[]>(sql, values, { prepare: true }),
+        this.#begun,
+      ]);
       return { rows, numAffectedRows: BigInt(rows.count ?? 0) };
     } catch (error) {
       throw translateDatabaseError(error);
@@ -98,7 +103,8 @@ class PostgresConnection implements DatabaseConnection {
   async begin(): Promise<void> {
     try {
       this.#reserved = await this.#pool.reserve();
-      await this.#reserved.unsafe("begin");
+      this.#begun = this.#reserved.unsafe("begin");
+      this.#begun.catch(() => {}); // the first statement reports it
     } catch (error) {
       throw translateDatabaseError(error);
     }
@@ -106,7 +112,7 @@ class PostgresConnection implements DatabaseConnection {
 
   async end(statement: "commit" | "rollback"): Promise<void> {
     try {
-      await this.#reserved?.unsafe(statement);
+      await Promise.all([this.#reserved?.unsafe(statement), this.#begun]);
     } catch (error) {
       throw translateDatabaseError(error);
     }

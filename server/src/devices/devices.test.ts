@@ -29,11 +29,11 @@ describe('POST /devices: service.md "register a device", "Device registration re
     assert.match(accessToken, /^[\w.-]+$/);
   });
 
-  it("the lifetime of the token is a setting", async () => {
+  it("the lifetime of the token is a setting", async (t) => {
     const short = await startTestApp({ DEVICE_TOKEN_LIFETIME_MS: "60000" });
+    t.after(() => short.close());
     const answer = await short.call("POST /devices", { body: { ...short.application, platform: "test" } });
     assert.equal(answer.body.result.accessTokenExpires, `/Date(${short.now() + 60_000})/`);
-    await short.close();
   });
 
   it("the token creates and logs in users", async () => {

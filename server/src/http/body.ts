@@ -43,8 +43,8 @@ export function parseBody(body: Buffer, contentType: string | undefined): RawPar
   const begin = /[^\s\uFEFF]/.exec(text)?.index; // \s covers the blanks of JSON
   if (begin === undefined) return [];
   const isForm = contentType !== undefined && /^\s*application\/x-www-form-urlencoded\b/i.test(contentType);
-  if (isForm && text[begin] !== "{") return parseQuery(text);
-  return parseJson(text);
+  if (!isForm || text[begin] === "{") return parseJson(text);
+  return isLatin1(contentType) ? parsePairs(text, unescapeLatin1) : parseQuery(text);
 }
 
 /**
@@ -53,6 +53,10 @@ export function parseBody(body: Buffer, contentType: string | undefined): RawPar
  * @throws ApiError ParameterIncorrectFormat when an escape is not UTF-8
  */
 export function parseQuery(text: string): RawParameters {
+  return parsePairs(text, unescapeUtf8);
+}
+
+function parsePairs(text: string, unescapeText: (text: string) => string): RawParameters {
   if (text === "") return [];
   const parameters: [string, string][] = [];
   for (const pair of text.split("&")) {
@@ -67,7 +71,11 @@ export function parseQuery(text: string): RawParameters {
   return parameters;
 }
 
-function unescapeText(text: string): string {
+function unescapeLatin1(text: string): string {
+  return text.replaceAll("+", " ").replaceAll(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number(`0x${hex}`)));
+}
+
+function unescapeUtf8(text: string): string {
   const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
   if (!spaced.includes("%")) return spaced;
   try {
@@ -77,9 +85,18 @@ function unescapeText(text: string): string {
   }
 }
 
+function charsetOf(contentType: string | undefined): string | undefined {
+  return /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(contentType ?? "")?.[1]?.toLowerCase();
+}
+
+function isLatin1(contentType: string | undefined): boolean {
+  const charset = charsetOf(contentType);
+  return charset === "iso-8859-1" || charset === "latin1";
+}
+
 function decode(body: Buffer, contentType: string | undefined): string {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
-  if (charset === "iso-8859-1" || charset === "latin1") return body.toString("latin1");
+  if (isLatin1(contentType)) return body.toString("latin1");
+  const charset = charsetOf(contentType) ?? "utf-8";
   if (charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
     throw new ApiError("ParameterIncorrectFormat", "The charset must be utf-8 or iso-8859-1.");
   }

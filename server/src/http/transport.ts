@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -42,6 +43,9 @@ export interface Transport {
   drain(graceMs: number): Promise<void>;
 }
 
+/** Tokens travel in a header: there are no cookies to ride on. */
+const anyOrigin = "*";
+
 /**
  * The HTTP server with all its settings (surface.md section 1): every answer in the envelope, whoever refuses; bodies
  * read by their content, not their label; one log line per request, never with a query, a header or a body in it.
@@ -55,7 +59,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     bodyLimit: config.bodyBytesMax,
     requestTimeout: config.requestTimeoutMs,
     keepAliveTimeout: config.keepAliveTimeoutMs,
-    http: { maxHeaderSize: config.headerBytesMax, connectionsCheckingInterval: 1_000 },
+    http: { maxHeaderSize: config.headerBytesMax, connectionsCheckingInterval: 1_000, requireHostHeader: false },
     exposeHeadRoutes: false,
     return503OnClosing: false, // refused in the envelope by refuseWhenDraining
     routerOptions: {
@@ -65,8 +69,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       querystringParser: asIs, // read by the route that wants it
     },
     frameworkErrors: (error, request, reply) => {
+      // These run no hooks, so what hooks do is done here.
+      reply.header("access-control-allow-origin", anyOrigin);
       answerError(error, request, reply);
-      writeLogLine(log, request, reply); // these run no hooks
+      writeLogLine(log, request, reply);
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, log),
   });
@@ -84,11 +90,15 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     sendError(reply, failure);
   }
 
+  server.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    answerBrokenRequest({ code: "EXPECTATION" }, request.socket, log);
+    response.detachSocket(request.socket);
+  });
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request, reply) => answerError(new ApiError("OperationNotFound"), request, reply));
 
   await server.register(cors, {
-    origin: "*", // tokens travel in a header, there are no cookies to ride on
+    origin: anyOrigin,
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
     exposedHeaders: ["Retry-After"],
     maxAge: 86_400,
@@ -101,6 +111,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     if (options.isDraining()) {
       reply.header("connection", "close");
       done(new ApiError("ServiceUnavailable", "The server is shutting down.", { retryAfterSeconds: 1 }));
+      return;
+    }
+    if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
+      done(new ApiError("ParameterIncorrectFormat", "The Host header is missing.")); // Node would refuse without a body
       return;
     }
     if (request.is404) {
@@ -173,7 +187,7 @@ function writeLogLine(log: Logger, request: FastifyRequest, reply: FastifyReply)
 }
 
 /** Answers what never became a request: a broken head, one that is too long, or one that does not arrive in time. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, log: Logger): void {
+function answerBrokenRequest(error: { readonly code?: string }, socket: Socket, log: Logger): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
@@ -200,6 +214,8 @@ function brokenRequestError(code: string | undefined): ApiError {
       return new ApiError("RequestTooLarge", "The path and the headers together are too long.");
     case "HPE_INVALID_METHOD":
       return new ApiError("OperationNotFound");
+    case "EXPECTATION":
+      return new ApiError("ParameterIncorrectFormat", "The only expectation there is is 100-continue.");
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new ApiError("ParameterIncorrectFormat", "The request did not arrive in time.");
     default:

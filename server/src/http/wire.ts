@@ -12,7 +12,8 @@ import { type Schema, type Static, Type } from "./schema.ts";
 interface TextOptions {
   /** In characters (code points), as are all text lengths. */
   readonly minLength?: number;
-  readonly maxLength: number;
+  /** Without one, the size of the request is the bound. */
+  readonly maxLength?: number;
   /** The empty text is a value to be judged, not an absent parameter. */
   readonly keepsEmpty?: boolean;
   readonly description?: string;

@@ -80,6 +80,7 @@ function readNumbers(pattern: RegExp, text: string): number[] | undefined {
 }
 
 function readNumber(input: unknown): number | undefined {
+  if (typeof input === "bigint") return Number(input); // an integer with more digits than a double holds
   if (typeof input === "number") return Number.isNaN(input) ? undefined : input;
   return typeof input === "string" ? readNumbers(numberPattern, input)?.[0] : undefined;
 }

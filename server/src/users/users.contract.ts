@@ -15,8 +15,9 @@ export const CreateUser = Type.Object({
 });
 
 export const LoginUser = Type.Object({
-  username: Text({ maxLength: nameCharactersMax }),
-  password: Text({ maxLength: 1024, keepsEmpty: true, description: "The empty text is a wrong password." }),
+  // Without bounds: what is too long is an unknown name or a wrong password.
+  username: Text({}),
+  password: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
 });
 
 /** A user as the user itself sees it (service.md "User"). */

@@ -88,9 +88,9 @@ describe('POST /users/login: service.md "AuthBadUsernameOrPassword … one respo
     assertError(await logIn(userName, password), 403, "AuthBadUsernameOrPassword", 262);
   });
 
-  it("an unknown user costs the same hashing as a wrong password", async () => {
-    const costly = { PASSWORD_HASH_MEMORY_KIB: "16384", PASSWORD_HASH_PASSES: "2", PASSWORD_HASH_THREADS: "1" };
-    const app = await startTestApp(costly);
+  it("an unknown user costs the same hashing as a wrong password", async (t) => {
+    const app = await startTestApp({ PASSWORD_HASH_MEMORY_KIB: "16384", PASSWORD_HASH_PASSES: "2" });
+    t.after(() => app.close());
     const { userName, deviceToken: token } = await app.signUp();
     const processorTimes = { known: [] as number[], unknown: [] as number[] };
     for (let n = 0; n < 7; n++) {
@@ -104,7 +104,6 @@ describe('POST /users/login: service.md "AuthBadUsernameOrPassword … one respo
     // Work, not time, and within a wide margin: without the hash the unknown user would cost a tenth.
     const ratio = median(processorTimes.unknown) / median(processorTimes.known);
     assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
-    await app.close();
   });
 
   it("400 ParameterMissingRequiredValue without username or password", async () => {
@@ -138,12 +137,13 @@ describe("POST /users/login after the cost of passwords was raised", () => {
     return row.password_hash;
   }
 
-  it("an old hash still verifies, and is upgraded by the right password alone", async () => {
+  it("an old hash still verifies, and is upgraded by the right password alone", async (t) => {
     const { userName, password } = await test.signUp("Old Hash");
     const oldHash = await storedHash(userName);
     assert.match(oldHash, /^\$argon2id\$v=19\$m=8,t=1,p=1\$/);
 
     const raised = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "3" });
+    t.after(() => raised.close());
     assert.equal((await logIn(userName, "wrong", deviceToken, raised)).status, 403);
     assert.equal(await storedHash(userName), oldHash);
 
@@ -154,18 +154,41 @@ describe("POST /users/login after the cost of passwords was raised", () => {
     assert.equal((await logIn(userName, password, deviceToken, raised)).status, 200);
     assert.equal(await storedHash(userName), newHash);
     assert.equal((await logIn(userName, "wrong", deviceToken, raised)).status, 403);
-    await raised.close();
   });
 
-  it("logins at once of one user with an old hash all succeed", async () => {
+  it("logins at once of one user with an old hash all succeed", async (t) => {
     const { userName, password } = await test.signUp("Old Hash At Once");
     const raised = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "3" });
+    t.after(() => raised.close());
     const answers = await Promise.all(Array.from({ length: 20 }, () => logIn(userName, password, deviceToken, raised)));
     assert.deepEqual(
       answers.map(({ status }) => status),
       Array(20).fill(200),
     );
-    await raised.close();
+  });
+});
+
+describe("POST /users/login while the password is being changed", () => {
+  it("succeeds with the password that was right when it began, but its token is dead", async (t) => {
+    const slow = await startTestApp({ PASSWORD_HASH_MEMORY_KIB: "65536", PASSWORD_HASH_PASSES: "2" });
+    t.after(() => slow.close());
+    const { id, userName, password, deviceToken: token } = await slow.signUp();
+
+    const login = logIn(userName, password, token, slow);
+    await slow.call("GET /service/ping"); // by now the login has begun, and hashes for a while
+    await slow.app.database.write(({ queries }) =>
+      queries
+        .updateTable("users")
+        .set({ password_hash: "$argon2id$of-another-password", token_version: 1 })
+        .where("application_id", "=", slow.application.appid)
+        .where("id", "=", id)
+        .execute(),
+    );
+
+    const answer = await login;
+    assert.equal(answer.status, 200);
+    const use = await slow.call("GET /users/me", { token: answer.body.result.accessToken });
+    assertError(use, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
   });
 });
 

@@ -6,12 +6,19 @@ const keyBytesMax = 2_048;
 /**
  * The form of a user name that is unique in its application: the same for names that differ in case or in Unicode form
  * only (surface.md section 5).
- *
- * @throws ApiError ParameterOutOfRange when the folded form is too long
  */
 export function userNameKey(userName: string): string {
   // Upper case first brings ß and ss, and all three sigmas, to one lower-case form.
-  const key = userName.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFKC");
+  return userName.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFKC");
+}
+
+/**
+ * The key of a name that is to be stored.
+ *
+ * @throws ApiError ParameterOutOfRange when it is too long: folding can make eighteen letters of one
+ */
+export function requireUserNameKey(userName: string): string {
+  const key = userNameKey(userName);
   if (Buffer.byteLength(key) > keyBytesMax) throw new ApiError("ParameterOutOfRange", "username is too long.");
   return key;
 }

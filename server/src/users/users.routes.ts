@@ -9,7 +9,7 @@ import { Type } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { CreateUser, DeviceToken, LoginUser, OwnUser, presentOwnUser, UserWithToken } from "./users.contract.ts";
-import { userNameKey } from "./users.names.ts";
+import { requireUserNameKey, userNameKey } from "./users.names.ts";
 import { findUser, findUserByName, insertUser, updateUserLogin } from "./users.store.ts";
 
 /** Sign-up, login, logout and one's own profile (service.md "Endpoints", surface.md section 5). */
@@ -36,7 +36,7 @@ export function usersRoutes(services: {
     errors: ["ItemAlreadyExists"],
     async handle({ caller, parameters }) {
       const { applicationId } = caller;
-      const nameKey = userNameKey(parameters.username);
+      const nameKey = requireUserNameKey(parameters.username);
       const isTaken = (await findUserByName(applicationId, nameKey, database.reads)) !== undefined;
       if (isTaken) throw userNameTaken(); // saves the hash; the insert below decides
 

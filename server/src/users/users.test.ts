@@ -48,12 +48,12 @@ describe('POST /users: service.md "create a user", "User"', () => {
     assertResult(answer, 200, { ...newUser(answer, "joe@example.com"), ...profile });
   });
 
-  it("the lifetime of the token is a setting", async () => {
+  it("the lifetime of the token is a setting", async (t) => {
     const short = await startTestApp({ USER_TOKEN_LIFETIME_MS: "60000" });
+    t.after(() => short.close());
     const body = { username: "Jane", password: "correct" };
     const answer = await short.call("POST /users", { token: await short.registerDevice(), body });
     assert.equal(answer.body.result.accessTokenExpires, `/Date(${short.now() + 60_000})/`);
-    await short.close();
   });
 
   it("the returned token is the user's", async () => {
@@ -208,16 +208,16 @@ describe("GET /users/me", () => {
     assertResult(await test.call("GET /users/me", { token }), 200, user);
   });
 
-  it("401 AuthAccessTokenInvalid once the user is gone", async () => {
+  it("401 AuthAccessTokenInvalid once the user is gone", async (t) => {
     const { id, token } = await test.signUp();
     assert.equal((await test.call("GET /users/me", { token })).status, 200);
     const { appid } = test.application;
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    t.after(() => other.close());
     await other.app.database.write(({ queries }) =>
       queries.deleteFrom("users").where("application_id", "=", appid).where("id", "=", id).execute(),
     );
     const answer = await test.call("GET /users/me", { token });
     assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
-    await other.close();
   });
 });

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
+import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
+import { maintain } from "../maintenance.ts";
+import {
+  deleteApplicationRows,
+  insertApplication,
+  listApplications,
+  type NewApplication,
+  updateApplicationDeleted,
+} from "./applications.store.ts";
+
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+function markDeleted(appid: string): Promise<boolean> {
+  return test.app.database.write(({ queries }) => updateApplicationDeleted(appid, test.now(), queries));
+}
+
+/** An application with at least one row in every table. */
+async function createFullApplication(): Promise<NewApplication> {
+  const application = await test.createApplication("Full");
+  const user = await test.signUp("Jane", application);
+  const { token } = user;
+  await test.call("POST /checkins", { token, body: { location: "1,2" } });
+  await test.call("POST /users/me/identities/crm", { token, body: { identityId: "4711" } });
+  await test.call("POST /users/me/logout", { token });
+  return application;
+}
+
+/** How many rows the application has in each table, of those that have any. */
+async function countRows(appid: string): Promise<Record<string, number>> {
+  const { reads } = test.app.database;
+  const tables = (await reads.introspection.getTables()).filter(({ columns }) =>
+    columns.some(({ name }) => name === "application_id"),
+  );
+  assert.ok(tables.length >= 7);
+  const counts: Record<string, number> = {};
+  for (const { name } of tables) {
+    const counted = await sql<{ rows: number }>`
+      select count(*) as rows from ${sql.table(name)} where application_id = ${appid}
+    `.execute(reads);
+    const rows = Number(counted.rows[0]?.rows);
+    if (rows > 0) counts[name] = rows;
+  }
+  return counts;
+}
+
+const oneRowEach = {
+  applications: 1,
+  application_keys: 1,
+  devices: 1,
+  users: 1,
+  revoked_tokens: 1,
+  identities: 1,
+  checkins: 1,
+};
+
+describe("creating an application", () => {
+  it("gives an id and a key that register devices, and nothing when the transaction fails", async () => {
+    const { appid, appkey } = await test.createApplication();
+    assert.match(appid, /^app_[0-9a-z]+$/);
+    assert.match(appkey, /^rk_[\w-]{43}$/);
+
+    let lost: NewApplication | undefined;
+    const failing = test.app.database.write(async ({ queries }) => {
+      lost = await insertApplication("Lost", test.app, queries);
+      throw new Error("no");
+    });
+    await assert.rejects(failing, /^Error: no$/);
+    const answer = await test.call("POST /devices", { body: { ...lost, platform: "test" } });
+    assert.equal(answer.body.error, "AuthAppCredentialsInvalid");
+  });
+
+  it("lists applications, oldest first, without anything secret", async () => {
+    const created = await test.createApplication("Listed");
+    const listed = await listApplications(test.app.database.reads);
+    assert.deepEqual(listed.at(-1), {
+      appid: created.appid,
+      name: "Listed",
+      createdAt: test.now(),
+      isBeingDeleted: false,
+    });
+    const ids = listed.map(({ appid }) => appid);
+    assert.deepEqual(ids, [...ids].sort());
+  });
+});
+
+describe("deleting an application", () => {
+  it("from the next request on its credentials and all its tokens are refused, before a row is erased", async () => {
+    const application = await test.createApplication();
+    const { token, deviceToken } = await test.signUp("Jane", application);
+    assert.equal((await test.call("GET /users/me", { token })).status, 200);
+
+    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl }); // as `rollcall apps delete` does
+    await other.app.database.write(({ queries }) => updateApplicationDeleted(application.appid, other.now(), queries));
+    await other.close();
+
+    const me = await test.call("GET /users/me", { token });
+    assertError(me, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+    const body = { username: "Jane", password: "correct horse" };
+    const login = await test.call("POST /users/login", { token: deviceToken, body });
+    assertError(login, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+    const registration = await test.call("POST /devices", { body: { ...application, platform: "test" } });
+    assert.equal(registration.status, 401);
+    assert.equal(registration.body.error, "AuthAppCredentialsInvalid");
+  });
+
+  it("an application that does not exist is no success", async () => {
+    assert.equal(await markDeleted(test.app.ids.newId("App")), false);
+  });
+
+  it("erases its rows in every table that has any, and nobody else's", async () => {
+    const gone = await createFullApplication();
+    const kept = await createFullApplication();
+    assert.deepEqual(await countRows(gone.appid), oneRowEach);
+    assert.equal(await markDeleted(gone.appid), true);
+    await deleteApplicationRows(gone.appid, test.app.database);
+    assert.deepEqual(await countRows(gone.appid), {});
+    assert.deepEqual(await countRows(kept.appid), oneRowEach);
+    const listed = await listApplications(test.app.database.reads);
+    assert.ok(!listed.some(({ appid }) => appid === gone.appid));
+  });
+
+  it("erases in bounded steps, can be broken off at any of them, and is finished by maintenance", async () => {
+    const { appid } = await createFullApplication();
+    const [owner] = await test.app.database.reads
+      .selectFrom("checkins")
+      .selectAll()
+      .where("application_id", "=", appid)
+      .execute();
+    assert.ok(owner);
+    const many = Array.from({ length: 2_500 }, () => ({ ...owner, id: test.app.ids.newId("Checkin") }));
+    await test.app.database.write(async ({ queries }) => {
+      for (let n = 0; n < many.length; n += 500) {
+        await queries
+          .insertInto("checkins")
+          .values(many.slice(n, n + 500))
+          .execute();
+      }
+    });
+    await markDeleted(appid);
+
+    const steps: number[] = [];
+    const brokenOff = deleteApplicationRows(appid, test.app.database, (erased) => {
+      steps.push(erased);
+      if (steps.length === 2) throw new Error("killed");
+    });
+    await assert.rejects(brokenOff, /killed/);
+    assert.deepEqual(steps, [1_000, 2_000]);
+    assert.equal((await countRows(appid))["checkins"], 501);
+
+    await maintain(test.app.database, test.now());
+    assert.deepEqual(await countRows(appid), {});
+  });
+
+  it("maintenance touches no application that lives", async () => {
+    const { appid } = await createFullApplication();
+    await maintain(test.app.database, test.now());
+    assert.deepEqual(await countRows(appid), oneRowEach);
+  });
+});

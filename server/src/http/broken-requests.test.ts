@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import {
+  type Answer,
+  assertError,
+  assertResult,
+  openRaw,
+  send,
+  startTestApp,
+  type TestApp,
+  type TestUser,
+} from "../../test/harness.ts";
+
+/** hostile.md 17 and 18 where they are about HTTP itself. Nothing hangs, and the process is as healthy as before. */
+
+let test: TestApp;
+let user: TestUser;
+before(async () => {
+  test = await startTestApp({ REQUEST_TIMEOUT_MS: "500" });
+  user = await test.signUp();
+});
+afterEach(async () => {
+  assertResult(await test.call("GET /_/health/ready"), 200, "ready");
+});
+after(async () => {
+  const failures = test.logLines.filter(({ level }) => Number(level) >= 50);
+  await test.close();
+  assert.deepEqual(failures, []);
+});
+
+/** Everything that is answered to these bytes until the server closes; with `finish`, nothing more is sent then. */
+async function exchange(bytes: string | Buffer, finish = false): Promise<Answer[]> {
+  const connection = openRaw(test.port);
+  connection.write(bytes);
+  if (finish) connection.finish();
+  const answers: Answer[] = [];
+  for (let answer = await connection.receive(); answer !== undefined; answer = await connection.receive()) {
+    answers.push(answer);
+  }
+  return answers;
+}
+
+const host = "Host: a\r\n";
+function checkInHead(headers: string): string {
+  return `POST /checkins HTTP/1.1\r\n${host}Authorization: Service ${user.token}\r\n${headers}\r\n\r\n`;
+}
+
+async function countCheckins(): Promise<number> {
+  const { reads } = test.app.database;
+  return (await reads.selectFrom("checkins").select("id").execute()).length;
+}
+
+const notHttp = [400, "ParameterIncorrectFormat", 515, "The request is not valid HTTP."] as const;
+const tooLate = [400, "ParameterIncorrectFormat", 515, "The request did not arrive in time."] as const;
+
+describe("a length that lies (17)", () => {
+  const body = '{"location":"1,2","comment":"lie"}';
+
+  it("too short: the rest is no request, and what was announced is not valid JSON", async () => {
+    const before = await countCheckins();
+    const answers = await exchange(checkInHead("Content-Length: 5") + body, true);
+    assert.ok(answers.length > 0);
+    for (const answer of answers) assert.ok([400, 404].includes(answer.status) && answer.body.success === false);
+    assert.equal(await countCheckins(), before);
+  });
+
+  it("too long, and the client has gone or is waiting: refused in time, nothing is stored", async () => {
+    const before = await countCheckins();
+    const [gone] = await exchange(checkInHead(`Content-Length: ${body.length + 10}`) + body, true);
+    assert.ok(gone);
+    assertError(gone, ...notHttp);
+    const [waiting] = await exchange(checkInHead(`Content-Length: ${body.length + 10}`) + body);
+    assert.ok(waiting);
+    assertError(waiting, ...tooLate);
+    assert.equal(await countCheckins(), before);
+  });
+
+  it("far too long: refused before it arrives", async () => {
+    for (const length of ["1048577", "99999999999", "9007199254740993"]) {
+      const [answer] = await exchange(checkInHead(`Content-Length: ${length}`));
+      assert.ok(answer);
+      assertError(answer, 413, "RequestTooLarge", 1281, "The body is larger than 1048576 bytes.");
+    }
+  });
+
+  it("no number, two of them, or beside chunks: not valid HTTP, and what hides behind is never a request", async () => {
+    const hidden = `GET /service/ping HTTP/1.1\r\n${host}\r\n`;
+    const heads = [
+      "Content-Length: -1",
+      "Content-Length: 1e2",
+      "Content-Length: 0x10",
+      "Content-Length: 99999999999999999999999",
+      "Content-Length: 4\r\nContent-Length: 5",
+      "Content-Length: 4, 5",
+      "Content-Length: 4\r\nTransfer-Encoding: chunked",
+      "Transfer-Encoding: chunked\r\nContent-Length: 4",
+      "Transfer-Encoding: chunked, identity",
+      "Transfer-Encoding: nonsense",
+      "Transfer-Encoding : chunked",
+    ];
+    for (const head of heads) {
+      const answers = await exchange(`${checkInHead(head)}0\r\n\r\n${hidden}`, true);
+      assert.equal(answers.length, 1, head);
+      assert.ok(answers[0]);
+      assertError(answers[0], ...notHttp);
+    }
+  });
+});
+
+describe("what does not arrive (17)", () => {
+  const halves = {
+    "nothing at all": () => "",
+    "half a head": () => `GET /users/me HTTP/1.1\r\n${host}Authoriz`,
+    "half a body": () => `${checkInHead("Content-Length: 100")}{"location":`,
+    "half a chunk": () => `${checkInHead("Transfer-Encoding: chunked")}64\r\n{"location":`,
+    "chunks without an end": () => `${checkInHead("Transfer-Encoding: chunked")}2\r\n{"\r\n`,
+    "half a body that is not read": () => `POST /nowhere HTTP/1.1\r\n${host}Content-Length: 100\r\n\r\n{`,
+  };
+  for (const [name, bytes] of Object.entries(halves)) {
+    it(`${name}: answered and closed within the time that a request has`, async () => {
+      const startedAt = performance.now();
+      const [answer] = await exchange(bytes());
+      assert.ok(answer);
+      if (answer.status !== 404) assertError(answer, ...tooLate);
+      assert.ok(performance.now() - startedAt < 5_000);
+    });
+  }
+
+  it("a body in a trickle of chunks is cut off too", async () => {
+    const connection = openRaw(test.port);
+    connection.write(`${checkInHead("Transfer-Encoding: chunked")}1\r\n{\r\n`);
+    const trickle = setInterval(() => connection.write("1\r\n \r\n"), 20);
+    try {
+      const answer = await connection.receive();
+      assert.ok(answer);
+      assertError(answer, ...tooLate);
+    } finally {
+      clearInterval(trickle);
+      connection.close();
+    }
+  });
+
+  it("a body that stops half way is refused at once, and a connection that breaks is forgotten", async () => {
+    const before = await countCheckins();
+    for (const bytes of Object.values(halves).slice(2, 5)) {
+      const [answer] = await exchange(bytes(), true);
+      assert.ok(answer);
+      assertError(answer, ...notHttp);
+    }
+    for (const bytes of Object.values(halves)) {
+      const connection = openRaw(test.port);
+      connection.write(bytes());
+      await test.call("GET /service/ping"); // the server has seen it
+      connection.close();
+    }
+    assert.equal(await countCheckins(), before);
+  });
+});
+
+describe("what is not HTTP (17)", () => {
+  it("is refused in the envelope", async () => {
+    const requests = [
+      `GET /service/ping HTTP/1.1\r\n${host}a\0b: c\r\n\r\n`,
+      `GET /service/ping HTTP/1.1\r\n${host}a: b\0c\r\n\r\n`,
+      `GET /service/ping HTTP/1.1\r\n${host}no colon\r\n\r\n`,
+      `GET /service/ping HTTP/1.1\r\n${host} folded: x\r\n\r\n`,
+      `GET /a b HTTP/1.1\r\n${host}\r\n`,
+      `GET /a\0b HTTP/1.1\r\n${host}\r\n`,
+      `GET service/ping HTTP/1.1\r\n${host}\r\n`,
+      Buffer.from(`GET /users/identities/／/x HTTP/1.1\r\n${host}\r\n`), // not escaped
+      `GET /service/ping HTTP/3.0\r\n${host}\r\n`,
+      `GET /service/ping HTTPS/1.1\r\n${host}\r\n`,
+      `${checkInHead("Transfer-Encoding: chunked")}zz\r\n{}\r\n0\r\n\r\n`,
+      `${checkInHead("Transfer-Encoding: chunked")}ffffffffffffffffff\r\n{}\r\n0\r\n\r\n`,
+    ];
+    for (const request of requests) {
+      const [answer] = await exchange(request, true);
+      assert.ok(answer, `${request}`);
+      assertError(answer, ...notHttp);
+    }
+    for (const bytes of [
+      "\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03",
+      "\0\0\0\0",
+      "SSH-2.0-OpenSSH_9.6\r\n",
+      "{}\r\n\r\n",
+    ]) {
+      const [answer] = await exchange(Buffer.from(bytes, "latin1"), true);
+      assert.ok(answer?.body.success === false && answer.status < 500, bytes);
+    }
+  });
+
+  it("two requests in one piece are answered in their order", async () => {
+    const body = '{"location":"1,2"}';
+    const ping = `GET /service/ping HTTP/1.1\r\n${host}`;
+    const requests = [`${ping}\r\n`, `${checkInHead(`Content-Length: ${body.length}`)}${body}`, `${ping}\r\n`];
+    const answers = await exchange(`${requests.join("")}${ping}Connection: close\r\n\r\n`);
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, typeof body.result]),
+      [
+        [200, "string"],
+        [201, "object"],
+        [200, "string"],
+        [200, "string"],
+      ],
+    );
+  });
+
+  it("a hundred thousand empty lines, and a thousand headers, are no reason to stop", async () => {
+    const lines = "\r\n".repeat(100_000);
+    const many = Array.from({ length: 1_000 }, (_, n) => `x${n}: y\r\n`).join("");
+    for (const bytes of [`${lines}GET /service/ping HTTP/1.1\r\n${host}Connection: close\r\n\r\n`]) {
+      assert.equal((await exchange(bytes))[0]?.body.result, "Pong");
+    }
+    const bytes = `GET /service/ping HTTP/1.1\r\n${host}${many}Connection: close\r\n\r\n`;
+    assert.equal((await exchange(bytes))[0]?.body.result, "Pong");
+  });
+});
+
+describe("paths (18)", () => {
+  const paths: [path: string, status: number][] = [
+    ["/users/../users/me", 404],
+    ["/users/./me", 404],
+    ["/../../etc/passwd", 404],
+    ["/%2e%2e/%2e%2e/etc/passwd", 404],
+    ["/users/%2e%2e/users/me", 404],
+    ["/users/%2e/me", 404],
+    ["/users%2fme", 404],
+    ["/users%5cme", 404],
+    ["/users\\me", 404],
+    ["/users/me%00", 404],
+    ["/users/me/%00", 404],
+    ["/users/me%2f", 404],
+    ["/users/m%65", 200],
+    ["/users/m%2565", 404],
+    ["/users／me", 404],
+    ["/users∕me", 404],
+    ["/users/ｍe", 404],
+    ["/_/docs/..%2f..%2fpackage.json", 404],
+    ["/_/docs/%252e%252e/package.json", 404],
+    ["/checkins/..", 400],
+    ["/checkins/%2e%2e", 400],
+    ["/checkins/%00", 400],
+    ["/checkins/..%2f..%2fusers%2fme", 400],
+    ["/checkins/%252e%252e%252f", 400],
+    ["/checkins/%zz", 400],
+    ["/%zz", 400],
+    ["/%", 400],
+    ["/%c0%ae%c0%ae/users/me", 400],
+    ["/%ed%a0%80", 400],
+    [`/users/identities/${"a".repeat(257)}/x`, 400],
+    [`/checkins/${"a".repeat(8_192)}`, 400],
+    [`/checkins/${"%2e".repeat(4_000)}`, 400],
+    [`/${"a".repeat(8_192)}`, 404],
+    [`/${"a/".repeat(4_096)}`, 404],
+    [`/users${"/".repeat(8_192)}me`, 200],
+    [`/users/me${"/".repeat(8_192)}`, 200],
+    [`/${"a".repeat(20_480)}`, 413],
+    [`/checkins?pagingToken=${"a".repeat(8_192)}`, 400],
+    [`/checkins?${"a&".repeat(5_000)}`, 200],
+  ];
+  for (const [path, status] of paths) {
+    it(`${status} for ${path.slice(0, 50)}${path.length > 50 ? `… of ${path.length} characters` : ""}`, async () => {
+      const answer = await send(test.port, "GET", path.replaceAll(/[^\0-\x7f]/g, encodeURIComponent), {
+        token: user.token,
+      });
+      assert.equal(answer.status, status, answer.text);
+      assert.equal(answer.headers["content-type"], "application/json");
+      assert.equal(answer.body.status, status);
+    });
+  }
+
+  it("a name is what its escapes say, once: no slash, no dot, no escape in it means anything", async () => {
+    const providers = [
+      "..",
+      ".",
+      "../..",
+      "a/../b",
+      "//",
+      "a/",
+      "%2e%2e",
+      "%2F",
+      "%00",
+      "%zz",
+      "a／b",
+      "a?b#c",
+      "\\",
+      ";a=b",
+    ];
+    for (const provider of providers) {
+      const path = `/users/me/identities/${encodeURIComponent(provider).replaceAll(".", "%2e")}`;
+      const options = { token: user.token, body: { identityId: `id of ${provider}` } };
+      assertResult(await test.call(`POST ${path}`, options), 200, 1);
+      const { pageResults } = (await test.call(`GET ${path}`, { token: user.token })).body.result;
+      assert.equal(pageResults.length, 1, provider);
+      assert.equal(pageResults[0].identityProviderName, provider);
+    }
+  });
+});
