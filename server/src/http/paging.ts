@@ -16,6 +16,17 @@ export const pagingParameters = {
   ),
 };
 
+/** `<pageSize>;<offset>` */
+const plainToken = /^\s*(\d{1,15})\s*;\s*(\d{1,15})\s*$/;
+
+/**
+ * True when the parameters hold a token that the service gave. It alone brings back filters and order, so whatever stands
+ * beside it is not even read (surface.md section 3).
+ */
+export function holdsGivenToken(pagingToken: unknown): boolean {
+  return typeof pagingToken === "string" && pagingToken !== "" && !plainToken.test(pagingToken);
+}
+
 /** The result of every listing (service.md "Response envelope", surface.md section 3). */
 export function PageOf<Item extends Schema>(item: Item) {
   return Type.Object({
@@ -63,8 +74,6 @@ export interface Paging {
     present: (row: Row) => Item,
   ): PresentedPage<Item>;
 }
-
-const plainToken = /^\s*(\d{1,15})\s*;\s*(\d{1,15})\s*$/;
 
 export function createPaging(settings: {
   readonly secrets: readonly string[];

@@ -1,4 +1,5 @@
 import { ApiError } from "../errors.ts";
+import { holdsGivenToken } from "./paging.ts";
 import { isOptional, type ObjectSchema, type Schema, type Static } from "./schema.ts";
 import { readWireValue } from "./wire.ts";
 
@@ -32,6 +33,11 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
       if (sentName === parameter.name) isExact[parameter.index] = true;
       else if (isExact[parameter.index] === true) continue;
       values[parameter.index] = value;
+    }
+
+    const token = byLowerCaseName.get("pagingtoken");
+    if (token !== undefined && holdsGivenToken(values[token.index])) {
+      for (const { index } of parameters) if (index !== token.index) values[index] = undefined;
     }
 
     const read: Record<string, unknown> = {};

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -90,10 +90,11 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     sendError(reply, failure);
   }
 
-  server.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    answerBrokenRequest({ code: "EXPECTATION" }, request.socket, log);
-    response.detachSocket(request.socket);
-  });
+  // Node would answer these two without a body.
+  server.server.on("checkExpectation", ({ socket }: IncomingMessage) =>
+    answerBrokenRequest({ code: "EXPECTATION" }, socket, log),
+  );
+  server.server.on("connect", ({ socket }: IncomingMessage) => answerBrokenRequest({ code: "CONNECT" }, socket, log));
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request, reply) => answerError(new ApiError("OperationNotFound"), request, reply));
 
@@ -213,6 +214,7 @@ function brokenRequestError(code: string | undefined): ApiError {
     case "HPE_HEADER_OVERFLOW":
       return new ApiError("RequestTooLarge", "The path and the headers together are too long.");
     case "HPE_INVALID_METHOD":
+    case "CONNECT":
       return new ApiError("OperationNotFound");
     case "EXPECTATION":
       return new ApiError("ParameterIncorrectFormat", "The only expectation there is is 100-continue.");

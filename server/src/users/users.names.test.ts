@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { ApiError } from "../errors.ts";
-import { userNameKey } from "./users.names.ts";
+import { requireUserNameKey, userNameKey } from "./users.names.ts";
 
 describe('userNameKey: surface.md section 5 "unique per application regardless of case and of Unicode form"', () => {
   it("names that differ in case or Unicode form only have one key", () => {
@@ -52,10 +52,10 @@ describe('userNameKey: surface.md section 5 "unique per application regardless o
 
   it("a name of 256 characters whose key is too long for an index is refused, not truncated", () => {
     assert.throws(
-      () => userNameKey("\uFDFA".repeat(256)), // one character that folds to eighteen
+      () => requireUserNameKey("\uFDFA".repeat(256)), // one character that folds to eighteen
       (error) => error instanceof ApiError && error.condition === "ParameterOutOfRange",
     );
-    assert.doesNotThrow(() => userNameKey("𝒳".repeat(256)));
-    assert.doesNotThrow(() => userNameKey("\u{20000}".repeat(256)));
+    assert.doesNotThrow(() => requireUserNameKey("𝒳".repeat(256)));
+    assert.doesNotThrow(() => requireUserNameKey("\u{20000}".repeat(256)));
   });
 });
