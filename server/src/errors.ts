@@ -8,6 +8,8 @@ interface ErrorRow {
   readonly status: number;
   /** The message when the throw brings none; a row without one sends no message at all. */
   readonly message?: string;
+  /** What Retry-After says, for conditions that pass. */
+  readonly retryAfterSeconds?: number;
   readonly when: string;
   readonly remedy: Remedy;
 }
@@ -116,6 +118,7 @@ export const errorCatalogue = {
     errorNumber: 1284,
     status: 503,
     message: "The service is not available right now. Try again.",
+    retryAfterSeconds: 1,
     when: "The database is out of reach, a queue is full, or the server is shutting down.",
     remedy: "retry later",
   },
@@ -141,10 +144,10 @@ export class ApiError extends Error {
   readonly condition: ErrorCondition;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(condition: ErrorCondition, message?: string, options?: { cause?: unknown; retryAfterSeconds?: number }) {
+  constructor(condition: ErrorCondition, message?: string, options?: { cause?: unknown }) {
     super(message ?? errorRow(condition).message ?? "", options);
     this.name = "ApiError";
     this.condition = condition;
-    this.retryAfterSeconds = options?.retryAfterSeconds;
+    this.retryAfterSeconds = errorRow(condition).retryAfterSeconds;
   }
 }

@@ -62,7 +62,7 @@ function createQueue(atOnceMax: number, waitingMax: number): <T>(job: () => Prom
   return async (job) => {
     if (running >= atOnceMax) {
       if (waiting.length >= waitingMax) {
-        throw new ApiError("ServiceUnavailable", "Too many sign-ins are waiting. Try again.", { retryAfterSeconds: 1 });
+        throw new ApiError("ServiceUnavailable", "Too many sign-ins are waiting. Try again.");
       }
       await new Promise<void>((resolve) => waiting.push(resolve)); // the one that ends hands its place over
     } else {

@@ -42,7 +42,7 @@ export const postgresDialect: Dialect = {
 /** Turns an engine's "not now" into ServiceUnavailable; every other error stays as it is. */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof ApiError || !isUnavailable(error)) return error;
-  return new ApiError("ServiceUnavailable", undefined, { cause: error, retryAfterSeconds: 1 });
+  return new ApiError("ServiceUnavailable", undefined, { cause: error });
 }
 
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.

@@ -111,7 +111,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   server.addHook("onRequest", (request, reply, done) => {
     if (options.isDraining()) {
       reply.header("connection", "close");
-      done(new ApiError("ServiceUnavailable", "The server is shutting down.", { retryAfterSeconds: 1 }));
+      done(new ApiError("ServiceUnavailable", "The server is shutting down."));
       return;
     }
     if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {

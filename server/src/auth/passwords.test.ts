@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { assertError, startTestApp } from "../../test/harness.ts";
+import { ApiError } from "../errors.ts";
+import { createPasswords, type Passwords } from "./passwords.ts";
+
+const cheap = { passwordHashMemoryKib: 8, passwordHashPasses: 1, passwordHashThreads: 2, passwordHashQueueMax: 256 };
+
+function passwordsOf(settings: Partial<typeof cheap> = {}): Passwords {
+  return createPasswords({ ...cheap, ...settings });
+}
+
+describe("passwords", () => {
+  it("are kept as argon2id hashes of the set costs, each with a salt of its own", async () => {
+    const passwords = passwordsOf({ passwordHashMemoryKib: 16, passwordHashPasses: 3 });
+    const first = await passwords.hash("correct horse");
+    const second = await passwords.hash("correct horse");
+    assert.notEqual(first, second);
+    for (const hash of [first, second]) assert.match(hash, /^\$argon2id\$v=19\$m=16,t=3,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
+  });
+
+  it("verify when right, in any Unicode form, and not otherwise", async () => {
+    const passwords = passwordsOf();
+    const hash = await passwords.hash("Pässwörd");
+    for (const right of ["Pässwörd", "Pässwörd".normalize("NFD")]) assert.ok(await passwords.verify(hash, right));
+    for (const wrong of ["", "pässwörd", "Pässwörd ", "Password", hash]) {
+      assert.equal(await passwords.verify(hash, wrong), false, wrong);
+    }
+  });
+
+  it("of 1,024 characters of four bytes differ by their last character", async () => {
+    const passwords = passwordsOf();
+    const long = "𝒳".repeat(1_023);
+    const hash = await passwords.hash(`${long}a`);
+    assert.ok(await passwords.verify(hash, `${long}a`));
+    assert.equal(await passwords.verify(hash, `${long}b`), false);
+  });
+
+  it("verify against hashes of other costs, which are outdated", async () => {
+    const before = passwordsOf();
+    const after = passwordsOf({ passwordHashMemoryKib: 16, passwordHashPasses: 2 });
+    const hash = await before.hash("correct horse");
+    assert.ok(await after.verify(hash, "correct horse"));
+    assert.equal(await after.verify(hash, "wrong"), false);
+    assert.equal(before.isOutdated(hash), false);
+    assert.equal(after.isOutdated(hash), true);
+    assert.equal(after.isOutdated(await after.hash("correct horse")), false);
+  });
+
+  it("without a hash (an unknown user) never verify, and do the work of one", async () => {
+    const passwords = passwordsOf({ passwordHashMemoryKib: 16_384, passwordHashPasses: 2, passwordHashThreads: 1 });
+    const hash = await passwords.hash("correct horse");
+    const work = async (storedHash: string | undefined) => {
+      const before = process.cpuUsage();
+      assert.equal(await passwords.verify(storedHash, "wrong"), false);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const known: number[] = [];
+    const unknown: number[] = [];
+    for (let n = 0; n < 7; n++) {
+      known.push(await work(hash));
+      unknown.push(await work(undefined));
+    }
+    // Work, not time, and within a wide margin: without the hash it would be next to nothing.
+    const ratio = median(unknown) / median(known);
+    assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
+  });
+});
+
+describe("the queue of passwords", () => {
+  it("runs and keeps waiting so many at once, and refuses the rest at once", async () => {
+    const passwords = passwordsOf({ passwordHashThreads: 2, passwordHashQueueMax: 3 });
+    const order: string[] = [];
+    const burst = Array.from({ length: 9 }, () =>
+      passwords.hash("correct horse").then(
+        () => order.push("done"),
+        (error) => {
+          assert.ok(error instanceof ApiError);
+          assert.deepEqual([error.condition, error.retryAfterSeconds], ["ServiceUnavailable", 1]);
+          order.push("refused");
+        },
+      ),
+    );
+    await Promise.all(burst);
+    assert.deepEqual(order, [...Array(4).fill("refused"), ...Array(5).fill("done")]);
+  });
+
+  it("counts verifying with and without a hash alike", async () => {
+    const passwords = passwordsOf({ passwordHashThreads: 1, passwordHashQueueMax: 1 });
+    const hash = await passwords.hash("correct horse");
+    const results = await Promise.allSettled([
+      passwords.verify(undefined, "x"),
+      passwords.verify(hash, "correct horse"),
+      passwords.verify(undefined, "x"),
+      passwords.verify(hash, "correct horse"),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["fulfilled", "fulfilled", "rejected", "rejected"],
+    );
+  });
+
+  it("is free again after any outcome, failures included", async () => {
+    const passwords = passwordsOf({ passwordHashThreads: 1, passwordHashQueueMax: 1 });
+    for (let n = 0; n < 5; n++) {
+      await assert.rejects(passwords.verify("no hash at all", "x"));
+      await assert.doesNotReject(passwords.hash("correct horse"));
+    }
+  });
+
+  it("POST /users/login: 503 ServiceUnavailable with Retry-After past the queue; the rest succeed", async (t) => {
+    // Hashes that take a while, so that the burst has arrived before the first is done.
+    const slow = { PASSWORD_HASH_MEMORY_KIB: "65536", PASSWORD_HASH_PASSES: "2" };
+    const test = await startTestApp({ ...slow, PASSWORD_HASH_THREADS: "1", PASSWORD_HASH_QUEUE_MAX: "1" });
+    t.after(() => test.close());
+    const { deviceToken: token, token: userToken, userName, password } = await test.signUp();
+    const body = { username: userName, password };
+    const order: number[] = [];
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const answer = await test.call("POST /users/login", { token, body });
+        order.push(answer.status);
+        return answer;
+      }),
+    );
+    const refused = answers.filter(({ status }) => status !== 200);
+    assert.ok(answers.length - refused.length >= 2);
+    assert.ok(refused.length > 0);
+    assert.equal(order[0], 503, "a refusal waits for nothing");
+    for (const answer of refused) {
+      assertError(answer, 503, "ServiceUnavailable", 1284, "Too many sign-ins are waiting. Try again.");
+      assert.equal(answer.headers["retry-after"], "1");
+    }
+    assert.equal((await test.call("POST /users/login", { token, body })).status, 200);
+    assert.equal((await test.call("GET /users/me", { token: userToken })).status, 200);
+  });
+});
+
+function median(numbers: number[]): number {
+  return numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+}

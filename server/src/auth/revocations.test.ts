@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { updateApplicationDeleted } from "../applications/applications.store.ts";
+import type { Transaction } from "../db/database.ts";
+import { createCallers } from "./caller.ts";
+import { createRevocations, deleteExpiredRevocations, type Revocations } from "./revocations.ts";
+import { createTokens, type TokenClaims, type Tokens } from "./tokens.ts";
+
+let test: TestApp;
+/** Another process on the same database. */
+let other: TestApp;
+/** Opens tokens as the processes do. */
+let tokens: Tokens;
+before(async () => {
+  test = await startTestApp();
+  other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+  tokens = createTokens({ ...test.config, secrets: test.config.secrets ?? [] }, test.app.clock, test.app.ids);
+});
+after(async () => {
+  await other.close();
+  await test.close();
+});
+
+function me(token: string, app = test): Promise<Answer> {
+  return app.call("GET /users/me", { token });
+}
+
+function assertDead(answer: Answer): void {
+  assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+}
+
+function claimsOf(token: string): TokenClaims {
+  const claims = tokens.open(token);
+  assert.ok(claims);
+  return claims;
+}
+
+/** A device token is good when it is refused nothing but the login itself. */
+async function isDeviceTokenGood(token: string, app = test): Promise<boolean> {
+  const body = { username: "nobody", password: "wrong" };
+  return (await app.call("POST /users/login", { token, body })).status === 403;
+}
+
+type End = (revocations: Revocations, claims: TokenClaims, transaction: Transaction) => Promise<unknown>;
+
+interface Ending {
+  readonly what: string;
+  readonly end: End;
+  /** Whether the user's second token, on another device of the same key, and the device's own token die too. */
+  readonly secondDies: boolean;
+  readonly deviceDies: boolean;
+}
+
+const endings: readonly Ending[] = [
+  {
+    what: "one token",
+    end: (revocations, { applicationId, tokenId: id, tokenExpiresAt: expiresAt }, transaction) =>
+      revocations.endToken(applicationId, { id, expiresAt }, transaction),
+    secondDies: false,
+    deviceDies: false,
+  },
+  {
+    what: "a user's tokens",
+    end: (revocations, { applicationId, userId = "" }, transaction) =>
+      revocations.endUserTokens(applicationId, userId, transaction),
+    secondDies: true,
+    deviceDies: false,
+  },
+  {
+    what: "a user, by deletion",
+    end: (_, { applicationId, userId = "" }, { queries }) =>
+      queries.deleteFrom("users").where("application_id", "=", applicationId).where("id", "=", userId).execute(),
+    secondDies: true,
+    deviceDies: false,
+  },
+  {
+    what: "a device's tokens",
+    end: (revocations, { applicationId, deviceId }, transaction) =>
+      revocations.endDeviceTokens(applicationId, deviceId, transaction),
+    secondDies: false,
+    deviceDies: true,
+  },
+  {
+    what: "an application key's tokens",
+    end: (revocations, { applicationId, applicationKeyId }, transaction) =>
+      revocations.endKeyTokens(applicationId, applicationKeyId, transaction),
+    secondDies: true,
+    deviceDies: true,
+  },
+  {
+    what: "an application key, by deletion",
+    end: (_, { applicationId, applicationKeyId }, { queries }) =>
+      queries
+        .deleteFrom("application_keys")
+        .where("application_id", "=", applicationId)
+        .where("id", "=", applicationKeyId)
+        .execute(),
+    secondDies: true,
+    deviceDies: true,
+  },
+  {
+    what: "an application's tokens",
+    end: (revocations, { applicationId }, transaction) => revocations.endApplicationTokens(applicationId, transaction),
+    secondDies: true,
+    deviceDies: true,
+  },
+  {
+    what: "an application, by deletion",
+    end: (_, { applicationId }, { queries }) => updateApplicationDeleted(applicationId, test.now(), queries),
+    secondDies: true,
+    deviceDies: true,
+  },
+];
+
+/** A user of an application of its own, with a second token from a second device. */
+async function setUp(): Promise<{ user: TestUser; second: string }> {
+  const application = await test.createApplication();
+  const user = await test.signUp("Jane", application);
+  const token = await test.registerDevice(application);
+  const body = { username: "Jane", password: user.password };
+  const second = (await test.call("POST /users/login", { token, body })).body.result.accessToken;
+  return { user, second };
+}
+
+describe('revocation: service.md "States and transitions", hostile.md 2', () => {
+  for (const { what, end, secondDies, deviceDies } of endings) {
+    it(`${what}: dead on the next request of every process, on cached paths and after a restart`, async (t) => {
+      const { user, second } = await setUp();
+      const bystander = await setUp();
+      for (const app of [test, other]) {
+        for (const token of [user.token, second, bystander.second]) assert.equal((await me(token, app)).status, 200);
+        assert.ok(await isDeviceTokenGood(user.deviceToken, app));
+      }
+
+      // By a process that knows nothing of the caches of the others, as the command line is.
+      const revocations = createRevocations({ recheckAll: () => {} });
+      const claims = claimsOf(user.token);
+      await other.app.database.write((transaction) => end(revocations, claims, transaction));
+
+      const restarted = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+      t.after(() => restarted.close());
+      for (const app of [test, restarted]) {
+        assertDead(await me(user.token, app));
+        if (secondDies) assertDead(await me(second, app));
+        else assert.equal((await me(second, app)).status, 200);
+        assert.equal(await isDeviceTokenGood(user.deviceToken, app), !deviceDies);
+        assert.equal((await me(bystander.user.token, app)).status, 200);
+        assert.equal((await me(bystander.second, app)).status, 200);
+      }
+    });
+  }
+
+  it("by logout: dead on the next request of every process, and after a restart", async (t) => {
+    const user = await test.signUp();
+    for (const app of [test, other]) assert.equal((await me(user.token, app)).status, 200);
+    await other.call("POST /users/me/logout", { token: user.token });
+    for (const app of [test, other]) assertDead(await me(user.token, app));
+    const restarted = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    t.after(() => restarted.close());
+    assertDead(await me(user.token, restarted));
+  });
+
+  it("after it new tokens are issued and good: by login, and by registration under the same key", async () => {
+    const { user } = await setUp();
+    const claims = claimsOf(user.token);
+    const revocations = createRevocations({ recheckAll: () => {} });
+    await other.app.database.write(async (transaction) => {
+      await revocations.endUserTokens(claims.applicationId, `${claims.userId}`, transaction);
+    });
+    const body = { username: user.userName, password: user.password };
+    const login = await test.call("POST /users/login", { token: user.deviceToken, body });
+    assert.equal((await me(login.body.result.accessToken)).status, 200);
+    assertDead(await me(user.token));
+  });
+
+  it("a device that is revoked and registers again gets a good token, its old one stays dead", async () => {
+    const body = { ...test.application, platform: "test", uniqueId: "stolen and found" };
+    const oldToken = (await test.call("POST /devices", { body })).body.result.accessToken;
+    const { applicationId, deviceId } = claimsOf(oldToken);
+    const revocations = createRevocations({ recheckAll: () => {} });
+    await other.app.database.write((transaction) => revocations.endDeviceTokens(applicationId, deviceId, transaction));
+    const newToken = (await test.call("POST /devices", { body })).body.result.accessToken;
+    assert.equal(claimsOf(newToken).deviceId, deviceId);
+    assert.ok(await isDeviceTokenGood(newToken));
+    assert.ok(!(await isDeviceTokenGood(oldToken)));
+  });
+});
+
+describe("revocation within one process", () => {
+  for (const { what, end } of endings.filter(({ what }) => !what.includes("deletion"))) {
+    it(`${what}: a token that was known to be good is checked again, and is dead`, async () => {
+      const { user } = await setUp();
+      const { database, clock } = test.app;
+      const callers = createCallers({ tokens, database, clock }, test.config);
+      const authorization = `Service ${user.token}`;
+      await callers.authenticate(authorization, "user");
+      assert.ok(!(callers.authenticate(authorization, "user") instanceof Promise), "known now, without a look-up");
+
+      const revocations = createRevocations(callers);
+      const claims = claimsOf(user.token);
+      await database.write((transaction) => end(revocations, claims, transaction));
+      await assert.rejects(async () => callers.authenticate(authorization, "user"), {
+        condition: "AuthAccessTokenInvalid",
+      });
+    });
+  }
+
+  it("that is rolled back ends nothing", async () => {
+    const user = await test.signUp();
+    const { applicationId, userId } = claimsOf(user.token);
+    const revocations = createRevocations({ recheckAll: () => assert.fail("nothing was revoked") });
+    const failing = test.app.database.write(async (transaction) => {
+      await revocations.endUserTokens(applicationId, `${userId}`, transaction);
+      throw new Error("no");
+    });
+    await assert.rejects(failing, /^Error: no$/);
+    assert.equal((await me(user.token)).status, 200);
+  });
+});
+
+describe("deleteExpiredRevocations", () => {
+  it("drops records a day after the token's expiry, any number of them, and no others", async () => {
+    const { appid } = await test.createApplication();
+    const revocations = createRevocations({ recheckAll: () => {} });
+    const now = test.now();
+    const dayMs = 86_400_000;
+    await test.app.database.write(async (transaction) => {
+      const { queries } = transaction;
+      const old = Array.from({ length: 1_500 }, (_, n) => ({
+        application_id: appid,
+        token_id: `old ${n}`,
+        expires_at: now - dayMs - 1 - n,
+      }));
+      await queries.insertInto("revoked_tokens").values(old).execute();
+      await revocations.endToken(appid, { id: "just expired", expiresAt: now - 1 }, transaction);
+      await revocations.endToken(appid, { id: "a day ago", expiresAt: now - dayMs }, transaction);
+      await revocations.endToken(appid, { id: "still good", expiresAt: now + dayMs }, transaction);
+    });
+    await deleteExpiredRevocations(now, test.app.database);
+    const kept = await test.app.database.reads
+      .selectFrom("revoked_tokens")
+      .select("token_id")
+      .where("application_id", "=", appid)
+      .orderBy("token_id")
+      .execute();
+    assert.deepEqual(
+      kept.map((row) => row.token_id),
+      ["a day ago", "just expired", "still good"],
+    );
+  });
+});

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
+import { createIdGenerator } from "../lib/ids.ts";
+import { createSealer } from "../lib/seal.ts";
+import { createTokens, type Tokens } from "./tokens.ts";
+
+const dayMs = 86_400_000;
+const now = Date.UTC(2026, 10, 21);
+const ids = createIdGenerator(() => now);
+const device = {
+  applicationId: ids.newId("App"),
+  applicationKeyId: ids.newId("ApplicationKey"),
+  deviceId: ids.newId("Device"),
+  versions: { application: 1, key: 2, device: 3 },
+};
+
+function tokensOf({ secrets = ["the first secret of all"], region = "main" } = {}): Tokens {
+  const lifetimes = { deviceTokenLifetimeMs: 90 * dayMs, userTokenLifetimeMs: 30 * dayMs };
+  return createTokens({ secrets, region, ...lifetimes }, { now: () => now }, ids);
+}
+
+describe('tokens: service.md "A token is an opaque string that carries client information and an expiry time"', () => {
+  it("open to what they were issued with: application, key, device, versions, issue and expiry time, id", () => {
+    const tokens = tokensOf();
+    const { accessToken, accessTokenExpires } = tokens.issueDeviceToken(device);
+    const { tokenId, ...claims } = tokens.open(accessToken) ?? {};
+    assert.match(`${tokenId}`, /^tok_/);
+    assert.equal(accessTokenExpires, `/Date(${now + 90 * dayMs})/`);
+    const times = { issuedAt: now, tokenExpiresAt: now + 90 * dayMs };
+    assert.deepEqual(claims, { ...device, userId: undefined, userVersion: 0, ...times });
+  });
+
+  it("of a user carry the user as well", () => {
+    const tokens = tokensOf();
+    const id = ids.newId("User");
+    const { accessToken, accessTokenExpires } = tokens.issueUserToken(device, { id, tokenVersion: 4 });
+    const { tokenId, ...claims } = tokens.open(accessToken) ?? {};
+    assert.match(`${tokenId}`, /^tok_/);
+    assert.equal(accessTokenExpires, `/Date(${now + 30 * dayMs})/`);
+    const times = { issuedAt: now, tokenExpiresAt: now + 30 * dayMs };
+    assert.deepEqual(claims, { ...device, userId: id, userVersion: 4, ...times });
+  });
+
+  it("are texts of letters, digits, -, _ and one dot that tell nothing of what they carry", () => {
+    const { accessToken } = tokensOf().issueUserToken(device, { id: ids.newId("User"), tokenVersion: 0 });
+    assert.match(accessToken, /^main\.[\w-]+$/);
+    const inside = Buffer.from(accessToken.slice("main.".length), "base64url").toString("latin1");
+    for (const id of [device.applicationId, device.deviceId, "usr_", "app_"]) assert.ok(!inside.includes(id));
+  });
+
+  it("are never the same twice", () => {
+    const tokens = tokensOf();
+    const made = Array.from({ length: 1_000 }, () => tokens.issueDeviceToken(device).accessToken);
+    assert.equal(new Set(made).size, made.length);
+  });
+});
+
+describe("tokens that were tampered with (hostile.md 1)", () => {
+  const tokens = tokensOf();
+  const { accessToken } = tokens.issueUserToken(device, { id: ids.newId("User"), tokenVersion: 0 });
+
+  it("do not open when truncated or extended", () => {
+    for (let length = 0; length < accessToken.length; length++) {
+      assert.equal(tokens.open(accessToken.slice(0, length)), undefined, `first ${length}`);
+      assert.equal(tokens.open(accessToken.slice(length + 1)), undefined, `without ${length + 1}`);
+    }
+    for (const more of ["A", "=", ".", " ", "\n", "AAAA", accessToken]) {
+      assert.equal(tokens.open(accessToken + more), undefined);
+      assert.equal(tokens.open(more + accessToken), undefined);
+    }
+  });
+
+  it("do not open with any character changed", () => {
+    for (let at = 0; at < accessToken.length; at++) {
+      for (const character of ["A", "b", "-", "."]) {
+        if (accessToken[at] === character) continue;
+        const changed = accessToken.slice(0, at) + character + accessToken.slice(at + 1);
+        assert.equal(tokens.open(changed), undefined, `character ${at}`);
+      }
+    }
+  });
+
+  it("do not open when forged, sealed under another secret, or sealed for another purpose", () => {
+    const claims = JSON.stringify(["app", "key", "dev", null, "tok", now, now + dayMs, 0, 0, 0, 0]);
+    const otherPurpose = createSealer(["the first secret of all"], "page token").seal(claims, "main");
+    const otherSecret = createSealer(["another secret altogether"], "access token").seal(claims, "main");
+    const unsealed = Buffer.from(claims).toString("base64url");
+    for (const forged of [otherPurpose, otherSecret, unsealed, claims]) {
+      assert.equal(tokens.open(`main.${forged}`), undefined);
+    }
+  });
+
+  it("do not open in another region, also with the region's name exchanged", () => {
+    const elsewhere = tokensOf({ region: "eu" });
+    assert.equal(elsewhere.open(accessToken), undefined);
+    assert.equal(elsewhere.open(accessToken.replace("main.", "eu.")), undefined);
+    assert.notEqual(tokens.open(accessToken), undefined);
+  });
+});
+
+describe("rotation of ROLLCALL_SECRET", () => {
+  const oldSecret = "the old secret, still known";
+  const newSecret = "the new secret, just made up";
+
+  /** A process on the first one's database, or with one of its own. */
+  async function start(t: TestContext, secrets: string, first?: TestApp): Promise<TestApp> {
+    const database = first === undefined ? {} : { DATABASE_URL: first.config.databaseUrl };
+    const app = await startTestApp({ ROLLCALL_SECRET: secrets, ...database });
+    t.after(() => app.close());
+    return app;
+  }
+
+  it('"new,old" still opens tokens and page tokens made under old, and makes them under new', async (t) => {
+    const before = await start(t, oldSecret);
+    const user = await before.signUp();
+    for (let n = 0; n < 2; n++) {
+      await before.call("POST /checkins", { token: user.token, body: { location: "1,2" } });
+    }
+    const { nextToken } = (await before.call("GET /checkins?pageSize=1", { token: user.token })).body.result;
+
+    const rotated = await start(t, `${newSecret},${oldSecret}`, before);
+    assert.equal((await rotated.call("GET /users/me", { token: user.token })).status, 200);
+    const page = await rotated.call(`GET /checkins?pagingToken=${nextToken}`, { token: user.token });
+    assert.equal(page.body.result.pageResults.length, 1);
+    const body = { username: user.userName, password: user.password };
+    const login = await rotated.call("POST /users/login", { token: user.deviceToken, body });
+    const newToken = login.body.result.accessToken;
+
+    const after = await start(t, newSecret, before);
+    assert.equal((await after.call("GET /users/me", { token: newToken })).status, 200);
+    const again = await after.call(`GET /checkins?pagingToken=${page.body.result.currentToken}`, { token: newToken });
+    assert.equal(again.status, 200);
+
+    for (const [app, token] of [
+      [after, user.token],
+      [before, newToken],
+    ] as const) {
+      const refused = await app.call("GET /users/me", { token });
+      assertError(refused, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+    }
+    const oldPage = await after.call(`GET /checkins?pagingToken=${nextToken}`, { token: newToken });
+    assert.equal(oldPage.body.error, "ParameterIncorrectFormat");
+  });
+});
