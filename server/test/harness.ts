@@ -1,7 +1,12 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { type App, buildApp } from "../src/app.ts";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
@@ -170,6 +175,104 @@ export function send(port: number, method: string, path: string, options: CallOp
     outgoing.end(payload);
   });
 }
+
+/** A connection over which a test says what it likes, byte by byte. */
+export interface RawConnection {
+  write(bytes: string | Buffer): void;
+  /** Sends nothing more, and still listens. */
+  finish(): void;
+  /** The next answer, or undefined once the server has closed. Rejects when it does neither for some seconds. */
+  receive(): Promise<Answer | undefined>;
+  close(): void;
+}
+
+export function openRaw(port: number): RawConnection {
+  const socket = connect(port, "127.0.0.1");
+  let received = "";
+  let isClosed = false;
+  let wake = () => {};
+  socket.on("data", (chunk: Buffer) => {
+    received += chunk.toString("latin1");
+    wake();
+  });
+  socket.on("error", () => {}); // a reset is a way to close
+  socket.on("close", () => {
+    isClosed = true;
+    wake();
+  });
+
+  function takeAnswer(): Answer | undefined {
+    const headEnd = received.indexOf("\r\n\r\n");
+    if (headEnd === -1) return undefined;
+    const [statusLine = "", ...lines] = received.slice(0, headEnd).split("\r\n");
+    const headers = Object.fromEntries(lines.map((line) => line.toLowerCase().split(": ", 2)));
+    const end = headEnd + 4 + Number(headers["content-length"] ?? 0);
+    if (received.length < end) return undefined;
+    const text = Buffer.from(received.slice(headEnd + 4, end), "latin1").toString("utf8");
+    received = received.slice(end);
+    const body = headers["content-type"] === "application/json" ? JSON.parse(text) : undefined;
+    return { status: Number(statusLine.split(" ")[1]), headers, text, body };
+  }
+
+  return {
+    write: (bytes) => void socket.write(bytes),
+    finish: () => void socket.end(),
+    close: () => void socket.destroy(),
+    async receive() {
+      const deadline = Date.now() + 10_000;
+      for (;;) {
+        const answer = takeAnswer();
+        if (answer !== undefined || isClosed) return answer;
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        wake = resolve;
+        const hang = setTimeout(() => {
+          socket.destroy();
+          reject(new Error("The server neither answers nor closes"));
+        }, deadline - Date.now());
+        await promise;
+        clearTimeout(hang);
+      }
+    },
+  };
+}
+
+/** Runs a program of the server to its end, with these settings and nothing else of this process's environment. */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const file = join(import.meta.dirname, "..", program);
+  const env = { PATH: process.env["PATH"], ...settings };
+  const child = spawn(process.execPath, [file, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code, stdout, stderr };
+}
+
+/** Asserts a whole success: this status, this result, a request id, and nothing else. */
+export function assertResult(answer: Answer, status: number, result: unknown): void {
+  const { request_id } = answer.body;
+  assert.match(request_id, requestIdPattern);
+  assert.deepEqual(answer.body, { status, result, request_id, success: true });
+  assert.equal(answer.status, status);
+}
+
+/** Asserts a whole refusal: these values, a request id, and nothing else; without a message, that there is none. */
+export function assertError(
+  answer: Answer,
+  status: number,
+  error: string,
+  errorNumber: number,
+  message?: string,
+): void {
+  const { request_id } = answer.body;
+  assert.match(request_id, requestIdPattern);
+  const text = message === undefined ? {} : { message };
+  assert.deepEqual(answer.body, { status, error, errorNumber, ...text, request_id, success: false });
+  assert.equal(answer.status, status);
+}
+
+const requestIdPattern = /^[\w-]{8,64}$/;
 
 /** An answer outside a route's declaration is a failure of whatever test met it. */
 function checkDeclared(app: App, method: string, path: string, { status, body }: Answer): void {

@@ -22,8 +22,9 @@ after(async () => {
   await test.close();
 });
 
-function me(token: string, app = test): Promise<Answer> {
-  return app.call("GET /users/me", { token });
+/** Something that needs the token alone: it does not look at the user again. */
+function use(token: string, app = test): Promise<Answer> {
+  return app.call("GET /checkins?pageSize=1", { token });
 }
 
 function assertDead(answer: Answer): void {
@@ -129,7 +130,7 @@ describe('revocation: service.md "States and transitions", hostile.md 2', () => 
       const { user, second } = await setUp();
       const bystander = await setUp();
       for (const app of [test, other]) {
-        for (const token of [user.token, second, bystander.second]) assert.equal((await me(token, app)).status, 200);
+        for (const token of [user.token, second, bystander.second]) assert.equal((await use(token, app)).status, 200);
         assert.ok(await isDeviceTokenGood(user.deviceToken, app));
       }
 
@@ -141,24 +142,24 @@ describe('revocation: service.md "States and transitions", hostile.md 2', () => 
       const restarted = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
       t.after(() => restarted.close());
       for (const app of [test, restarted]) {
-        assertDead(await me(user.token, app));
-        if (secondDies) assertDead(await me(second, app));
-        else assert.equal((await me(second, app)).status, 200);
+        assertDead(await use(user.token, app));
+        if (secondDies) assertDead(await use(second, app));
+        else assert.equal((await use(second, app)).status, 200);
         assert.equal(await isDeviceTokenGood(user.deviceToken, app), !deviceDies);
-        assert.equal((await me(bystander.user.token, app)).status, 200);
-        assert.equal((await me(bystander.second, app)).status, 200);
+        assert.equal((await use(bystander.user.token, app)).status, 200);
+        assert.equal((await use(bystander.second, app)).status, 200);
       }
     });
   }
 
   it("by logout: dead on the next request of every process, and after a restart", async (t) => {
     const user = await test.signUp();
-    for (const app of [test, other]) assert.equal((await me(user.token, app)).status, 200);
+    for (const app of [test, other]) assert.equal((await use(user.token, app)).status, 200);
     await other.call("POST /users/me/logout", { token: user.token });
-    for (const app of [test, other]) assertDead(await me(user.token, app));
+    for (const app of [test, other]) assertDead(await use(user.token, app));
     const restarted = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     t.after(() => restarted.close());
-    assertDead(await me(user.token, restarted));
+    assertDead(await use(user.token, restarted));
   });
 
   it("after it new tokens are issued and good: by login, and by registration under the same key", async () => {
@@ -170,8 +171,8 @@ describe('revocation: service.md "States and transitions", hostile.md 2', () => 
     });
     const body = { username: user.userName, password: user.password };
     const login = await test.call("POST /users/login", { token: user.deviceToken, body });
-    assert.equal((await me(login.body.result.accessToken)).status, 200);
-    assertDead(await me(user.token));
+    assert.equal((await use(login.body.result.accessToken)).status, 200);
+    assertDead(await use(user.token));
   });
 
   it("a device that is revoked and registers again gets a good token, its old one stays dead", async () => {
@@ -206,6 +207,17 @@ describe("revocation within one process", () => {
     });
   }
 
+  it("while a token is being checked does not pass for checked", async () => {
+    const { token } = await test.signUp();
+    const { database, clock } = test.app;
+    const callers = createCallers({ tokens, database, clock }, test.config);
+    const checking = callers.authenticate(`Service ${token}`, "user");
+    assert.ok(checking instanceof Promise);
+    callers.recheckAll();
+    await checking;
+    assert.ok(callers.authenticate(`Service ${token}`, "user") instanceof Promise, "checked again");
+  });
+
   it("that is rolled back ends nothing", async () => {
     const user = await test.signUp();
     const { applicationId, userId } = claimsOf(user.token);
@@ -215,7 +227,7 @@ describe("revocation within one process", () => {
       throw new Error("no");
     });
     await assert.rejects(failing, /^Error: no$/);
-    assert.equal((await me(user.token)).status, 200);
+    assert.equal((await use(user.token)).status, 200);
   });
 });
 

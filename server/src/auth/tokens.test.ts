@@ -100,8 +100,8 @@ describe("tokens that were tampered with (hostile.md 1)", () => {
 });
 
 describe("rotation of ROLLCALL_SECRET", () => {
-  const oldSecret = "the old secret, still known";
-  const newSecret = "the new secret, just made up";
+  const oldSecret = "the old secret still known";
+  const newSecret = "the new secret just made up";
 
   /** A process on the first one's database, or with one of its own. */
   async function start(t: TestContext, secrets: string, first?: TestApp): Promise<TestApp> {

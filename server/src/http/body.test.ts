@@ -151,7 +151,7 @@ describe("surface.md 1: form bodies", () => {
   });
 
   it("400 ParameterIncorrectFormat for escapes that are not UTF-8", async () => {
-    const message = "An escape in the query or form is not valid UTF-8.";
+    const message = "comment has escapes that are not UTF-8.";
     for (const comment of ["%", "%zz", "%ff", "%c3%28", "%ed%a0%80"]) {
       const answer = await checkIn(`location=1,2&comment=${comment}`, form);
       assertError(answer, 400, "ParameterIncorrectFormat", 515, message);

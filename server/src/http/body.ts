@@ -3,30 +3,40 @@ import type { IncomingMessage } from "node:http";
 import { ApiError } from "../errors.ts";
 import type { RawParameters } from "./parameters.ts";
 
+// How much of a body that is too large is still taken in, and for how long, so that its sender comes to read the answer.
+const discardedBytesMax = 67_108_864;
+const discardingMsMax = 5_000;
+
 /**
- * Reads a whole body into memory.
+ * Reads a whole body into memory. Resolves with RequestTooLarge as soon as it is known to be longer than `bytesMax`;
+ * what is left of it is then discarded as it comes, because closing on a client that still sends takes the answer from
+ * it.
  *
- * @throws ApiError RequestTooLarge as soon as it is known to be longer than `bytesMax`
+ * @throws ApiError ParameterIncorrectFormat when the body breaks off
  */
-export function readBody(stream: IncomingMessage, bytesMax: number): Promise<Buffer> {
+export function readBody(stream: IncomingMessage, bytesMax: number): Promise<Buffer | ApiError> {
   return new Promise((resolve, reject) => {
-    const tooLarge = () => new ApiError("RequestTooLarge", `The body is larger than ${bytesMax} bytes.`);
-    if (Number(stream.headers["content-length"]) > bytesMax) {
-      reject(tooLarge());
-      return;
-    }
     const chunks: Buffer[] = [];
     let length = 0;
+    let isTooLarge = false;
+
+    function refuse(): void {
+      if (isTooLarge) return;
+      isTooLarge = true;
+      chunks.length = 0;
+      const cut = setTimeout(() => stream.destroy(), discardingMsMax).unref();
+      stream.on("close", () => clearTimeout(cut));
+      resolve(new ApiError("RequestTooLarge", `The body is larger than ${bytesMax} bytes.`));
+    }
+
+    if (Number(stream.headers["content-length"]) > bytesMax) refuse();
     stream.on("data", (chunk: Buffer) => {
       length += chunk.length;
-      if (length > bytesMax) {
-        stream.removeAllListeners("data");
-        reject(tooLarge());
-      } else {
-        chunks.push(chunk);
-      }
+      if (length > bytesMax) refuse();
+      if (!isTooLarge) chunks.push(chunk);
+      else if (length > bytesMax + discardedBytesMax) stream.destroy();
     });
-    stream.on("end", () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    stream.on("end", () => resolve(Buffer.concat(chunks)));
     stream.on("error", (cause) => reject(new ApiError("ParameterIncorrectFormat", "The body broke off.", { cause })));
   });
 }
@@ -47,26 +57,21 @@ export function parseBody(body: Buffer, contentType: string | undefined): RawPar
   return isLatin1(contentType) ? parsePairs(text, unescapeLatin1) : parseQuery(text);
 }
 
-/**
- * The parameters of a query string or form.
- *
- * @throws ApiError ParameterIncorrectFormat when an escape is not UTF-8
- */
+/** Stands for a value whose escapes are not UTF-8: no wire format takes it, and an unknown parameter may hold it. */
+const undecodable = Symbol("undecodable");
+
+/** The parameters of a query string or form. */
 export function parseQuery(text: string): RawParameters {
   return parsePairs(text, unescapeUtf8);
 }
 
-function parsePairs(text: string, unescapeText: (text: string) => string): RawParameters {
+function parsePairs(text: string, unescapeText: (text: string) => string | symbol): RawParameters {
   if (text === "") return [];
-  const parameters: [string, string][] = [];
+  const parameters: [string, unknown][] = [];
   for (const pair of text.split("&")) {
-    if (pair === "") continue;
     const equals = pair.indexOf("=");
-    parameters.push(
-      equals === -1
-        ? [unescapeText(pair), ""]
-        : [unescapeText(pair.slice(0, equals)), unescapeText(pair.slice(equals + 1))],
-    );
+    const name = unescapeText(equals === -1 ? pair : pair.slice(0, equals));
+    if (typeof name === "string") parameters.push([name, equals === -1 ? "" : unescapeText(pair.slice(equals + 1))]);
   }
   return parameters;
 }
@@ -75,13 +80,13 @@ function unescapeLatin1(text: string): string {
   return text.replaceAll("+", " ").replaceAll(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number(`0x${hex}`)));
 }
 
-function unescapeUtf8(text: string): string {
+function unescapeUtf8(text: string): string | symbol {
   const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
   if (!spaced.includes("%")) return spaced;
   try {
     return decodeURIComponent(spaced);
   } catch {
-    throw new ApiError("ParameterIncorrectFormat", "An escape in the query or form is not valid UTF-8.");
+    return undecodable;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ApiError } from "../errors.ts";
 import { parseBody, parseQuery } from "./body.ts";
 import { sendResult } from "./envelope.ts";
 import { compileParameters, type RawParameters } from "./parameters.ts";
@@ -70,6 +71,7 @@ function compileOptional(shape: Route["parameters"]): (raw: RawParameters) => Re
 }
 
 function rawParameters(request: FastifyRequest): RawParameters {
+  if (request.body instanceof ApiError) throw request.body; // what `readBody` resolved with
   const body = request.body instanceof Buffer ? parseBody(request.body, request.contentType) : [];
   if (request.method !== "GET" && request.method !== "DELETE") return body;
   const query = parseQuery(request.query as unknown as string); // querystringParser leaves it a text

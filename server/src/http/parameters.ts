@@ -54,6 +54,9 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
 }
 
 function readParameter(name: string, schema: Schema, value: unknown): unknown {
+  if (typeof value === "symbol") {
+    throw new ApiError("ParameterIncorrectFormat", `${name} has escapes that are not UTF-8.`); // see `undecodable`
+  }
   const parsed = readWireValue(schema, value);
   if (!("problem" in parsed)) return parsed.value;
   throw new ApiError(

@@ -57,9 +57,18 @@ describe("surface.md 1: every answer", () => {
     assert.deepEqual([answer.status, answer.body?.error], [400, "ParameterIncorrectFormat"]);
   });
 
-  it("stays an envelope where Node.js would answer by itself: an expectation that nobody knows is not met, but served", async () => {
+  it("stays an envelope where Node.js would answer by itself: an expectation that nobody knows", async () => {
     const answer = await exchange("GET /service/ping HTTP/1.1\r\nHost: a\r\nExpect: a-miracle\r\n\r\n");
-    assert.deepEqual([answer.status, answer.body?.result], [200, "Pong"]);
+    assert.deepEqual([answer.status, answer.body?.error], [400, "ParameterIncorrectFormat"]);
+  });
+
+  it("100 Continue comes before the answer for clients that wait for it", async () => {
+    const connection = openRaw(test.port);
+    connection.write("POST /devices HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    assert.equal((await connection.receive())?.status, 100);
+    connection.write("{}");
+    assert.equal((await connection.receive())?.body.error, "ParameterMissingRequiredValue");
+    connection.close();
   });
 
   it("stays an envelope where Node.js would hang up: CONNECT", async () => {

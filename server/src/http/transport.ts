@@ -59,7 +59,12 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     bodyLimit: config.bodyBytesMax,
     requestTimeout: config.requestTimeoutMs,
     keepAliveTimeout: config.keepAliveTimeoutMs,
-    http: { maxHeaderSize: config.headerBytesMax, connectionsCheckingInterval: 1_000, requireHostHeader: false },
+    http: {
+      maxHeaderSize: config.headerBytesMax,
+      headersTimeout: config.requestTimeoutMs, // Node enforces neither time-out when this one is the longer
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false, // refused in the envelope below
+    },
     exposeHeadRoutes: false,
     return503OnClosing: false, // refused in the envelope by refuseWhenDraining
     routerOptions: {
@@ -132,7 +137,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   });
 
   server.removeAllContentTypeParsers();
-  // Parsed by the route: what fails here makes the framework close the connection.
+  // Judged by the route: what fails here makes the framework close the connection.
   server.addContentTypeParser("*", (request: FastifyRequest) => readBody(request.raw, config.bodyBytesMax));
 
   for (const route of options.routes) mountRoute(server, route, options.authenticate);
@@ -204,10 +209,19 @@ function answerBrokenRequest(error: { readonly code?: string }, socket: Socket, 
     code: error.code,
     address: socket.remoteAddress,
   });
-  socket.end(
-    `HTTP/1.1 ${status} Refused\r\nContent-Type: ${jsonContentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const head = [
+    `HTTP/1.1 ${status} Refused`,
+    `Content-Type: ${jsonContentType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `Access-Control-Allow-Origin: ${anyOrigin}`,
+    "Connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  // Closing at once on a client that still sends would take the answer from it.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
+
+const lingerMs = 1_000;
 
 function brokenRequestError(code: string | undefined): ApiError {
   switch (code) {

@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
+import { describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+import fc from "fast-check";
+import { ConfigError, loadConfig, settings } from "./config.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The problems of an environment, or none. */
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    loadConfig(environment);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.problems;
+  }
+}
+
+const integers: [name: string, minimum: number, maximum: number][] = [
+  ["PORT", 0, 65_535],
+  ["DEVICE_TOKEN_LIFETIME_MS", 1_000, 315_360_000_000],
+  ["USER_TOKEN_LIFETIME_MS", 1_000, 315_360_000_000],
+  ["TOKEN_CACHE_ITEMS_MAX", 1, 10_000_000],
+  ["PASSWORD_HASH_MEMORY_KIB", 8, 4_194_304],
+  ["PASSWORD_HASH_PASSES", 1, 100],
+  ["PASSWORD_HASH_THREADS", 1, 1_024],
+  ["PASSWORD_HASH_QUEUE_MAX", 1, 1_000_000],
+  ["BODY_BYTES_MAX", 1_024, 1_073_741_824],
+  ["HEADER_BYTES_MAX", 4_096, 1_048_576],
+  ["REQUEST_TIMEOUT_MS", 100, 3_600_000],
+  ["KEEP_ALIVE_TIMEOUT_MS", 100, 3_600_000],
+  ["SHUTDOWN_GRACE_MS", 0, 3_600_000],
+  ["DATABASE_CONNECTIONS_MAX", 2, 1_000],
+  ["DATABASE_TIMEOUT_MS", 100, 600_000],
+];
+
+describe("loadConfig", () => {
+  it("has a default for everything", () => {
+    assert.deepEqual(loadConfig({}), {
+      host: "127.0.0.1",
+      port: 8080,
+      dataDir: resolve("data"),
+      databaseUrl: pathToFileURL(resolve("data/rollcall.db")).href,
+      publicUrl: undefined,
+      secrets: undefined,
+      region: "main",
+      authSchemes: ["service", "bearer"],
+      deviceTokenLifetimeMs: 90 * 86_400_000,
+      userTokenLifetimeMs: 30 * 86_400_000,
+      tokenCacheItemsMax: 50_000,
+      passwordHashMemoryKib: 19_456,
+      passwordHashPasses: 2,
+      passwordHashThreads: Math.min(availableParallelism(), 3),
+      passwordHashQueueMax: 256,
+      bodyBytesMax: 1_048_576,
+      headerBytesMax: 16_384,
+      pageItemsDefault: 100,
+      pageItemsMax: 1_000,
+      requestTimeoutMs: 30_000,
+      keepAliveTimeoutMs: 72_000,
+      shutdownGraceMs: 10_000,
+      databaseConnectionsMax: 10,
+      databaseTimeoutMs: 5_000,
+      logLevel: "info",
+    });
+  });
+
+  it("takes an empty or blank setting for none, and does not mind blanks around a value", () => {
+    const blank = Object.fromEntries(settings.map(({ name }) => [name, "  "]));
+    assert.deepEqual(loadConfig(blank), loadConfig({}));
+    assert.equal(loadConfig({ PORT: " 81 ", REGION: "\teu\n" }).port, 81);
+  });
+
+  it("knows every setting that it lists, once, with a default that is right", () => {
+    const names = settings.map(({ name }) => name);
+    assert.equal(new Set(names).size, names.length);
+    const withDefaults = Object.fromEntries(settings.map((setting) => [setting.name, setting.default]));
+    assert.deepEqual(loadConfig(withDefaults), loadConfig({}));
+    for (const { name, about } of settings) {
+      const changed = loadConfig({ [name]: other(name) });
+      assert.notDeepEqual(changed, loadConfig({}), `${name} changes nothing`);
+      assert.match(about, /\.$/);
+    }
+  });
+
+  it("reports all problems at once, each with its setting's name and rule", () => {
+    const environment = {
+      ...Object.fromEntries(integers.map(([name]) => [name, "many"])),
+      PAGE_ITEMS_DEFAULT: "0",
+      DATABASE_URL: "mysql://host/database",
+      PUBLIC_URL: "ftp://host",
+      ROLLCALL_SECRET: "short",
+      REGION: "Mars!",
+      AUTH_SCHEMES: "two words",
+      LOG_LEVEL: "loud",
+    };
+    const problems = problemsOf(environment);
+    for (const name of Object.keys(environment)) {
+      assert.equal(problems.filter((problem) => problem.startsWith(`${name} must `)).length, 1, name);
+    }
+    assert.equal(problems.length, Object.keys(environment).length);
+    assert.throws(
+      () => loadConfig(environment),
+      ({ message }: Error) => problems.every((problem) => message.includes(`\n  ${problem}`)),
+    );
+  });
+
+  it("tells one problem once", () => {
+    assert.equal(problemsOf({ PAGE_ITEMS_MAX: "many" }).length, 1);
+    assert.equal(problemsOf({ PAGE_ITEMS_DEFAULT: "many" }).length, 1);
+    assert.equal(problemsOf({ DATABASE_URL: "nonsense" }).length, 1);
+  });
+
+  it("never tells a value: it could be a secret", () => {
+    const environment = { ROLLCALL_SECRET: "hunter2", DATABASE_URL: "mysql://user:hunter2@host/", PORT: "hunter2" };
+    assert.doesNotMatch(problemsOf(environment).join("\n"), /hunter2/);
+  });
+
+  for (const [name, minimum, maximum] of integers) {
+    it(`${name} is an integer from ${minimum} to ${maximum}`, () => {
+      for (const value of [minimum, maximum]) assert.deepEqual(problemsOf({ [name]: `${value}` }), []);
+      const rule = `${name} must be an integer from ${minimum} to ${maximum}`;
+      for (const value of [minimum - 1, maximum + 1, "1.5", "1e3", "0x10", "+5", "1,000", "5 s", "-0"]) {
+        assert.deepEqual(problemsOf({ [name]: `${value}` }), [rule], `${value}`);
+      }
+    });
+  }
+
+  it("a page has at most PAGE_ITEMS_MAX items, also when nobody says how many", () => {
+    assert.deepEqual(problemsOf({ PAGE_ITEMS_DEFAULT: "50", PAGE_ITEMS_MAX: "50" }), []);
+    const rule = "PAGE_ITEMS_DEFAULT must not be above PAGE_ITEMS_MAX";
+    assert.deepEqual(problemsOf({ PAGE_ITEMS_DEFAULT: "51", PAGE_ITEMS_MAX: "50" }), [rule]);
+  });
+
+  it("DATABASE_URL is SQLite in DATA_DIR unless it names something else", () => {
+    const inFolder = pathToFileURL(join(resolve("a folder"), "rollcall.db")).href;
+    assert.equal(loadConfig({ DATA_DIR: "a folder" }).databaseUrl, inFolder);
+    assert.equal(loadConfig({ DATA_DIR: "/a", DATABASE_URL: "file:///b/c.db" }).databaseUrl, "file:///b/c.db");
+    for (const url of ["postgres://u:p@h:5432/d", "postgresql://h/d"]) {
+      assert.equal(loadConfig({ DATABASE_URL: url, ROLLCALL_SECRET: "s".repeat(16) }).databaseUrl, url);
+    }
+    for (const url of ["mysql://h/d", "sqlite.db", "/var/lib/rollcall.db", "http://h", "postgres"]) {
+      assert.equal(problemsOf({ DATABASE_URL: url, ROLLCALL_SECRET: "s".repeat(16) }).length, 1, url);
+    }
+  });
+
+  it("PUBLIC_URL loses its trailing slashes, so that paths can be put behind it", () => {
+    for (const url of ["https://api.example.org", "https://api.example.org/", "https://api.example.org//"]) {
+      assert.equal(loadConfig({ PUBLIC_URL: url }).publicUrl, "https://api.example.org");
+    }
+    assert.equal(loadConfig({ PUBLIC_URL: "http://a:81/base/" }).publicUrl, "http://a:81/base");
+    for (const url of ["api.example.org", "//api.example.org", "ftp://a", "javascript:alert(1)"]) {
+      assert.deepEqual(problemsOf({ PUBLIC_URL: url }), ["PUBLIC_URL must be an http:// or https:// URL"], url);
+    }
+  });
+
+  it("ROLLCALL_SECRET is one secret or several, newest first, each of 16 characters or more", () => {
+    const [a, b] = ["a".repeat(16), "b".repeat(40)];
+    assert.deepEqual(loadConfig({ ROLLCALL_SECRET: a }).secrets, [a]);
+    assert.deepEqual(loadConfig({ ROLLCALL_SECRET: ` ${b} , ${a},` }).secrets, [b, a]);
+    for (const value of ["a".repeat(15), `${a},short`]) assert.equal(problemsOf({ ROLLCALL_SECRET: value }).length, 1);
+  });
+
+  it("ROLLCALL_SECRET must be set on PostgreSQL: a file in DATA_DIR would be another one on every machine", () => {
+    for (const ROLLCALL_SECRET of [undefined, "", " ", ","]) {
+      const problems = problemsOf({ DATABASE_URL: "postgres://h/d", ROLLCALL_SECRET });
+      assert.deepEqual(problems, ["ROLLCALL_SECRET must be set when DATABASE_URL names PostgreSQL"]);
+    }
+  });
+
+  it("words of choice: REGION, AUTH_SCHEMES, LOG_LEVEL", () => {
+    assert.equal(loadConfig({ REGION: "eu-west-1" }).region, "eu-west-1");
+    for (const region of ["EU", "a.b", "a b", "é", "a".repeat(33)])
+      assert.equal(problemsOf({ REGION: region }).length, 1);
+    assert.deepEqual(loadConfig({ AUTH_SCHEMES: "Service, X-Vendor ,,bearer" }).authSchemes, [
+      "service",
+      "x-vendor",
+      "bearer",
+    ]);
+    for (const schemes of [",", "a b", "a/b", "é"]) assert.equal(problemsOf({ AUTH_SCHEMES: schemes }).length, 1);
+    assert.equal(loadConfig({ LOG_LEVEL: "WARN" }).logLevel, "warn");
+  });
+
+  it("throws nothing but its own error, whatever the environment holds", () => {
+    const environment = fc.dictionary(fc.constantFrom(...settings.map(({ name }) => name)), fc.string());
+    fc.assert(fc.property(environment, (settings) => void problemsOf(settings)));
+  });
+});
+
+/** A right value that is not the default. */
+function other(name: string): string {
+  const words: Record<string, string> = {
+    HOST: "0.0.0.0",
+    DATA_DIR: "/elsewhere",
+    DATABASE_URL: "file:///elsewhere.db",
+    PUBLIC_URL: "https://a",
+    ROLLCALL_SECRET: "s".repeat(20),
+    REGION: "eu",
+    AUTH_SCHEMES: "x",
+    LOG_LEVEL: "warn",
+  };
+  return words[name] ?? `${integers.find(([integer]) => integer === name)?.[2] ?? 101}`;
+}

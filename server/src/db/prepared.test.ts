@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
+import type { Database } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import { openDatabase } from "./open.ts";
+import { prepare } from "./prepared.ts";
+
+let folder: string;
+let testDatabase: TestDatabase;
+let database: Database;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+  testDatabase = await createTestDatabase(folder);
+  database = openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 2_000 });
+  await migrate(database);
+});
+after(async () => {
+  await database.close();
+  await testDatabase.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly at: number;
+  readonly deletedAt: number | null;
+}
+
+const insert = prepare<Row, unknown>((queries, parameter) =>
+  queries.insertInto("applications").values({
+    application_id: parameter("id"),
+    name: parameter("name"),
+    token_version: 3,
+    created_at: parameter("at"),
+    deleted_at: parameter("deletedAt"),
+  }),
+);
+
+let built = 0;
+const find = prepare<{ name: string; least: number }, { application_id: string; token_version: number }>(
+  (queries, parameter) => {
+    built += 1;
+    return queries
+      .selectFrom("applications")
+      .select(["application_id", "token_version"])
+      .where("token_version", "=", 3)
+      .where("name", "=", parameter("name"))
+      .where("created_at", ">=", parameter("least"))
+      .where((expression) => expression.or([expression("name", "=", parameter("name")), expression.lit(false)]))
+      .orderBy("application_id");
+  },
+);
+
+describe("prepare", () => {
+  before(() =>
+    database.write(async ({ queries }) => {
+      await insert(queries, { id: "a", name: "x", at: 1, deletedAt: null });
+      await insert(queries, { id: "b", name: "x", at: 2, deletedAt: 9 });
+      await insert(queries, { id: "c", name: "'; drop table applications; --", at: -5, deletedAt: null });
+    }),
+  );
+
+  it("puts each value where its name stands, as often as it stands there, and leaves constants alone", async () => {
+    const [row] = await find(database.reads, { name: "x", least: 2 });
+    assert.deepEqual({ ...row }, { application_id: "b", token_version: 3 });
+    assert.equal((await find(database.reads, { name: "x", least: 0 })).length, 2);
+    assert.equal((await find(database.reads, { name: "y", least: 0 })).length, 0);
+    const [quoted] = await find(database.reads, { name: "'; drop table applications; --", least: -5 });
+    assert.equal(quoted?.application_id, "c");
+  });
+
+  it("null is a value like any other", async () => {
+    const rows = await database.reads.selectFrom("applications").selectAll().orderBy("application_id").execute();
+    assert.deepEqual(
+      rows.map((row) => row.deleted_at),
+      [null, 9, null],
+    );
+  });
+
+  it("builds the statement once, however often and wherever it runs", async () => {
+    await find(database.reads, { name: "x", least: 1 });
+    const before = built;
+    await database.write(({ queries }) => find(queries, { name: "x", least: 1 }));
+    await Promise.all(Array.from({ length: 20 }, (_, least) => find(database.reads, { name: "x", least })));
+    assert.equal(built, before);
+    assert.equal(built, 1);
+  });
+
+  it("runs in the transaction whose queries it is given", async () => {
+    const undo = new Error("undo");
+    const work = database.write(async ({ queries }) => {
+      await insert(queries, { id: "d", name: "inside", at: 0, deletedAt: null });
+      assert.equal((await find(queries, { name: "inside", least: 0 })).length, 1);
+      assert.equal((await find(database.reads, { name: "inside", least: 0 })).length, 0);
+      throw undo;
+    });
+    await assert.rejects(work, undo);
+    assert.equal((await find(database.reads, { name: "inside", least: 0 })).length, 0);
+  });
+
+  it("rejects when the statement fails", async () => {
+    const row = { id: "a", name: "taken", at: 0, deletedAt: null };
+    await assert.rejects(database.write(({ queries }) => insert(queries, row)));
+  });
+});

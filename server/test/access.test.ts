@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { updateApplicationDeleted } from "../src/applications/applications.store.ts";
+import type { Route } from "../src/http/route.ts";
+import type { IdKind } from "../src/lib/ids.ts";
+import { type Answer, assertError, startTestApp, type TestApp } from "./harness.ts";
+
+/** Every operation of the route table by every kind of caller: a new one is guarded before anyone writes its tests. */
+
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+type Authorization = string | undefined;
+/** What a caller sends, made anew for every call: an operation may end the token that it is called with. */
+type Callers = Readonly<Record<string, () => Authorization | Promise<Authorization>>>;
+
+const hourMs = 3_600_000;
+
+/** Callers that are nobody: 401 wherever a token is needed. */
+function strangers(deadTokens: Readonly<Record<string, string>>): Callers {
+  const dead = Object.entries(deadTokens).map(([who, token]) => [who, () => `Service ${token}`] as const);
+  return {
+    nobody: () => undefined,
+    "an empty header": () => "",
+    "garbage as a token": () => "Service garbage",
+    "no token behind the word": () => "Service",
+    "another word": async () => `Basic ${(await test.signUp()).token}`,
+    "an altered token": async () => `Service ${(await test.signUp()).token.slice(0, -1)}`,
+    "two words behind the token": async () => `Service ${(await test.signUp()).token} two words`,
+    "application credentials": () => `Service ${test.application.appkey}`,
+    ...Object.fromEntries(dead),
+  };
+}
+
+const devices: Callers = {
+  "a device": async () => `Service ${await test.registerDevice()}`,
+  "a device of another application": async () => `Service ${await test.registerDevice(await test.createApplication())}`,
+};
+
+const users: Callers = {
+  "a user": async () => `Service ${(await test.signUp()).token}`,
+  "a user, in other letters": async () => `sERVICE ${(await test.signUp()).token}`,
+  "a user with one more word, a signature": async () => `Service ${(await test.signUp()).token} c2lnbmF0dXJl`,
+  "a user of another application": async () =>
+    `Service ${(await test.signUp("Jane", await test.createApplication())).token}`,
+};
+
+/** Tokens that were good once, or are good elsewhere. */
+async function makeDeadTokens(): Promise<Record<string, string>> {
+  const { databaseUrl: DATABASE_URL } = test.config;
+  const short = await startTestApp({ DATABASE_URL, USER_TOKEN_LIFETIME_MS: "1000", DEVICE_TOKEN_LIFETIME_MS: "1000" });
+  const elsewhere = await startTestApp({ DATABASE_URL, REGION: "eu" });
+  const foreign = await startTestApp({ DATABASE_URL, ROLLCALL_SECRET: "a secret of somebody else" });
+  const loggedOut = await test.signUp();
+  await test.call("POST /users/me/logout", { token: loggedOut.token });
+  const gone = await test.createApplication();
+  const orphan = await test.signUp("Orphan", gone);
+  await test.app.database.write(({ queries }) => updateApplicationDeleted(gone.appid, test.now(), queries));
+  const tokens = {
+    "an expired user token": (await short.signUp()).token,
+    "an expired device token": await short.registerDevice(),
+    "a user token of another region": (await elsewhere.signUp()).token,
+    "a device token of another region": await elsewhere.registerDevice(),
+    "a user token of another deployment": (await foreign.signUp()).token,
+    "a user token after logout": loggedOut.token,
+    "a user token of a deleted application": orphan.token,
+    "a device token of a deleted application": orphan.deviceToken,
+  };
+  for (const app of [short, elsewhere, foreign]) await app.close();
+  test.advance(hourMs);
+  return tokens;
+}
+
+/** The path with something plausible in it that is not there. */
+function pathOf(route: Route): string {
+  return route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const kind = route.pathParameters?.properties[name]?.["x-kind"] as IdKind | undefined; // what IdInput puts there
+    return kind === undefined ? "unknown" : test.app.ids.newId(kind);
+  });
+}
+
+function takesBody({ method }: Route): boolean {
+  return method !== "GET" && method !== "DELETE";
+}
+
+function call(route: Route, authorization: Authorization, body?: string): Promise<Answer> {
+  const headers = authorization === undefined ? {} : { authorization };
+  return test.call(`${route.method} ${pathOf(route)}`, { headers, ...(body !== undefined && { body }) });
+}
+
+function assertInvalid(answer: Answer): void {
+  assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+}
+
+function assertUserRequired(answer: Answer): void {
+  assertError(answer, 403, "AuthUserAccessTokenRequired", 263);
+}
+
+function assertLetIn({ status, body }: Answer, who: string): void {
+  assert.ok(status !== 401 && status !== 403, `${who} got ${status} ${body.error}`);
+}
+
+describe('who may call: service.md "Authentication"', () => {
+  it("every operation lets in whom its declaration says, and nobody else", async (t) => {
+    const nobodies = strangers(await makeDeadTokens());
+    for (const route of test.app.routes) {
+      await t.test(`${route.method} ${route.path}: ${route.caller}`, async () => {
+        const unauthorized = await call(route, undefined);
+        for (const [who, authorization] of Object.entries(nobodies)) {
+          const answer = await call(route, await authorization());
+          if (route.caller !== "anyone") assertInvalid(answer);
+          else assert.equal(answer.body.error, unauthorized.body.error, who);
+        }
+        for (const [who, authorization] of Object.entries(devices)) {
+          const answer = await call(route, await authorization());
+          if (route.caller === "user") assertUserRequired(answer);
+          else assertLetIn(answer, who);
+        }
+        for (const [who, authorization] of Object.entries(users)) {
+          assertLetIn(await call(route, await authorization()), who);
+        }
+      });
+    }
+  });
+
+  it("the token is judged before the body and the parameters, and those before the object", async (t) => {
+    for (const route of test.app.routes.filter(takesBody)) {
+      await t.test(`${route.method} ${route.path}`, async () => {
+        const { token, deviceToken } = await test.signUp();
+        const broken = "{broken";
+        if (route.caller !== "anyone") assertInvalid(await call(route, undefined, broken));
+        if (route.caller === "user") assertUserRequired(await call(route, `Service ${deviceToken}`, broken));
+        const answer = await call(route, `Service ${token}`, broken);
+        assertError(answer, 400, "ParameterIncorrectFormat", 515, "The body is not valid JSON.");
+      });
+    }
+  });
+
+  it("path and verb are judged before the token", async () => {
+    for (const operation of ["GET /nowhere", "DELETE /users/login", "PUT /checkins", "GET /users/me/logout"]) {
+      const answer = await test.call(operation, { token: "garbage" });
+      assertError(answer, 404, "OperationNotFound", 516, "There is no such operation.");
+    }
+  });
+
+  it("an unguarded operation is one of these", () => {
+    const unguarded = test.app.routes.filter(({ caller }) => caller === "anyone");
+    assert.deepEqual(unguarded.map(({ method, path }) => `${method} ${path}`).sort(), [
+      "GET /_/",
+      "GET /_/health/live",
+      "GET /_/health/ready",
+      "GET /service/ping",
+      "POST /devices",
+    ]);
+  });
+});
+
+describe("the route table", () => {
+  it("names every operation once", () => {
+    const names = test.app.routes.map(({ operation }) => operation);
+    assert.deepEqual(
+      names.filter((name, index) => names.indexOf(name) !== index),
+      [],
+    );
+    for (const name of names) assert.match(name, /^[a-z][A-Za-z]+$/);
+  });
+
+  it("has every path and verb once, whatever the parameters are called", () => {
+    const paths = test.app.routes.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, "{}")}`);
+    assert.equal(new Set(paths).size, paths.length);
+  });
+
+  it("declares exactly the path parameters that stand in the path, and none of them again as a parameter", () => {
+    for (const { operation, path, pathParameters, parameters } of test.app.routes) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      assert.deepEqual(Object.keys(pathParameters?.properties ?? {}), inPath, operation);
+      assert.deepEqual([...(pathParameters?.required ?? [])], inPath, operation);
+      for (const name of inPath) assert.ok(!(`${name}` in (parameters?.properties ?? {})), `${operation}: ${name}`);
+    }
+  });
+});

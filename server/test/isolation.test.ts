@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Route } from "../src/http/route.ts";
+import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
+
+/**
+ * hostile.md 12 and 13: to whom an object does not belong, it does not exist. Every operation that takes the id of an
+ * object is tried with one of another application, one of another user, and one that never was.
+ */
+
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+type PathParameters = Readonly<Record<string, string>>;
+
+interface Seed {
+  /** Makes an object of this user and gives the path parameters that name it. */
+  create(owner: TestUser): Promise<PathParameters>;
+  /** Path parameters as good as those of `create`, of an object that never was. */
+  invent(): PathParameters;
+  /** Whether other users of the application get to see it. */
+  readonly isPrivate: boolean;
+}
+
+/** How to make an object for each operation that takes an id. */
+const seeds: Readonly<Record<string, Seed>> = {
+  getCheckin: {
+    async create({ token }) {
+      const checkin = await test.call("POST /checkins", { token, body: { location: "1,2", comment: "private" } });
+      return { checkinId: checkin.body.result.id };
+    },
+    invent: () => ({ checkinId: test.app.ids.newId("Checkin") }),
+    isPrivate: true,
+  },
+  findUserOfIdentity: {
+    async create({ id, token }) {
+      await test.call("POST /users/me/identities/crm", { token, body: { identityId: `of ${id}` } });
+      return { identityProviderName: "crm", identityId: `of ${id}` };
+    },
+    invent: () => ({ identityProviderName: "crm", identityId: `of ${test.app.ids.newId("User")}` }),
+    isPrivate: false, // any user of the application may look up who holds an identity (surface.md section 6)
+  },
+};
+
+/** Operations whose path parameters name no object of anybody's, and why. */
+const namesNoObject: Readonly<Record<string, string>> = {
+  addIdentity: "a provider's name is a word of the application's own; the identity is made under the caller",
+  listIdentitiesOfProvider: "the same; the list is the caller's own",
+};
+
+function call(route: Route, path: PathParameters, { token }: TestUser): Promise<Answer> {
+  const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
+  return test.call(`${route.method} ${filled}`, { token });
+}
+
+/** All that a client sees but what differs from answer to answer by nature: the time and the request id. */
+function visible({ status, headers, text, body }: Answer): unknown {
+  const { date: _, "content-length": __, ...rest } = headers;
+  return { status, headers: rest, text: text.replace(body.request_id, "") };
+}
+
+describe("objects of others", () => {
+  it("every operation that takes an id answers for them as for one that never was", async (t) => {
+    const owner = await test.signUp();
+    const other = await test.signUp();
+    const stranger = await test.signUp("Stranger", await test.createApplication());
+    for (const route of test.app.routes.filter(({ pathParameters }) => pathParameters !== undefined)) {
+      if (route.operation in namesNoObject) continue;
+      await t.test(`${route.method} ${route.path}`, async () => {
+        const seed = seeds[route.operation];
+        assert.ok(seed, `add a seed for ${route.operation} to "seeds" in server/test/isolation.test.ts`);
+        const path = await seed.create(owner);
+
+        const never = await call(route, seed.invent(), owner);
+        assertError(never, 404, "ItemDoesNotExist", 769, "The item does not exist.");
+        const refused = [await call(route, path, stranger), await call(route, seed.invent(), stranger)];
+        if (seed.isPrivate) refused.push(await call(route, path, other), await call(route, seed.invent(), other));
+        else assert.equal((await call(route, path, other)).status, route.status);
+        for (const answer of refused) assert.deepEqual(visible(answer), visible(never));
+
+        assert.equal((await call(route, path, owner)).status, route.status, "its owner still has it");
+      });
+    }
+  });
+
+  it("no seed or exception is left over from an operation that is gone", () => {
+    const operations = new Set(test.app.routes.map(({ operation }) => operation));
+    for (const name of [...Object.keys(seeds), ...Object.keys(namesNoObject)]) assert.ok(operations.has(name), name);
+  });
+});

@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { sql } from "kysely";
+import postgres from "postgres";
+import type { Database } from "../src/db/database.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { migrations } from "../src/db/migrations/list.ts";
+import { openDatabase } from "../src/db/open.ts";
+import { tablesInErasureOrder } from "../src/db/tables.ts";
+import { createTestDatabase } from "./databases.ts";
+import { runProgram } from "./harness.ts";
+
+let folder: string;
+const drops: (() => Promise<void>)[] = [];
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+});
+after(async () => {
+  for (const drop of drops) await drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The URL of a database that is not there yet, or is empty. */
+async function createEmpty(): Promise<string> {
+  const { url, drop } = await createTestDatabase(join(folder, `${drops.length}`));
+  drops.push(drop);
+  return url;
+}
+
+async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = openDatabase(url, { connectionsMax: 2, timeoutMs: 5_000 });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+function runMigrate(url: string) {
+  return runProgram("src/cli.ts", ["migrate"], { DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests" });
+}
+
+interface Table {
+  readonly name: string;
+  /** Name, type, whether it may be null. */
+  readonly columns: readonly string[];
+  readonly indexes: readonly { readonly kind: "primary" | "unique" | "plain"; readonly columns: readonly string[] }[];
+  readonly foreignKeys: readonly { columns: readonly string[]; parent: string; parentColumns: readonly string[] }[];
+}
+
+/** The schema as the engine tells it. */
+async function readSchema(url: string): Promise<Table[]> {
+  const tables = url.startsWith("file:") ? readSqliteSchema(url) : await readPostgresSchema(url);
+  const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
+  return tables.toSorted(byText).map(({ name, columns, indexes, foreignKeys }) => ({
+    name,
+    columns: columns.toSorted(),
+    indexes: indexes.toSorted(byText),
+    foreignKeys: foreignKeys.toSorted(byText),
+  }));
+}
+
+function readSqliteSchema(url: string): Table[] {
+  const database = new DatabaseSync(fileURLToPath(url), { readOnly: true });
+  const all = (text: string, ...values: string[]) => database.prepare(text).all(...values) as Record<string, string>[]; // of a pragma
+  const names = all(
+    "select name from pragma_table_list where schema = 'main' and name not like 'sqlite\\_%' escape '\\'",
+  );
+  const tables = names.map(({ name = "" }) => ({
+    name,
+    columns: all(`select name || ' ' || type || ' ' || "notnull" as text from pragma_table_info(?)`, name).map(
+      (row) => `${row["text"]}`,
+    ),
+    indexes: all("select * from pragma_index_list(?)", name).map((index) => ({
+      kind:
+        index["origin"] === "pk"
+          ? ("primary" as const)
+          : `${index["unique"]}` === "1"
+            ? ("unique" as const)
+            : ("plain" as const),
+      columns: all("select name from pragma_index_info(?) order by seqno", `${index["name"]}`).map(
+        (row) => `${row["name"]}`,
+      ),
+    })),
+    foreignKeys: [
+      ...Map.groupBy(all("select * from pragma_foreign_key_list(?) order by id, seq", name), ({ id }) => id).values(),
+    ].map((rows) => ({
+      columns: rows.map((row) => `${row["from"]}`),
+      parent: `${rows[0]?.["table"]}`,
+      parentColumns: rows.map((row) => `${row["to"]}`),
+    })),
+  }));
+  database.close();
+  return tables;
+}
+
+async function readPostgresSchema(url: string): Promise<Table[]> {
+  const client = postgres(url, { max: 1 });
+  const tables = await client<Table[]>`
+    with names as (
+      select attrelid as relation, attnum as number, attname::text as name from pg_attribute where attnum > 0
+    )
+    select
+      t.relname::text as name,
+      (select array_agg(concat_ws(' ', attname, format_type(atttypid, atttypmod), (select collname from pg_collation where oid = attcollation), attnotnull))
+        from pg_attribute where attrelid = t.oid and attnum > 0 and not attisdropped) as columns,
+      coalesce((select json_agg(json_build_object(
+        'kind', case when indisprimary then 'primary' when indisunique then 'unique' else 'plain' end,
+        'columns', (select array_agg(name order by place) from unnest(indkey) with ordinality as k (n, place), names where relation = t.oid and number = n)))
+        from pg_index where indrelid = t.oid), '[]') as indexes,
+      coalesce((select json_agg(json_build_object(
+        'columns', (select array_agg(name order by place) from unnest(conkey) with ordinality as k (n, place), names where relation = t.oid and number = n),
+        'parent', confrelid::regclass::text,
+        'parentColumns', (select array_agg(name order by place) from unnest(confkey) with ordinality as k (n, place), names where relation = confrelid and number = n)))
+        from pg_constraint where conrelid = t.oid and contype = 'f'), '[]') as "foreignKeys"
+    from pg_class t where t.relkind in ('r', 'p') and t.relnamespace = 'public'::regnamespace`;
+  await client.end();
+  return tables;
+}
+
+describe("tenancy: an application is a shard", () => {
+  let tables: Table[];
+  before(async () => {
+    const url = await createEmpty();
+    await withDatabase(url, migrate);
+    tables = (await readSchema(url)).filter(({ name }) => name !== "schema_migrations");
+  });
+
+  it("every table of application data has application_id first in its primary key and in every unique index", () => {
+    assert.ok(tables.length >= 7);
+    for (const { name, indexes } of tables) {
+      assert.equal(indexes.filter(({ kind }) => kind === "primary").length, 1, `${name} needs a primary key`);
+      for (const { kind, columns } of indexes) {
+        if (kind !== "plain") assert.equal(columns[0], "application_id", `${kind} index (${columns}) of ${name}`);
+      }
+    }
+  });
+
+  it("every foreign key begins with application_id on both sides, so that no row refers to another application's", () => {
+    assert.ok(tables.flatMap(({ foreignKeys }) => foreignKeys).length >= 6);
+    for (const { name, foreignKeys } of tables) {
+      if (name !== "applications") assert.ok(foreignKeys.length > 0, `${name} hangs on nothing`);
+      for (const { columns, parent, parentColumns } of foreignKeys) {
+        assert.equal(columns[0], "application_id", `${name} (${columns})`);
+        assert.equal(parentColumns[0], "application_id", `${name} (${columns}) references ${parent}`);
+      }
+    }
+  });
+
+  it("erasing an application knows every table, children before what they refer to", () => {
+    const order: string[] = [...tablesInErasureOrder, "applications"];
+    assert.deepEqual(order.toSorted(), tables.map(({ name }) => name).toSorted());
+    for (const { name, foreignKeys } of tables) {
+      for (const { parent } of foreignKeys) {
+        assert.ok(order.indexOf(name) < order.indexOf(parent), `${name} before ${parent}`);
+      }
+    }
+  });
+});
+
+describe("migrate", () => {
+  it("a schema brought up from any older release is the schema of a fresh database", async () => {
+    const fresh = await createEmpty();
+    await withDatabase(fresh, migrate);
+    for (let released = 0; released <= migrations.length; released += 1) {
+      const older = await createEmpty();
+      const applied = await withDatabase(older, async (database) => {
+        const { ddl } = database.dialect;
+        await database.write(async ({ queries }) => {
+          await sql`create table schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}`.execute(
+            queries,
+          );
+          for (const { name, statements } of migrations.slice(0, released)) {
+            for (const statement of statements(ddl)) await statement.execute(queries);
+            await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
+          }
+        });
+        return migrate(database);
+      });
+      assert.deepEqual(
+        applied,
+        migrations.slice(released).map(({ name }) => name),
+      );
+      assert.deepEqual(await readSchema(older), await readSchema(fresh));
+    }
+  });
+
+  it("a second time does nothing, and loses nothing", async () => {
+    const url = await createEmpty();
+    await withDatabase(url, async (database) => {
+      let seeds = 0;
+      const seed = async () => {
+        seeds += 1;
+      };
+      assert.deepEqual(
+        await migrate(database, seed),
+        migrations.map(({ name }) => name),
+      );
+      const row = { application_id: "a", name: "a", token_version: 0, created_at: 0, deleted_at: null };
+      await database.write(({ queries }) => queries.insertInto("applications").values(row).execute());
+      const schema = await readSchema(url);
+      assert.deepEqual(await migrate(database, seed), []);
+      assert.equal(seeds, 1);
+      assert.deepEqual(await readSchema(url), schema);
+      assert.equal((await database.reads.selectFrom("applications").selectAll().execute()).length, 1);
+    });
+  });
+
+  it("what the seed does is undone with the migration when it throws", async () => {
+    const url = await createEmpty();
+    await withDatabase(url, async (database) => {
+      const failure = new Error("on purpose");
+      await assert.rejects(
+        migrate(database, () => Promise.reject(failure)),
+        failure,
+      );
+      assert.deepEqual(await readSchema(url), []);
+      assert.equal((await migrate(database)).length, migrations.length);
+    });
+  });
+
+  it("of processes that start at once on an empty database one migrates, and all succeed (hostile.md 36)", async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const url = await createEmpty();
+      const results = await Promise.all(Array.from({ length: 3 }, () => runMigrate(url)));
+      for (const { code, stderr } of results) assert.deepEqual([code, stderr], [0, ""]);
+      const outputs = results.map(({ stdout }) => stdout).toSorted();
+      const applied = migrations.map(({ name }) => `applied ${name}\n`).join("");
+      const upToDate = "The schema is up to date.\n";
+      assert.deepEqual(outputs, [applied, upToDate, upToDate].toSorted());
+    }
+  });
+
+  it("of two servers' connections on an empty database one migrates, in one process too", async () => {
+    const url = await createEmpty();
+    const applied = await Promise.all([1, 2, 3].map(() => withDatabase(url, migrate)));
+    assert.deepEqual(applied.map(({ length }) => length).toSorted(), [0, 0, migrations.length]);
+  });
+
+  it("one that fails exits non-zero, says why, and leaves nothing behind", async () => {
+    const url = await createEmpty();
+    await withDatabase(url, (database) =>
+      database.write(({ queries }) => sql`create table checkins (in_the_way integer)`.execute(queries)),
+    );
+    const before = await readSchema(url);
+    const { code, stdout, stderr } = await runMigrate(url);
+    assert.equal(code, 1);
+    assert.equal(stdout, "");
+    assert.match(stderr, /checkins/);
+    assert.deepEqual(await readSchema(url), before);
+  });
+});

@@ -1,0 +1,312 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { insertApplication } from "../src/applications/applications.store.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { openDatabase } from "../src/db/open.ts";
+import { createClock } from "../src/lib/clock.ts";
+import { createIdGenerator } from "../src/lib/ids.ts";
+import { createTestDatabase } from "./databases.ts";
+import { openRaw, runProgram, send } from "./harness.ts";
+
+/** The program itself: `node server/src/main.ts`. */
+
+let folder: string;
+let folders = 0;
+const running = new Set<ChildProcess>();
+const drops: (() => Promise<void>)[] = [];
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+});
+afterEach(async () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+after(async () => {
+  for (const drop of drops) await drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Settings = Readonly<Record<string, string>>;
+const cheapHashing = { PASSWORD_HASH_MEMORY_KIB: "8", PASSWORD_HASH_PASSES: "1" };
+
+/** A DATA_DIR that is not there yet. */
+function newFolder(): string {
+  folders += 1;
+  return join(folder, `${folders}`);
+}
+
+/** The settings of a new deployment on the engine under test, and an application of it. */
+async function newDeployment(): Promise<{ settings: Settings; appid: string; appkey: string }> {
+  const dataDir = newFolder();
+  const { url, drop } = await createTestDatabase(dataDir);
+  drops.push(drop);
+  const settings = { DATA_DIR: dataDir, DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests", ...cheapHashing };
+  const database = openDatabase(url, { connectionsMax: 2, timeoutMs: 5_000 });
+  await migrate(database);
+  const [clock, ids] = [createClock(), createIdGenerator(Date.now)];
+  const application = await database.write(({ queries }) => insertApplication("Test", { clock, ids }, queries));
+  await database.close();
+  return { settings, ...application };
+}
+
+interface RunningServer {
+  readonly port: number;
+  readonly child: ChildProcess;
+  stdout(): string;
+  /** Sends the signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
+}
+
+/** Starts a server on a free port and waits until it listens. */
+async function start(settings: Settings): Promise<RunningServer> {
+  const env = { PATH: process.env["PATH"], PORT: "0", ...settings };
+  const main = join(import.meta.dirname, "../src/main.ts");
+  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  const exited = once(child, "exit").finally(() => running.delete(child));
+  let [stdout, stderr] = ["", ""];
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    stderr += text;
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    exited.then(() => reject(new Error(`It ended instead of listening: ${stderr}`)));
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      stdout += text;
+      const listening = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(stdout)?.[1];
+      if (listening !== undefined) resolve(Number(listening));
+    });
+  });
+  return {
+    port,
+    child,
+    stdout: () => stdout,
+    async end(signal) {
+      const startedAt = performance.now();
+      child.kill(signal);
+      const [code] = await exited;
+      return { code, ms: performance.now() - startedAt };
+    },
+  };
+}
+
+function post(port: number, path: string, body: unknown, token?: string) {
+  return send(port, "POST", path, { body, ...(token !== undefined && { token }) });
+}
+
+/** Registers a device and signs up a user; answers the tokens. */
+async function signUp(port: number, application: { appid: string; appkey: string }) {
+  const device = await post(port, "/devices", { ...application, platform: "test" });
+  const deviceToken: string = device.body.result.accessToken;
+  const user = await post(port, "/users", { username: "user", password: "password" }, deviceToken);
+  return { deviceToken, token: user.body.result.accessToken as string };
+}
+
+async function waitUntil(isSo: () => boolean): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!isSo()) {
+    assert.ok(Date.now() < deadline, "It does not come to pass");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const demoPattern = /appid {3}(app_\w+)\n {2}appkey {2}(\S+)\n/g;
+const curlPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\S+) -H 'Content-Type: application\/json' -d '(.+)'/;
+
+describe("the first start on an empty DATA_DIR", () => {
+  it("shows the credentials of a demo application once, with a call that works; later starts show none", async () => {
+    const settings = { DATA_DIR: newFolder(), ...cheapHashing };
+    const first = await start(settings);
+    await waitUntil(() => curlPattern.test(first.stdout()));
+    assert.equal(first.stdout().match(demoPattern)?.length, 1);
+    const [, path = "", body = ""] = curlPattern.exec(first.stdout()) ?? [];
+    const answer = await post(first.port, path, body);
+    assert.equal(answer.status, 201);
+    assert.equal((await first.end("SIGTERM")).code, 0);
+
+    const second = await start(settings);
+    assert.equal((await post(second.port, path, body)).status, 201);
+    const token: string = answer.body.result.accessToken; // sealed by the first process
+    const created = await post(second.port, "/users", { username: "a", password: "password" }, token);
+    assert.equal(created.status, 200);
+    assert.equal((await second.end("SIGTERM")).code, 0);
+    assert.doesNotMatch(second.stdout(), /appid|appkey|rk_/);
+  });
+
+  it("keeps its data to its owner: the secret has mode 0600, the folder 0700, and the secret is not shown", async () => {
+    const dataDir = newFolder();
+    const server = await start({ DATA_DIR: dataDir });
+    const mode = (...path: string[]) => (statSync(join(dataDir, ...path)).mode & 0o777).toString(8);
+    assert.deepEqual([mode("secret"), mode()], ["600", "700"]);
+    await server.end("SIGTERM");
+    const secret = readFileSync(join(dataDir, "secret"), "utf8").trim();
+    assert.match(secret, /^[0-9a-f]{64}$/);
+    assert.ok(!server.stdout().includes(secret));
+  });
+
+  it("by two processes at once: both serve, one demo, one secret (hostile.md 36)", async () => {
+    const settings = { DATA_DIR: newFolder(), ...cheapHashing };
+    const [a, b] = await Promise.all([start(settings), start(settings)]);
+    await waitUntil(() => curlPattern.test(a.stdout() + b.stdout()));
+    const demos = [...(a.stdout() + b.stdout()).matchAll(demoPattern)];
+    assert.equal(demos.length, 1);
+    const [, appid = "", appkey = ""] = demos[0] ?? [];
+    const { token } = await signUp(a.port, { appid, appkey });
+    for (const { port } of [a, b]) assert.equal((await send(port, "GET", "/users/me", { token })).status, 200);
+    const ends = await Promise.all([a.end("SIGTERM"), b.end("SIGTERM")]);
+    assert.deepEqual(
+      ends.map(({ code }) => code),
+      [0, 0],
+    );
+  });
+
+  it("on a port in use: a clear error, a non-zero exit, and the demo's credentials are not lost", async () => {
+    const blocker = createServer().listen(0, "127.0.0.1");
+    await once(blocker, "listening");
+    const { port } = blocker.address() as AddressInfo; // it listens on TCP
+    const settings = { DATA_DIR: newFolder() };
+    const { code, stdout, stderr } = await runProgram("src/main.ts", [], { ...settings, PORT: `${port}` });
+    blocker.close();
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`address already in use 127\\.0\\.0\\.1:${port}`));
+    assert.doesNotMatch(stderr, /\n\s+at /);
+
+    const server = await start(settings);
+    await server.end("SIGTERM");
+    assert.equal((stdout + server.stdout()).match(demoPattern)?.length, 1);
+  });
+});
+
+describe("wrong settings", () => {
+  it("are reported all at once, without a stack, and the exit code is 1", async () => {
+    const settings = { DATA_DIR: newFolder(), PORT: "http", LOG_LEVEL: "loud", REGION: "Mars!", BODY_BYTES_MAX: "-1" };
+    const { code, stdout, stderr } = await runProgram("src/main.ts", [], settings);
+    assert.deepEqual([code, stdout], [1, ""]);
+    for (const name of ["PORT", "LOG_LEVEL", "REGION", "BODY_BYTES_MAX"])
+      assert.match(stderr, new RegExp(`^  ${name} must`, "m"));
+    assert.doesNotMatch(stderr, /\n\s+at /);
+  });
+
+  it("PostgreSQL without ROLLCALL_SECRET is refused before anything is tried", async () => {
+    const settings = { DATA_DIR: newFolder(), DATABASE_URL: "postgres://127.0.0.1:1/nowhere" };
+    const { code, stderr } = await runProgram("src/main.ts", [], settings);
+    assert.equal(code, 1);
+    assert.match(stderr, /ROLLCALL_SECRET must be set when DATABASE_URL names PostgreSQL/);
+    assert.doesNotMatch(stderr, /ECONNREFUSED|\n\s+at /);
+  });
+
+  it("a database that nobody answers for ends the start with the reason", async () => {
+    const settings = {
+      DATA_DIR: newFolder(),
+      DATABASE_URL: "postgres://127.0.0.1:1/nowhere",
+      DATABASE_TIMEOUT_MS: "1000",
+    };
+    const { code, stderr } = await runProgram("src/main.ts", [], {
+      ...settings,
+      ROLLCALL_SECRET: "a secret for tests",
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /ECONNREFUSED/);
+    assert.doesNotMatch(stderr, /\n\s+at /);
+  });
+});
+
+describe("SIGTERM (hostile.md 34)", () => {
+  it("requests in flight finish, new ones are refused, idle connections are closed, and the exit code is 0", async () => {
+    const { settings, ...application } = await newDeployment();
+    const slowHashing = { PASSWORD_HASH_MEMORY_KIB: "19456", PASSWORD_HASH_PASSES: "20", PASSWORD_HASH_THREADS: "2" };
+    const server = await start({ ...settings, ...slowHashing });
+    const { deviceToken } = await signUp(server.port, application);
+    const idle = openRaw(server.port);
+    idle.write("GET /service/ping HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert.equal((await idle.receive())?.status, 200);
+
+    const body = { username: "user", password: "password" };
+    const logins = [1, 2, 3].map(() => post(server.port, "/users/login", body, deviceToken));
+    assert.equal((await send(server.port, "GET", "/service/ping")).status, 200); // it has seen the logins
+    const ended = server.end("SIGTERM");
+    let isRefused = false;
+    while (!isRefused) {
+      try {
+        const { status, headers, body } = await send(server.port, "GET", "/service/ping");
+        if (status === 200) continue; // the signal is on its way
+        assert.deepEqual([status, body.error, headers["connection"]], [503, "ServiceUnavailable", "close"]);
+        isRefused = true;
+      } catch (error) {
+        assert.ok(["ECONNREFUSED", "ECONNRESET"].includes(`${(error as NodeJS.ErrnoException).code}`));
+        isRefused = true;
+      }
+    }
+    for (const { status, body } of await Promise.all(logins)) assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(await idle.receive(), undefined);
+    const { code, ms } = await ended;
+    assert.equal(code, 0);
+    assert.ok(ms < 10_000, `${ms} ms`);
+  });
+
+  it("requests that do not finish within the grace period are cut, and the exit code is 0 all the same", async () => {
+    const { settings, ...application } = await newDeployment();
+    const server = await start({ ...settings, SHUTDOWN_GRACE_MS: "100" });
+    const { token } = await signUp(server.port, application);
+    const connection = openRaw(server.port);
+    connection.write(
+      `POST /checkins HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\nContent-Length: 20\r\n\r\n{`,
+    );
+    const logins = Array.from({ length: 200 }, () => send(server.port, "GET", "/users/me", { token }).catch(() => {}));
+    await send(server.port, "GET", "/service/ping");
+    const { code, ms } = await server.end("SIGTERM");
+    assert.equal(code, 0);
+    assert.ok(ms < 5_000, `${ms} ms`);
+    assert.equal(await connection.receive(), undefined);
+    await Promise.all(logins);
+  });
+});
+
+describe("kill -9 (hostile.md 31)", () => {
+  it("every answered check-in is there after the restart, whole, and no half-written one is", async () => {
+    const { settings, ...application } = await newDeployment();
+    const answered = new Map<string, string>();
+    let sent = 0;
+    let token: string | undefined;
+    for (let kills = 0; ; kills += 1) {
+      const server = await start(settings);
+      token ??= (await signUp(server.port, application)).token;
+      const stored = await readAll(server.port, token);
+      for (const [id, comment] of answered) assert.equal(stored.get(id), comment, "an answered check-in is lost");
+      assert.ok(stored.size <= sent);
+      for (const comment of stored.values()) assert.match(comment, /^number \d+ x{500}$/);
+      if (kills === 3) break;
+
+      const goal = answered.size + 60;
+      const clients = Array.from({ length: 8 }, async () => {
+        for (;;) {
+          sent += 1;
+          const comment = `number ${sent} ${"x".repeat(500)}`;
+          const checkin = post(server.port, "/checkins", { location: "1,2", comment }, token);
+          const answer = await checkin.catch(() => undefined);
+          if (answer?.status !== 201) return;
+          answered.set(answer.body.result.id, comment);
+        }
+      });
+      await waitUntil(() => answered.size >= goal);
+      await server.end("SIGKILL");
+      await Promise.all(clients);
+    }
+  });
+});
+
+/** All check-ins of the user: id to comment. */
+async function readAll(port: number, token: string): Promise<Map<string, string>> {
+  const all = new Map<string, string>();
+  let query = "pageSize=1000";
+  for (;;) {
+    const { result } = (await send(port, "GET", `/checkins?${query}`, { token })).body;
+    for (const { id, comment } of result.pageResults) all.set(id, comment);
+    if (result.nextToken === undefined) return all;
+    query = `pagingToken=${result.nextToken}`;
+  }
+}

@@ -1,0 +1,89 @@
+import type { Answer } from "./client.ts";
+import type { World } from "./world.ts";
+
+/** Checks one promise; throws a Failure when it is not kept. */
+export type Check = (world: World) => Promise<void>;
+
+/** Checks that belong together. Each key is the promise itself, with the place that makes it. */
+export interface Group {
+  readonly name: string;
+  readonly checks: Readonly<Record<string, Check>>;
+}
+
+/** A promise that is not kept. */
+export class Failure extends Error {
+  readonly request: string;
+  readonly expected: string;
+  readonly received: string;
+
+  constructor(answer: Pick<Answer, "request">, expected: string, received: string) {
+    super(`expected ${expected}, received ${received}`);
+    this.name = "Failure";
+    this.request = answer.request;
+    this.expected = expected;
+    this.received = received;
+  }
+}
+
+/** A promise that cannot be checked here, and why. */
+export class Skip extends Error {}
+
+export interface CheckResult {
+  readonly group: string;
+  readonly promise: string;
+  readonly outcome: "passed" | "failed" | "skipped";
+  readonly ms: number;
+  /** Of a failed check; for a skipped one `reason` alone. */
+  readonly request?: string;
+  readonly expected?: string;
+  readonly received?: string;
+  readonly reason?: string;
+}
+
+/** One check per row of a table. */
+export function each<Row>(
+  rows: readonly Row[],
+  promise: (row: Row) => string,
+  check: (world: World, row: Row) => Promise<void>,
+): Record<string, Check> {
+  const checks: Record<string, Check> = {};
+  for (const row of rows) {
+    const name = promise(row);
+    if (name in checks) throw new Error(`Two checks are called: ${name}`);
+    checks[name] = (world) => check(world, row);
+  }
+  return checks;
+}
+
+/** Something that several checks read and none changes: made once per run, when first needed. */
+export function shared<T>(make: (world: World) => Promise<T>): (world: World) => Promise<T> {
+  const made = new WeakMap<World, Promise<T>>();
+  return (world) => {
+    const found = made.get(world) ?? make(world);
+    made.set(world, found);
+    return found;
+  };
+}
+
+/** Runs one check. Never throws. */
+export async function runCheck(group: string, promise: string, check: Check, world: World): Promise<CheckResult> {
+  const startedAt = performance.now();
+  const result = { group, promise };
+  try {
+    await check(world);
+    return { ...result, outcome: "passed", ms: elapsed(startedAt) };
+  } catch (error) {
+    const ms = elapsed(startedAt);
+    if (error instanceof Skip) return { ...result, outcome: "skipped", ms, reason: error.message };
+    if (error instanceof Failure) {
+      const { request, expected, received } = error;
+      return { ...result, outcome: "failed", ms, request, expected, received };
+    }
+    const [received = "", ...request] = error instanceof Error ? error.message.split("\n") : [String(error)];
+    return { ...result, outcome: "failed", ms, request: request.join("\n"), expected: "an answer", received };
+  }
+}
+
+function elapsed(startedAt: number): number {
+  return Math.round(performance.now() - startedAt);
+}

@@ -1,0 +1,125 @@
+import { each, type Group } from "../check.ts";
+import { further, missing } from "../errors.ts";
+import { expectEqual, expectError, expectResult } from "../expect.ts";
+import { sharedDevice, sharedUser, signUp, uniqueName } from "../world.ts";
+
+const form = { "Content-Type": "application/x-www-form-urlencoded" };
+const labels = [
+  "application/json; charset=utf-8",
+  "text/plain",
+  "text/plain;charset=UTF-8",
+  "application/x-www-form-urlencoded",
+  "application/octet-stream",
+  "nonsense",
+  undefined,
+];
+
+/** What a request body may be (surface.md section 1 "Bodies"). */
+export const bodies: Group = {
+  name: "bodies",
+  checks: {
+    "surface.md 1 · Bodies: a form, with + and escapes": async (world) => {
+      const { token } = await sharedUser(world);
+      const body = "location=48.2082%2C16.3738&comment=a+b%26c%3Dd%2B%C3%A9&description=";
+      const answer = await world.call("POST /checkins", { token, headers: form, body });
+      const { location, comment } = expectResult(answer, 201);
+      expectEqual(answer, "result.comment", comment, "a b&c=d+é");
+      expectEqual(answer, "result.location", location, { lat: 48.2082, lng: 16.3738 });
+    },
+    ...each(
+      labels,
+      (label) => `surface.md 1 · Bodies: one that begins with { is JSON under the label ${label ?? "(none)"}`,
+      async (world, label) => {
+        const { token } = await sharedUser(world);
+        const body = JSON.stringify({ location: "1,2", comment: "a=b&c é" });
+        const answer = await world.call("POST /checkins", { token, headers: { "Content-Type": label }, body });
+        expectEqual(answer, "result.comment", expectResult(answer, 201).comment, "a=b&c é");
+      },
+    ),
+    ...each(
+      ["application/json", "application/x-www-form-urlencoded", "application/json; charset=utf-8", "text/plain"],
+      (label) => `surface.md 1 · Bodies: an empty one has no parameters, labelled ${label}`,
+      async (world, label) => {
+        const headers = { "Content-Type": label };
+        const { token } = await signUp(world);
+        expectResult(await world.call("GET /users/me", { token, headers }));
+        expectResult(await world.call("GET /users/me", { token, headers: { ...headers, "Content-Length": "0" } }));
+        expectError(await world.call("POST /checkins", { token, headers, body: "" }), missing("location"));
+        expectResult(await world.call("POST /users/me/logout", { token, headers, body: "" }));
+      },
+    ),
+    "surface.md 1 · Bodies: POST without body, length or label has no parameters": async (world) => {
+      const { token } = await signUp(world);
+      expectResult(await world.call("POST /users/me/logout", { token, headers: { "Content-Type": undefined } }));
+    },
+    "surface.md 1 · Bodies: a chunked one is a body like any other": async (world) => {
+      const { token } = await sharedUser(world);
+      const headers = { "Content-Length": undefined, "Transfer-Encoding": "chunked" };
+      const answer = await world.call("POST /checkins", { token, headers, body: { location: "1,2", comment: "x" } });
+      expectEqual(answer, "result.comment", expectResult(answer, 201).comment, "x");
+    },
+    "surface.md 1 · Bodies: charset utf-8 is honoured": async (world) => {
+      const { token } = await sharedUser(world);
+      const headers = { "Content-Type": "application/json; charset=UTF-8" };
+      const answer = await world.call("POST /checkins", { token, headers, body: { location: "1,2", comment: "é🙂" } });
+      expectEqual(answer, "result.comment", expectResult(answer, 201).comment, "é🙂");
+    },
+    ...each(
+      ["application/json; charset=iso-8859-1", 'application/json;charset="ISO-8859-1"'],
+      (label) => `surface.md 1 · Bodies: ${label} is honoured`,
+      async (world, label) => {
+        const { token } = await sharedUser(world);
+        const body = Buffer.from('{"location":"1,2","comment":"caf\u00e9 \u00ff"}', "latin1");
+        const answer = await world.call("POST /checkins", { token, headers: { "Content-Type": label }, body });
+        expectEqual(answer, "result.comment", expectResult(answer, 201).comment, "caf\u00e9 \u00ff");
+      },
+    ),
+    "surface.md 1 · Bodies: a form in iso-8859-1 is honoured": async (world) => {
+      const { token } = await sharedUser(world);
+      const headers = { "Content-Type": "application/x-www-form-urlencoded; charset=iso-8859-1" };
+      const body = Buffer.from("location=1,2&comment=caf\u00e9", "latin1");
+      const answer = await world.call("POST /checkins", { token, headers, body });
+      expectEqual(answer, "result.comment", expectResult(answer, 201).comment, "caf\u00e9");
+    },
+    "surface.md 1 · Bodies: escapes in a form in iso-8859-1 are of that charset": async (world) => {
+      const { token } = await sharedUser(world);
+      const headers = { "Content-Type": "application/x-www-form-urlencoded; charset=iso-8859-1" };
+      const answer = await world.call("POST /checkins", { token, headers, body: "location=1,2&comment=caf%E9" });
+      expectEqual(answer, "result.comment", expectResult(answer, 201).comment, "caf\u00e9");
+    },
+    ...each(
+      ["application/json", "application/json; charset=utf-8", "application/x-www-form-urlencoded"],
+      (label) => `surface.md 1 · Bodies: 400 ParameterIncorrectFormat when not valid in the charset of ${label}`,
+      async (world, label) => {
+        const { token } = await sharedUser(world);
+        const text = label.includes("form")
+          ? "location=1,2&comment=caf\u00e9"
+          : '{"location":"1,2","comment":"\u00e9"}';
+        const options = { token, headers: { "Content-Type": label }, body: Buffer.from(text, "latin1") };
+        expectError(await world.call("POST /checkins", options), further.incorrectFormat);
+      },
+    ),
+    ...each(
+      ["{", '{"location":"1,2"', "{location:1}", '{"location":"1,2",}', '{"location":"1,2"}}', "[]", '"text"', "17"],
+      (body) => `surface.md 2 · 400 ParameterIncorrectFormat for the body ${body}`,
+      async (world, body) => {
+        const { token } = await sharedUser(world);
+        expectError(await world.call("POST /checkins", { token, body }), further.incorrectFormat);
+        const credentials = await world.call("POST /devices", { body });
+        expectError(credentials, further.incorrectFormat);
+      },
+    ),
+    "surface.md 1 · GET takes parameters from the query, not from a body": async (world) => {
+      const { token } = await sharedUser(world);
+      expectResult(await world.call("GET /checkins", { token, query: { userID: "me" }, body: { pageSize: 0 } }));
+    },
+    "surface.md 1 · POST takes parameters from the body, not from the query": async (world) => {
+      const { token } = await sharedUser(world);
+      const answer = await world.call("POST /checkins", { token, query: { location: "1,2" }, body: {} });
+      expectError(answer, missing("location"));
+      const device = await sharedDevice(world);
+      const query = { username: uniqueName(), password: "correct horse" };
+      expectError(await world.call("POST /users", { token: device, query }), missing("username"));
+    },
+  },
+};

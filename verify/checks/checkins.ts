@@ -1,0 +1,121 @@
+import { each, type Group } from "../check.ts";
+import { further } from "../errors.ts";
+import { expectDate, expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
+import { otherUser, sharedCheckin, sharedUser, signUp, type World } from "../world.ts";
+
+const hourMs = 3_600_000;
+const location = "48.2082,16.3738";
+
+async function checkIn(world: World, fields: Readonly<Record<string, unknown>>) {
+  const { token } = await sharedUser(world);
+  return world.call("POST /checkins", { token, body: { location, ...fields } });
+}
+
+/** Texts that come back as they went in (hostile.md 19, 20). */
+const texts: Readonly<Record<string, string>> = {
+  "4-byte Unicode": "\u{1f642}\u{20000}\u{1f469}\u200d\u{1f467}",
+  "right-to-left marks": "\u202eabc\u200f\u2067\u05d0\u2069",
+  "256 combining marks": `e${"\u0301".repeat(256)}`,
+  "a decomposed letter": "e\u0301",
+  "a composed letter": "\u00e9",
+  "line breaks and tabs": "a\r\nb\tc\u2028d",
+  "SQL and LIKE wildcards": "%_*?'\";-- DROP TABLE checkins",
+  "HTML and a template": "<script>alert(1)</script>{{x}}",
+  "the word null": "null",
+  "a date": "/Date(0)/",
+  "blanks around": "  x  ",
+  "a byte order mark and a non-character": "\ufeffx\uffff",
+  "control characters": "\u0001\u001f\u007f",
+  "4,000 letters": "x".repeat(4_000),
+  "4,000 characters of four bytes": "\u{1f642}".repeat(4_000),
+};
+
+/** Check-ins (service.md "Check-in"). */
+export const checkins: Group = {
+  name: "check-ins",
+  checks: {
+    "service.md · POST /checkins: 201 with the Check-in": async (world) => {
+      const user = await sharedUser(world);
+      const answer = await checkIn(world, { comment: "Hello", description: "A place" });
+      const { id, created, lastModified, ...others } = expectResult(answer, 201);
+      expectThat(answer, typeof id === "string" && id !== "", "an id");
+      expectDate(answer, "created", created);
+      expectDate(answer, "lastModified", lastModified);
+      const { userID, comment, description, location } = others;
+      const expected = { userID: user.id, comment: "Hello", description: "A place" };
+      expectEqual(answer, "result", { userID, comment, description }, expected);
+      expectEqual(answer, "result.location", location, { lat: 48.2082, lng: 16.3738 });
+    },
+    "service.md · Timestamp format: created and lastModified are the present, in milliseconds": async (world) => {
+      const answer = await checkIn(world, {});
+      const { created, lastModified } = expectResult(answer, 201);
+      const now = Date.parse(String(answer.headers.date));
+      for (const time of [created, lastModified]) {
+        const isNow = Math.abs(expectDate(answer, "times", time) - now) < hourMs;
+        expectThat(answer, isNow, `the time of the answer, ${answer.headers.date}`);
+      }
+    },
+    "surface.md 3 · POST /checkins: comment and description are optional, and absent when not set": async (world) => {
+      const answer = await checkIn(world, {});
+      const result = expectResult(answer, 201);
+      expectThat(answer, !("comment" in result) && !("description" in result), "neither comment nor description");
+    },
+    "service.md · GET /checkins/{checkinId}: 200 with the Check-in, as it was created": async (world) => {
+      const { token } = await sharedUser(world);
+      const checkin = await sharedCheckin(world);
+      const answer = await world.call(`GET /checkins/${checkin.id}`, { token });
+      expectEqual(answer, "result", expectResult(answer, 200), checkin);
+    },
+    "surface.md 1 · GET /checkins/{checkinId}: 404 ItemDoesNotExist for another user's": async (world) => {
+      const { token } = await otherUser(world);
+      const { id } = await sharedCheckin(world);
+      expectError(await world.call(`GET /checkins/${id}`, { token }), further.itemDoesNotExist);
+    },
+    "service.md · GET /checkins: 200 with pageResults and currentToken": async (world) => {
+      const { token } = await signUp(world);
+      const created = await world.call("POST /checkins", { token, body: { location, comment: "one" } });
+      const answer = await world.call("GET /checkins", { token, query: { userID: "me" } });
+      const { pageResults, currentToken } = expectResult(answer, 200);
+      expectEqual(answer, "pageResults", pageResults, [expectResult(created, 201)]);
+      expectThat(answer, typeof currentToken === "string" && currentToken !== "", "a currentToken");
+    },
+    "service.md · GET /checkins: an empty list is a page too": async (world) => {
+      const { token } = await signUp(world);
+      const answer = await world.call("GET /checkins", { token, query: { userID: "me" } });
+      const { pageResults, currentToken, ...others } = expectResult(answer);
+      expectEqual(answer, "pageResults", pageResults, []);
+      expectEqual(answer, "type of currentToken", typeof currentToken, "string");
+      expectEqual(answer, "other fields of the page", others, {});
+    },
+    "surface.md 3 · GET /checkins: another user's private check-ins are not in it": async (world) => {
+      const { token } = await otherUser(world);
+      const { id } = await sharedCheckin(world);
+      const answer = await world.call("GET /checkins", { token });
+      expectThat(answer, expectResult(answer).pageResults.length >= 0 && !answer.text.includes(id), `no ${id}`);
+    },
+    ...each(
+      Object.entries(texts),
+      ([what]) => `hostile.md 19 · A comment and a description are stored and returned unchanged: ${what}`,
+      async (world, [, text]) => {
+        const { token } = await sharedUser(world);
+        const created = await checkIn(world, { comment: text, description: text });
+        const { id } = expectResult(created, 201);
+        const read = await world.call(`GET /checkins/${id}`, { token });
+        for (const [answer, status] of [[created, 201] as const, [read, 200] as const]) {
+          const { comment, description } = expectResult(answer, status);
+          expectEqual(answer, "texts", { comment, description }, { comment: text, description: text });
+        }
+      },
+    ),
+    ...each(
+      ["comment", "description"],
+      (name) => `surface.md 2 · POST /checkins: 400 ParameterOutOfRange for a ${name} of 4,001 characters`,
+      async (world, name) => {
+        for (const character of ["x", "\u{1f642}"]) {
+          const answer = await checkIn(world, { [name]: character.repeat(4_001) });
+          expectError(answer, { ...further.outOfRange, message: new RegExp(name) });
+        }
+      },
+    ),
+  },
+};

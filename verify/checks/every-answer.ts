@@ -1,0 +1,77 @@
+import type { Check, Group } from "../check.ts";
+import type { Answer } from "../client.ts";
+import { expectEqual, expectThat, isObject } from "../expect.ts";
+
+/** Pages under /_/, preflights and HEAD speak their own protocol; raw bytes are judged where they are sent. */
+function isEnvelope({ method, path, status }: Answer): boolean {
+  const isPage = /^\/_\/(?!health\/)/.test(path) && status < 400;
+  return !isPage && !["OPTIONS", "HEAD", ""].includes(method);
+}
+
+function all(expect: (answer: Answer) => void): Check {
+  return async ({ answers }) => {
+    for (const answer of answers.filter(isEnvelope)) expect(answer);
+  };
+}
+
+/** What holds for every answer: checked on all those of the run, whatever else was checked. */
+export const everyAnswer: Group = {
+  name: "every-answer",
+  checks: {
+    "service.md · Response envelope: every response body is a JSON object": all((answer) =>
+      expectThat(answer, isObject(answer.body), "a JSON object"),
+    ),
+    "service.md · Response envelope: status is the status code of the outcome, as an integer": all((answer) =>
+      expectEqual(answer, "body.status", answer.body?.status, answer.status),
+    ),
+    "service.md · Response envelope: result on success, error and errorNumber on failure only": all((answer) => {
+      const { body, status } = answer;
+      const isSuccess = status < 400;
+      expectThat(answer, isObject(body) && "result" in body === isSuccess, "a result on success only");
+      const { error, errorNumber } = body;
+      expectEqual(answer, "type of error", typeof error, isSuccess ? "undefined" : "string");
+      expectEqual(answer, "type of errorNumber", typeof errorNumber, isSuccess ? "undefined" : "number");
+      if (isSuccess) expectThat(answer, !("message" in body), "no message on success");
+    }),
+    "service.md · Response envelope: success is true or absent on success, false on failure": all((answer) =>
+      expectThat(
+        answer,
+        (answer.body?.success ?? answer.status < 400) === answer.status < 400,
+        "success as the status",
+      ),
+    ),
+    "service.md · Response envelope: request_id is there and unique": async ({ answers }) => {
+      const seen = new Set<unknown>();
+      for (const answer of answers.filter(isEnvelope)) {
+        const id = answer.body?.request_id;
+        expectThat(answer, typeof id === "string" && id !== "", "a request_id");
+        expectThat(answer, !seen.has(id), `another request_id than ${id}, which was there before`);
+        seen.add(id);
+      }
+    },
+    "surface.md 1 · Content-Type of every envelope is exactly application/json": all((answer) =>
+      expectEqual(answer, "Content-Type", answer.headers["content-type"], "application/json"),
+    ),
+    "surface.md 1 · Success is 200 or 201; nothing failed for a reason of the service's own (5xx)": all((answer) =>
+      expectThat(
+        answer,
+        [200, 201].includes(answer.status) || (answer.status >= 400 && answer.status < 500),
+        "2xx or 4xx",
+      ),
+    ),
+    "surface.md 1 · result is an object, a string, a number or true: never null, never a bare array": all((answer) => {
+      if (answer.status >= 400) return;
+      const { result } = answer.body ?? {};
+      const isFine = isObject(result) || typeof result === "string" || typeof result === "number" || result === true;
+      expectThat(answer, isFine, "an object, a string, a number or true as result");
+    }),
+    "service.md · Timestamp format: created, lastModified, lastLogin and accessTokenExpires are /Date(<milliseconds>)/":
+      all((answer) => {
+        const times = answer.text.matchAll(/"(?:created|lastModified|lastLogin|accessTokenExpires)":("[^"]*"|[^,}]*)/g);
+        if (answer.status >= 400) return;
+        for (const [, time = ""] of times) {
+          expectThat(answer, /^"\/Date\(-?\d+\)\/"$/.test(time), `/Date(<milliseconds>)/, not ${time}`);
+        }
+      }),
+  },
+};

@@ -1,0 +1,196 @@
+import { type Check, each, type Group } from "../check.ts";
+import { further, missing, specified } from "../errors.ts";
+import { expectEqual, expectError, expectNoFault, expectRefused, expectResult, expectThat } from "../expect.ts";
+import { sharedDevice, sharedUser, signUp, uniqueName, type World } from "../world.ts";
+
+/** Every text parameter in a body that is otherwise right. */
+const textParameters = [
+  ["POST /devices", "appid"],
+  ["POST /devices", "appkey"],
+  ["POST /devices", "platform"],
+  ["POST /devices", "uniqueId"],
+  ["POST /users", "username"],
+  ["POST /users", "password"],
+  ["POST /users", "email"],
+  ["POST /users", "firstName"],
+  ["POST /users", "lastName"],
+  ["POST /users/login", "username"],
+  ["POST /users/login", "password"],
+  ["POST /checkins", "location"],
+  ["POST /checkins", "comment"],
+  ["POST /checkins", "description"],
+  ["POST /users/me/identities/verify", "identityId"],
+] as const;
+
+/** Sends the operation with one parameter replaced; `value` is JSON as it goes over the wire. */
+async function sendWith(world: World, operation: string, parameter: string, value: string) {
+  const bodies: Readonly<Record<string, object>> = {
+    "POST /devices": { ...world.application, platform: "verify" },
+    "POST /users": { username: uniqueName(), password: "correct horse" },
+    "POST /users/login": { username: uniqueName(), password: "correct horse" },
+    "POST /checkins": { location: "1,2" },
+  };
+  const token = operation.startsWith("POST /devices") ? undefined : (await sharedUser(world)).token;
+  const members = Object.entries({ ...bodies[operation], [parameter]: "replaced" }).map(([name, sent]) =>
+    name === parameter ? `${JSON.stringify(name)}:${value}` : `${JSON.stringify(name)}:${JSON.stringify(sent)}`,
+  );
+  return world.call(operation, { ...(token !== undefined && { token }), body: `{${members.join()}}` });
+}
+
+/** JSON values that are no text, or none that can be kept. */
+const noTexts: Readonly<Record<string, string>> = {
+  "an object": '{"a":{"b":1}}',
+  "an array": "[1,[2]]",
+  "10,000 nested arrays": "[".repeat(10_000) + "]".repeat(10_000),
+  "10,000 nested objects": `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`,
+  "NUL in a text": '"a\\u0000b"',
+  "a lone high surrogate": '"a\\ud800"',
+  "a lone low surrogate": '"\\udc00b"',
+};
+
+const refuseText =
+  (value: string): ((world: World, row: (typeof textParameters)[number]) => Promise<void>) =>
+  async (world, [operation, parameter]) => {
+    const answer = await sendWith(world, operation, parameter, value);
+    const credentials = [specified.appIdMalformed, specified.appCredentialsInvalid, specified.badUserNameOrPassword];
+    if (["appid", "appkey"].includes(parameter) || operation.endsWith("login")) {
+      expectError(answer, further.incorrectFormat, ...credentials);
+    } else {
+      expectError(answer, { ...further.incorrectFormat, message: new RegExp(parameter) });
+    }
+  };
+
+const wrongTypes: Record<string, Check> = Object.assign(
+  {},
+  ...Object.entries(noTexts).map(([what, value]) =>
+    each(
+      textParameters,
+      ([operation, parameter]) => `hostile.md 16, 17 · ${what} as ${parameter} in ${operation} is refused`,
+      refuseText(value),
+    ),
+  ),
+);
+
+const oddValues = [
+  "true",
+  "false",
+  "0",
+  "-0",
+  "1e400",
+  "-1e400",
+  "1e-400",
+  "1E5",
+  '"NaN"',
+  '"\\u202e"',
+  '"%00"',
+  '"../"',
+];
+
+/** Values that nobody means well (hostile.md "Input"). */
+export const hostileInput: Group = {
+  name: "hostile-input",
+  checks: {
+    ...wrongTypes,
+    ...each(
+      oddValues,
+      (value) => `hostile.md 16, 17 · ${value} in every text parameter: taken or refused, never a fault`,
+      async (world, value) => {
+        for (const [operation, parameter] of textParameters) {
+          expectNoFault(await sendWith(world, operation, parameter, value));
+        }
+      },
+    ),
+    "hostile.md 15 · __proto__, constructor and toString as members give no parameter a value": async (world) => {
+      const { token } = await sharedUser(world);
+      for (const name of ["__proto__", "constructor", "toString", "prototype"]) {
+        const own = `"${name}":{"location":"1,2","comment":"inherited"}`;
+        expectError(await world.call("POST /checkins", { token, body: `{${own}}` }), missing("location"));
+        const answer = await world.call("POST /checkins", { token, body: `{${own},"location":"1,2"}` });
+        expectThat(answer, !("comment" in expectResult(answer, 201)), "no comment");
+      }
+      const later = await world.call("POST /checkins", { token, body: { location: "1,2" } });
+      expectThat(later, !("comment" in expectResult(later, 201)), "no comment in later requests");
+    },
+    "hostile.md 15 · __proto__, constructor and toString as query parameters are ignored": async (world) => {
+      const { token } = await sharedUser(world);
+      const answer = await world.call("GET /checkins?__proto__=1&constructor=2&toString=3&userID=me", { token });
+      expectResult(answer);
+    },
+    ...each(
+      ["__proto__", "constructor", "toString", "hasOwnProperty"],
+      (text) => `hostile.md 15 · ${text} as a text is ordinary text`,
+      async (world, text) => {
+        const { token } = await sharedUser(world);
+        const body = { location: "1,2", comment: text, description: text };
+        const answer = await world.call("POST /checkins", { token, body });
+        const { comment, description } = expectResult(answer, 201);
+        expectEqual(answer, "texts", { comment, description }, { comment: text, description: text });
+      },
+    ),
+    "hostile.md 17 · 10,000 levels of nesting in an unknown parameter": async (world) => {
+      const { token } = await sharedUser(world);
+      const body = `{"location":"1,2","x":${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
+      expectNoFault(await world.call("POST /checkins", { token, body }));
+    },
+    "hostile.md 17 · 10 MB of [: 413 RequestTooLarge, and the refusal reaches the client": async (world) => {
+      const { token } = await sharedUser(world);
+      for (const _ of [1, 2, 3, 4, 5]) {
+        const answer = await world.call("POST /checkins", { token, body: "[".repeat(10_000_000) });
+        expectError(answer, further.tooLarge, further.incorrectFormat);
+      }
+    },
+    "hostile.md 17 · 10 MB in chunks, without a length: 413 RequestTooLarge, and the refusal reaches the client":
+      async (world) => {
+        const { token } = await sharedUser(world);
+        const headers = { "Content-Length": undefined, "Transfer-Encoding": "chunked" };
+        for (const _ of [1, 2, 3, 4, 5]) {
+          const answer = await world.call("POST /checkins", { token, headers, body: "[".repeat(10_000_000) });
+          expectError(answer, further.tooLarge, further.incorrectFormat);
+        }
+      },
+    "hostile.md 17 · Duplicate members": async (world) => {
+      const { token } = await sharedUser(world);
+      const body = '{"location":"1,2","comment":"a","comment":"b","location":"3,4"}';
+      expectNoFault(await world.call("POST /checkins", { token, body }));
+    },
+    ...each(
+      ["1e400,0", "0,-1e400", "1e-400,0", "-0,-0", "1e1,1e1", `${"1".repeat(400)},0`, "0,0".padEnd(5_000, "0")],
+      (location) => `hostile.md 17 · The location ${location.slice(0, 20)}: taken or refused, never a fault`,
+      async (world, location) => {
+        const { token } = await sharedUser(world);
+        const answer = await world.call("POST /checkins", { token, body: { location } });
+        expectNoFault(answer);
+        if (answer.status < 400) expectThat(answer, !answer.text.includes("null"), "numbers in the location");
+      },
+    ),
+    ...each(
+      [
+        { lat: [], lng: {} },
+        { lat: { valueOf: 1 }, lng: 1 },
+        { lat: true, lng: false },
+      ],
+      (location) => `hostile.md 16 · 400 for the location ${JSON.stringify(location)}`,
+      async (world, location) => {
+        const { token } = await sharedUser(world);
+        expectRefused(await world.call("POST /checkins", { token, body: { location } }));
+      },
+    ),
+    "hostile.md 17 · A number of 1e400 as a text is refused": async (world) => {
+      const { token } = await sharedUser(world);
+      const answer = await world.call("POST /checkins", { token, body: '{"location":"1,2","comment":1e400}' });
+      expectRefused(answer);
+    },
+    "hostile.md 23 · A line break in a name injects no header": async (world) => {
+      const token = await sharedDevice(world);
+      const body = { username: `${uniqueName()}\r\nX-Injected: 1`, password: "correct horse" };
+      const answer = await world.call("POST /users", { token, body });
+      expectNoFault(answer);
+      expectThat(answer, answer.headers["x-injected"] === undefined, "no header of that name");
+    },
+    "hostile.md 15 to 23 · The service is as healthy as before": async (world) => {
+      expectResult(await world.call("GET /_/health/ready"));
+      const { token } = await signUp(world);
+      expectResult(await world.call("POST /checkins", { token, body: { location: "1,2" } }), 201);
+    },
+  },
+};

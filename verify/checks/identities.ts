@@ -1,0 +1,123 @@
+import { each, type Group } from "../check.ts";
+import { further, missing } from "../errors.ts";
+import { expectDate, expectEqual, expectError, expectResult } from "../expect.ts";
+import { addIdentity, findIdentity, listIdentities } from "../identity-calls.ts";
+import { otherUser, sharedUser, signUp, uniqueName } from "../world.ts";
+
+/** Identities (service.md "User identity", surface.md section 6). */
+export const identities: Group = {
+  name: "identities",
+  checks: {
+    "service.md · POST /users/me/identities/{identityProviderName}: 200, result the integer 1, success true": async (
+      world,
+    ) => {
+      const answer = await addIdentity(world, await sharedUser(world), "verify", uniqueName());
+      expectEqual(answer, "result", expectResult(answer, 200), 1);
+      expectEqual(answer, "success", answer.body.success, true);
+    },
+    "surface.md 6 · Adding the same pair again is 1 again, and once in the list": async (world) => {
+      const user = await signUp(world);
+      const identityId = uniqueName();
+      const once = [1, 2, 3].map(() => addIdentity(world, user, "verify", identityId));
+      for (const answer of await Promise.all(once)) expectEqual(answer, "result", expectResult(answer), 1);
+      const again = await addIdentity(world, user, "verify", identityId);
+      expectEqual(again, "result", expectResult(again), 1);
+      const listed = await listIdentities(world, user);
+      expectEqual(listed, "identities", expectResult(listed).pageResults.length, 1);
+    },
+    "surface.md 6 · 400 ItemAlreadyExists for a pair that another user of the application holds": async (world) => {
+      const identityId = uniqueName();
+      expectResult(await addIdentity(world, await sharedUser(world), "verify", identityId));
+      const answer = await addIdentity(world, await otherUser(world), "verify", identityId);
+      expectError(answer, further.itemAlreadyExists);
+    },
+    "hostile.md 4 · Of five users who add one pair at once one gets it": async (world) => {
+      const users = await Promise.all([1, 2, 3, 4, 5].map(() => signUp(world)));
+      const identityId = uniqueName();
+      const answers = await Promise.all(users.map((user) => addIdentity(world, user, "verify", identityId)));
+      const [winner, ...others] = answers.toSorted((a, b) => a.status - b.status);
+      if (winner !== undefined) expectEqual(winner, "result", expectResult(winner), 1);
+      for (const answer of others) expectError(answer, further.itemAlreadyExists);
+    },
+    "surface.md 6 · The same identifier may be held with another provider, and another with the same": async (
+      world,
+    ) => {
+      const [first, second] = [await sharedUser(world), await otherUser(world)];
+      const identityId = uniqueName();
+      expectResult(await addIdentity(world, first, "verify", identityId));
+      expectResult(await addIdentity(world, second, "verify 2", identityId));
+      expectResult(await addIdentity(world, second, "verify", `${identityId}2`));
+      const answer = await findIdentity(world, first, "verify 2", identityId);
+      expectEqual(answer, "result", expectResult(answer), second.id);
+    },
+    "surface.md 6 · GET /users/me/identities: identityProviderName, identityProviderID, created": async (world) => {
+      const user = await signUp(world);
+      expectResult(await addIdentity(world, user, "one", user.id));
+      expectResult(await addIdentity(world, user, "two", user.id));
+      const answer = await listIdentities(world, user);
+      const { pageResults, currentToken } = expectResult(answer);
+      const found = pageResults.map(({ created, ...others }: { created: string }) => {
+        expectDate(answer, "created", created);
+        return others;
+      });
+      const pair = (name: string) => ({ identityProviderName: name, identityProviderID: user.id });
+      const byName = (a: { identityProviderName: string }, b: typeof a) =>
+        a.identityProviderName < b.identityProviderName ? -1 : 1;
+      expectEqual(answer, "identities", found.toSorted(byName), [pair("one"), pair("two")]);
+      expectEqual(answer, "type of currentToken", typeof currentToken, "string");
+    },
+    "surface.md 6 · GET /users/me/identities/{provider}: those of that provider": async (world) => {
+      const user = await signUp(world);
+      expectResult(await addIdentity(world, user, "one", user.id));
+      expectResult(await addIdentity(world, user, "two", user.id));
+      const answer = await listIdentities(world, user, "two");
+      const names = expectResult(answer).pageResults.map(
+        (row: { identityProviderName: string }) => row.identityProviderName,
+      );
+      expectEqual(answer, "providers", names, ["two"]);
+      const none = await listIdentities(world, user, "three");
+      expectEqual(none, "pageResults", expectResult(none).pageResults, []);
+    },
+    "surface.md 6 · GET /users/me/identities: pages": async (world) => {
+      const user = await signUp(world);
+      const made = [1, 2, 3, 4, 5].map((number) => `${user.id} ${number}`);
+      for (const identityId of made) expectResult(await addIdentity(world, user, "verify", identityId));
+      const seen: string[] = [];
+      let query: Record<string, string> | undefined = { pageSize: "2" };
+      while (query !== undefined) {
+        const answer = await world.call("GET /users/me/identities", { token: user.token, query });
+        const { pageResults, nextToken } = expectResult(answer);
+        seen.push(...pageResults.map((row: { identityProviderID: string }) => row.identityProviderID));
+        query = nextToken === undefined || seen.length > 10 ? undefined : { pagingToken: nextToken };
+        if (query === undefined) expectEqual(answer, "identifiers", seen.toSorted(), made);
+      }
+    },
+    "service.md · User identity: allows look-up of a user by an identifier from another system": async (world) => {
+      const user = await sharedUser(world);
+      const identityId = uniqueName();
+      expectResult(await addIdentity(world, user, "verify", identityId));
+      for (const caller of [user, await otherUser(world)]) {
+        const answer = await findIdentity(world, caller, "verify", identityId);
+        expectEqual(answer, "result, the user's id as a plain string", expectResult(answer), user.id);
+      }
+    },
+    "surface.md 6 · GET /users/identities/{provider}/{identityId}: 404 ItemDoesNotExist when nobody holds it": async (
+      world,
+    ) =>
+      expectError(await findIdentity(world, await sharedUser(world), "verify", uniqueName()), further.itemDoesNotExist),
+    ...each(
+      [undefined, null, ""],
+      (value) =>
+        `service.md · identityId is required: 400 ParameterMissingRequiredValue for ${JSON.stringify(value) ?? "none"}`,
+      async (world, value) =>
+        expectError(await addIdentity(world, await sharedUser(world), "verify", value), missing("identityId")),
+    ),
+    "surface.md 1 · A number as identityId is its decimal text": async (world) => {
+      const user = await sharedUser(world);
+      const number = Math.floor(Math.random() * 1e15);
+      expectResult(await addIdentity(world, user, "verify", number));
+      const found = await findIdentity(world, user, "verify", String(number));
+      expectEqual(found, "result", expectResult(found), user.id);
+    },
+  },
+};

@@ -1,0 +1,99 @@
+import { each, type Group } from "../check.ts";
+import { missing, specified } from "../errors.ts";
+import { expectDate, expectEqual, expectError, expectResult, expectSameAnswer, expectThat } from "../expect.ts";
+import { registerDevice, sharedDevice, signUp, uniqueName, type World } from "../world.ts";
+
+async function login(world: World, body: Readonly<Record<string, unknown>>) {
+  return world.call("POST /users/login", { token: await sharedDevice(world), body });
+}
+
+/** Login (service.md "POST /users/login"). */
+export const loginGroup: Group = {
+  name: "login",
+  checks: {
+    "service.md · POST /users/login: the user's fields with a user token and its expiry": async (world) => {
+      const user = await signUp(world);
+      const me = await world.call("GET /users/me", { token: user.token });
+      const answer = await login(world, { username: user.userName, password: user.password });
+      const { accessToken, accessTokenExpires, lastLogin, lastModified, ...fields } = expectResult(answer);
+      const { lastLogin: _, lastModified: __, ...expected } = expectResult(me);
+      expectEqual(answer, "the user's fields", fields, expected);
+      for (const time of [accessTokenExpires, lastLogin, lastModified]) expectDate(answer, "times", time);
+      const again = await world.call("GET /users/me", { token: accessToken });
+      expectEqual(again, "result.id", expectResult(again).id, user.id);
+    },
+    "service.md · POST /users/login: works on another device than the one that created the user": async (world) => {
+      const { userName, password } = await signUp(world);
+      const token = await registerDevice(world);
+      expectResult(await world.call("POST /users/login", { token, body: { username: userName, password } }));
+    },
+    "service.md · POST /users/login: 403 AuthBadUsernameOrPassword, one answer for unknown and wrong": async (
+      world,
+    ) => {
+      const { userName } = await signUp(world);
+      const unknown = await login(world, { username: uniqueName(), password: "correct horse" });
+      const wrong = await login(world, { username: userName, password: "wrong horse" });
+      expectError(unknown, specified.badUserNameOrPassword);
+      expectError(wrong, specified.badUserNameOrPassword);
+      expectSameAnswer(wrong, unknown);
+    },
+    ...each(
+      [
+        ["in another case", (password: string) => password.toUpperCase()],
+        ["cut short", (password: string) => password.slice(0, -1)],
+        ["with a blank behind", (password: string) => `${password} `],
+        ["that is empty", () => ""],
+        ["shorter than 4", () => "abc"],
+        ["of %", () => "%"],
+        ["of 10,000 characters", () => "x".repeat(10_000)],
+      ] as const,
+      ([what]) => `surface.md 5 · POST /users/login: 403 AuthBadUsernameOrPassword for a password ${what}`,
+      async (world, [, change]) => {
+        const { userName, password } = await signUp(world);
+        const answer = await login(world, { username: userName, password: change(password) });
+        expectError(answer, specified.badUserNameOrPassword);
+      },
+    ),
+    "service.md · POST /users/login: 403 AuthBadUsernameOrPassword for a username of 10,000 characters": async (
+      world,
+    ) => {
+      const answer = await login(world, { username: "x".repeat(10_000), password: "correct horse" });
+      expectError(answer, specified.badUserNameOrPassword);
+    },
+    ...each(
+      ["username", "password"],
+      (name) => `service.md · POST /users/login: ${name} is required: 400 ParameterMissingRequiredValue`,
+      async (world, name) => {
+        const body = { username: uniqueName(), password: "correct horse" };
+        expectError(await login(world, { ...body, [name]: undefined }), missing(name));
+        expectError(await login(world, { ...body, [name]: null }), missing(name));
+      },
+    ),
+    "service.md · POST /users/login: does not create a user": async (world) => {
+      const body = { username: uniqueName(), password: "correct horse" };
+      expectError(await login(world, body), specified.badUserNameOrPassword);
+      expectError(await login(world, body), specified.badUserNameOrPassword);
+      expectResult(await world.call("POST /users", { token: await sharedDevice(world), body }));
+    },
+    "surface.md 5 · POST /users/login: the username is matched regardless of case": async (world) => {
+      const { id, userName, password } = await signUp(world);
+      const answer = await login(world, { username: userName.toUpperCase(), password });
+      expectEqual(answer, "result.id", expectResult(answer).id, id);
+    },
+    ...each(
+      ["%", "_", "*", "' OR '1'='1", "\\", '" OR ""="'],
+      (pattern) => `hostile.md 20 · POST /users/login: ${pattern} in a username stands for itself`,
+      async (world, pattern) => {
+        const { userName, password } = await signUp(world);
+        const answer = await login(world, { username: userName.slice(0, -1) + pattern, password });
+        expectError(answer, specified.badUserNameOrPassword);
+      },
+    ),
+    "service.md · POST /users/login: two logins give two tokens": async (world) => {
+      const { userName, password } = await signUp(world);
+      const first = expectResult(await login(world, { username: userName, password }));
+      const answer = await login(world, { username: userName, password });
+      expectThat(answer, expectResult(answer).accessToken !== first.accessToken, "a token of its own");
+    },
+  },
+};

@@ -1,0 +1,72 @@
+import { each, type Group } from "../check.ts";
+import { specified } from "../errors.ts";
+import { expectDate, expectEqual, expectError, expectResult, expectThat, isObject } from "../expect.ts";
+import { prepare, tokenOperations } from "../operations.ts";
+import { logIn, signUp, uniqueName, type World } from "../world.ts";
+
+/** A user token after its logout. */
+async function loggedOut(world: World) {
+  const user = await signUp(world);
+  expectResult(await world.call("POST /users/me/logout", { token: user.token, body: {} }));
+  return user;
+}
+
+/** Logout and what it revokes (service.md "POST /users/me/logout", "States and transitions"). */
+export const logout: Group = {
+  name: "logout",
+  checks: {
+    ...each(
+      [
+        ["an empty object", {}],
+        ["no body", undefined],
+        ["an empty body", ""],
+        ["unknown parameters", { foo: 1 }],
+      ] as const,
+      ([what]) => `surface.md 5 · POST /users/me/logout with ${what}: an object with a fresh device token`,
+      async (world, [, body]) => {
+        const { token } = await signUp(world);
+        const answer = await world.call("POST /users/me/logout", { token, body });
+        const result = expectResult(answer);
+        expectThat(answer, isObject(result), "an object as result");
+        expectDate(answer, "accessTokenExpires", result.accessTokenExpires);
+        const login = { username: uniqueName(), password: "correct horse" };
+        expectResult(await world.call("POST /users", { token: result.accessToken, body: login }));
+        const me = await world.call("GET /users/me", { token: result.accessToken });
+        expectError(me, specified.userTokenRequired);
+      },
+    ),
+    ...each(
+      tokenOperations,
+      (operation) => `service.md · States: after logout the token fails with AuthAccessTokenInvalid: ${operation}`,
+      async (world, name) => {
+        const { token } = await loggedOut(world);
+        const { operation, body } = await prepare(world, name);
+        expectError(await world.call(operation, { token, body }), specified.tokenInvalid);
+      },
+    ),
+    "hostile.md 2 · A token is refused on the very next requests after logout, also when it was just in use": async (
+      world,
+    ) => {
+      const { token } = await signUp(world);
+      await Promise.all(Array.from({ length: 20 }, () => world.call("GET /users/me", { token })));
+      expectResult(await world.call("POST /users/me/logout", { token, body: {} }));
+      const answers = await Promise.all(Array.from({ length: 20 }, () => world.call("GET /users/me", { token })));
+      for (const answer of answers) expectError(answer, specified.tokenInvalid);
+    },
+    "service.md · POST /users/me/logout: the user token used is revoked, the user's others are not": async (world) => {
+      const user = await signUp(world);
+      const second = await logIn(world, user);
+      expectResult(await world.call("POST /users/me/logout", { token: second, body: {} }));
+      expectError(await world.call("GET /users/me", { token: second }), specified.tokenInvalid);
+      expectResult(await world.call("GET /users/me", { token: user.token }));
+    },
+    "service.md · POST /users/me/logout: the device token goes on working, and a new token is got by login": async (
+      world,
+    ) => {
+      const user = await loggedOut(world);
+      const token = await logIn(world, user);
+      const answer = await world.call("GET /users/me", { token });
+      expectEqual(answer, "result.id", expectResult(answer).id, user.id);
+    },
+  },
+};

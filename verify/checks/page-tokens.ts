@@ -1,0 +1,70 @@
+import { each, type Group } from "../check.ts";
+import { further } from "../errors.ts";
+import { expectEqual, expectError, expectResult } from "../expect.ts";
+import { idsOf, page, rows } from "../listing.ts";
+import { otherUser } from "../world.ts";
+
+/** Page tokens and sizes that are refused (surface.md section 3). */
+export const pageTokens: Group = {
+  name: "page-tokens",
+  checks: {
+    ...each(
+      ["0;0", "1001;0"],
+      (pagingToken) => `surface.md 3 · 400 ParameterOutOfRange for the pagingToken ${pagingToken}`,
+      async (world, pagingToken) => {
+        const { token } = await rows(world);
+        expectError(await page(world, token, { pagingToken }), further.outOfRange);
+      },
+    ),
+    ...each(
+      ["nothing", "10", "10;", ";10", "10;20;30", "a;b", "-1;0", "10;-1", "1.5;0", "x".repeat(2_000), "__proto__"],
+      (text) => `surface.md 3 · 400 ParameterIncorrectFormat for the pagingToken ${text.slice(0, 20)}`,
+      async (world, pagingToken) => {
+        const { token } = await rows(world);
+        expectError(await page(world, token, { pagingToken }), further.incorrectFormat);
+      },
+    ),
+    "surface.md 3 · 400 ParameterIncorrectFormat for a token changed in any one place": async (world) => {
+      const { token } = await rows(world);
+      const { nextToken } = expectResult(await page(world, token, { pageSize: "3" }));
+      for (let place = 0; place < nextToken.length; place += 1 + Math.floor(nextToken.length / 20)) {
+        const other = nextToken[place] === "A" ? "B" : "A";
+        const pagingToken = nextToken.slice(0, place) + other + nextToken.slice(place + 1);
+        expectError(await page(world, token, { pagingToken }), further.incorrectFormat);
+      }
+    },
+    "hostile.md 14 · 400 ParameterIncorrectFormat for a token of another user": async (world) => {
+      const { token } = await rows(world);
+      const { currentToken, nextToken } = expectResult(await page(world, token, { pageSize: "3" }));
+      const other = await otherUser(world);
+      for (const pagingToken of [currentToken, nextToken]) {
+        expectError(await page(world, other.token, { pagingToken }), further.incorrectFormat);
+      }
+    },
+    ...each(
+      ["0", "-1", "1001", "1000000000"],
+      (pageSize) => `surface.md 3 · 400 ParameterOutOfRange for a pageSize of ${pageSize}`,
+      async (world, pageSize) => {
+        const { token } = await rows(world);
+        expectError(await page(world, token, { pageSize }), further.outOfRange);
+      },
+    ),
+    ...each(
+      ["many", "ten", "1,5", "0x10", "[]", "NaN"],
+      (pageSize) => `surface.md 3 · 400 ParameterIncorrectFormat for a pageSize of ${pageSize}`,
+      async (world, pageSize) => {
+        const { token } = await rows(world);
+        expectError(await page(world, token, { pageSize }), { ...further.incorrectFormat, message: /pageSize/ });
+      },
+    ),
+    "surface.md 3 · Other parameters beside a given token are ignored, also when they are wrong": async (world) => {
+      const { token } = await rows(world);
+      const { nextToken: pagingToken } = expectResult(await page(world, token, { pageSize: "3" }));
+      const plain = idsOf(await page(world, token, { pagingToken }));
+      for (const wrong of [{ pageSize: "0" }, { pageSize: "many" }, { created: "yesterday" }]) {
+        const answer = await page(world, token, { pagingToken, ...wrong });
+        expectEqual(answer, "rows", idsOf(answer), plain);
+      }
+    },
+  },
+};

@@ -1,0 +1,108 @@
+import { each, type Group, shared } from "../check.ts";
+import type { Answer } from "../client.ts";
+import { expectEqual, expectThat, isObject } from "../expect.ts";
+import { tokenOperations } from "../operations.ts";
+
+const documented = [...tokenOperations, "POST /devices", "GET /service/ping"];
+const verbs = ["get", "post", "put", "patch", "delete"];
+
+const openapi = shared(async (world): Promise<Answer> => {
+  const answer = await world.call("GET /_/openapi.json");
+  expectThat(answer, answer.status === 200 && isObject(answer.body), "status 200 and a JSON object");
+  return answer;
+});
+
+/** `GET /users/me` for each operation of the document. */
+function operationsOf(document: Answer["body"]): string[] {
+  return Object.entries<object>(document.paths).flatMap(([path, item]) =>
+    Object.keys(item)
+      .filter((verb) => verbs.includes(verb))
+      .map((verb) => `${verb.toUpperCase()} ${path}`),
+  );
+}
+
+/** Every `$ref` below. */
+function referencesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (!isObject(value)) return [];
+  const own = typeof value["$ref"] === "string" ? [value["$ref"]] : [];
+  return [...own, ...Object.values(value).flatMap(referencesIn)];
+}
+
+function resolve(document: unknown, reference: string): unknown {
+  return reference
+    .slice(2)
+    .split("/")
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce<unknown>((value, part) => (isObject(value) ? value[part] : undefined), document);
+}
+
+/** What the service says about itself under /_/ (surface.md section 1). */
+export const service: Group = {
+  name: "service",
+  checks: {
+    ...each(
+      ["live", "ready"],
+      (kind) => `surface.md 1 · GET /_/health/${kind}: 200 while the service serves`,
+      async ({ call }, kind) => {
+        const answer = await call(`GET /_/health/${kind}`);
+        expectEqual(answer, "status", answer.status, 200);
+      },
+    ),
+    "surface.md 1 · GET /_/openapi.json: an OpenAPI 3.1 document": async (world) => {
+      const answer = await openapi(world);
+      const { openapi: version, info } = answer.body;
+      expectThat(answer, /^3\.1\.\d+$/.test(version), "openapi 3.1");
+      expectThat(answer, typeof info?.title === "string" && typeof info?.version === "string", "title and version");
+    },
+    ...each(
+      documented,
+      (operation) => `surface.md 1 · GET /_/openapi.json: describes ${operation}`,
+      async (world, operation) => {
+        const answer = await openapi(world);
+        const anyName = (text: string) => text.replaceAll(/\{\w+\}/g, "{}");
+        const described = operationsOf(answer.body).map(anyName);
+        expectThat(answer, described.includes(anyName(operation)), operation);
+      },
+    ),
+    "surface.md 1 · GET /_/openapi.json: every operation has its own id and its responses": async (world) => {
+      const answer = await openapi(world);
+      const items = Object.values<Record<string, { operationId?: string; responses?: object }>>(answer.body.paths);
+      const operations = items.flatMap((item) => verbs.flatMap((verb) => item[verb] ?? []));
+      const ids = operations.map(({ operationId }) => operationId);
+      expectThat(answer, !ids.includes(undefined) && new Set(ids).size === ids.length, "an operationId for each");
+      const isAnswered = operations.every(({ responses }) => Object.keys(responses ?? {}).length > 0);
+      expectThat(answer, isAnswered, "responses for each");
+    },
+    "surface.md 1 · GET /_/openapi.json: every reference leads somewhere": async (world) => {
+      const answer = await openapi(world);
+      const lost = referencesIn(answer.body).filter((reference) => resolve(answer.body, reference) === undefined);
+      expectEqual(answer, "references that lead nowhere", lost, []);
+    },
+    "surface.md 1 · GET /_/openapi.json: every operation that it describes is there": async (world) => {
+      for (const operation of operationsOf((await openapi(world)).body)) {
+        const path = operation.replaceAll(/\{\w+\}/g, "verify");
+        // Without a token, so that nothing happens.
+        const answer = await world.call(path, operation.startsWith("GET") ? {} : { body: {} });
+        expectThat(answer, answer.body?.error !== "OperationNotFound", `something at ${operation}`);
+      }
+    },
+    "surface.md 1 · GET /_/docs: a page whose parts all come from the service itself": async (world) => {
+      const moved = await world.call("GET /_/docs");
+      const { location } = moved.headers;
+      const path =
+        moved.status >= 300 && location !== undefined ? new URL(location, "http://x/_/docs").pathname : "/_/docs";
+      const answer = await world.call(`GET ${path}`);
+      expectEqual(answer, "status", answer.status, 200);
+      expectThat(answer, String(answer.headers["content-type"]).startsWith("text/html"), "a page of HTML");
+      const loaded = answer.text.matchAll(/<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="([^"]+)"/gi);
+      for (const [, reference = ""] of loaded) {
+        if (reference.startsWith("data:")) continue;
+        const url = new URL(reference, `http://x${path}`);
+        expectThat(answer, url.host === "x", `nothing from elsewhere, but ${reference}`);
+        const part = await world.call(`GET ${url.pathname}`);
+        expectEqual(part, `status of ${reference}`, part.status, 200);
+      }
+    },
+  },
+};

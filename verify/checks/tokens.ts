@@ -1,0 +1,136 @@
+import { each, type Group, Skip } from "../check.ts";
+import { specified } from "../errors.ts";
+import { expectDate, expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
+import { deviceOperations, prepare, tokenOperations, userOperations } from "../operations.ts";
+import { logIn, registerDevice, sharedDevice, signUp, uniqueName, type World } from "../world.ts";
+
+/** What an Authorization header may hold that is no good, made from a token that is. */
+const unreadable: readonly [what: string, make: (token: string, world: World) => string | undefined][] = [
+  ["no header", () => undefined],
+  ["an empty header", () => ""],
+  ["the scheme alone", () => "Service"],
+  ["the token alone", (token) => token],
+  ["another scheme", (token) => `Basic ${token}`],
+  ["a scheme that runs into the token", (token) => `Service${token}`],
+  ["garbage", () => "Service garbage"],
+  ["null", () => "Service null"],
+  ["8,000 letters", () => `Service ${"A".repeat(8_000)}`],
+  ["a shortened token", (token) => `Service ${token.slice(0, -1)}`],
+  ["half a token", (token) => `Service ${token.slice(0, token.length / 2)}`],
+  ["a lengthened token", (token) => `Service ${token}A`],
+  ["a doubled token", (token) => `Service ${token}${token}`],
+  ["a reversed token", (token) => `Service ${[...token].reverse().join("")}`],
+  ["an upper-case token", (token) => `Service ${token.toUpperCase()}`],
+  ["the application id", (_token, { application }) => `Service ${application.appid}`],
+  ["the application key", (_token, { application }) => `Service ${application.appkey}`],
+];
+
+const expirySoonMs = 5_000;
+
+/** Device and user tokens (service.md "States and transitions", "Authentication"). */
+export const tokens: Group = {
+  name: "tokens",
+  checks: {
+    ...each(
+      tokenOperations,
+      (operation) => `service.md · Authentication: ${operation} needs a token, application credentials are none`,
+      async (world, name) => {
+        const { operation, body } = await prepare(world, name);
+        expectError(await world.call(operation, { body }), specified.tokenInvalid);
+        const withCredentials = { ...world.application, ...Object(body) };
+        if (!operation.startsWith("GET")) {
+          expectError(await world.call(operation, { body: withCredentials }), specified.tokenInvalid);
+        }
+      },
+    ),
+    ...each(
+      [...userOperations, "POST /users/me/logout" as const],
+      (operation) => `service.md · User token: 403 AuthUserAccessTokenRequired for ${operation} with a device token`,
+      async (world, name) => {
+        const { operation, body } = await prepare(world, name);
+        const answer = await world.call(operation, { token: await sharedDevice(world), body });
+        expectError(answer, specified.userTokenRequired);
+      },
+    ),
+    ...each(
+      deviceOperations,
+      (operation) => `service.md · User token: works wherever a device token works: ${operation}`,
+      async (world, operation) => {
+        const { token, userName, password } = await signUp(world);
+        const username = operation === "POST /users" ? uniqueName() : userName;
+        const answer = await world.call(operation, { token, body: { username, password } });
+        const { accessToken } = expectResult(answer);
+        expectEqual(answer, "type of accessToken", typeof accessToken, "string");
+      },
+    ),
+    ...each(
+      unreadable,
+      ([what]) => `surface.md 1 · 401 AuthAccessTokenInvalid for ${what}`,
+      async (world, [, make]) => {
+        const Authorization = make(await sharedDevice(world), world);
+        expectError(await world.call("POST /users", { headers: { Authorization }, body: {} }), specified.tokenInvalid);
+      },
+    ),
+    "hostile.md 1 · 401 AuthAccessTokenInvalid for a token changed in any one place": async (world) => {
+      const token = await registerDevice(world);
+      const places = Array.from({ length: 40 }, (_, index) => Math.floor((index * (token.length - 1)) / 39));
+      for (const place of places) {
+        const changed = token.slice(0, place) + (token[place] === "A" ? "B" : "A") + token.slice(place + 1);
+        expectError(await world.call("POST /users", { token: changed, body: {} }), specified.tokenInvalid);
+      }
+    },
+    "hostile.md 1 · 401 AuthAccessTokenInvalid for any other last character of a token": async (world) => {
+      const token = await registerDevice(world);
+      for (const last of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") {
+        if (token.endsWith(last)) continue;
+        const changed = token.slice(0, -1) + last;
+        expectError(await world.call("POST /users", { token: changed, body: {} }), specified.tokenInvalid);
+      }
+    },
+    "surface.md 1 · Tokens hold no %, no blank, no quote": async (world) => {
+      const answer = await world.call("POST /devices", { body: { ...world.application, platform: "verify" } });
+      const { accessToken } = expectResult(answer, 201);
+      const user = await signUp(world);
+      for (const token of [accessToken, user.token]) {
+        expectThat(answer, /^[^%\s"'`]+$/.test(token), "tokens without %, blank and quote");
+      }
+    },
+    "service.md · Device token: expires at a time to come, written as /Date(ms)/": async (world) => {
+      const answer = await world.call("POST /devices", { body: { ...world.application, platform: "verify" } });
+      const expires = expectDate(answer, "accessTokenExpires", expectResult(answer, 201).accessTokenExpires);
+      expectThat(answer, expires > Date.now(), "an expiry in the future");
+    },
+    "service.md · States: a token presented after accessTokenExpires is refused": async (world) => {
+      const answer = await world.call("POST /devices", { body: { ...world.application, platform: "verify" } });
+      const { accessToken: token, accessTokenExpires } = expectResult(answer, 201);
+      const wait = expectDate(answer, "accessTokenExpires", accessTokenExpires) - Date.now();
+      if (wait > expirySoonMs) throw new Skip("needs a deployment whose device tokens expire within 5 seconds");
+      await new Promise((resolve) => setTimeout(resolve, wait + 100));
+      expectError(await world.call("POST /users", { token, body: {} }), specified.tokenInvalid);
+    },
+    "service.md · User token: several may be in use at once, for several users": async (world) => {
+      const users = [await signUp(world), await signUp(world), await signUp(world)];
+      for (const { token, id } of [...users, ...users]) {
+        const answer = await world.call("GET /users/me", { token });
+        expectEqual(answer, "result.id", expectResult(answer).id, id);
+      }
+    },
+    "service.md · User token: logging in again leaves earlier tokens of the user in force": async (world) => {
+      const user = await signUp(world);
+      const second = await logIn(world, user);
+      expectResult(await world.call("GET /users/me", { token: user.token }));
+      expectResult(await world.call("GET /users/me", { token: second }));
+      expectResult(await world.call("GET /users/me", { token: user.token }));
+    },
+    "surface.md 4 · A token issued earlier to the same device stays good": async (world) => {
+      const body = { ...world.application, platform: "verify", uniqueId: uniqueName() };
+      const first = expectResult(await world.call("POST /devices", { body }), 201).accessToken;
+      const second = expectResult(await world.call("POST /devices", { body }), 201).accessToken;
+      for (const token of [first, second]) {
+        const credentials = { username: "nobody", password: "wrong" };
+        const answer = await world.call("POST /users/login", { token, body: credentials });
+        expectError(answer, specified.badUserNameOrPassword);
+      }
+    },
+  },
+};

@@ -1,0 +1,181 @@
+import { type IncomingHttpHeaders, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { setTimeout as startTimer } from "node:timers";
+import { setTimeout } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
+import { parseAnswers, parseJson } from "./raw-answers.ts";
+
+/** What a request was answered with, and the request itself as a report shows it. */
+export interface Answer {
+  readonly request: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies have every shape, and what a check reads of one it also checks
+  readonly body: any;
+}
+
+export interface CallOptions {
+  /** Sent as `Authorization: Service <token>`. */
+  readonly token?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as JSON; a text or a Buffer goes as it is. */
+  readonly body?: unknown;
+  /** On top of the headers that service.md asks for; undefined takes one away, an array sends it several times. */
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** Speaks to one deployment. Every request has a connection of its own and a timeout. */
+export interface Client {
+  /** One request, `"POST /users"`; the path goes out as it is written. */
+  call(operation: string, options?: CallOptions): Promise<Answer>;
+  /** Sends bytes as they are and reads what comes back until the server closes or `quietMs` pass in silence. */
+  sendBytes(bytes: string | Buffer, options?: { quietMs?: number; end?: boolean }): Promise<Answer[]>;
+  /** An open connection, for requests that never end. The caller destroys it. */
+  connect(): Socket;
+  /** Every answer so far. */
+  readonly answers: readonly Answer[];
+}
+
+const answerMsMax = 20_000;
+const connectMsMax = 10_000;
+const waitsMax = 5;
+const waitSecondsMax = 15;
+
+/** @param secrets texts that reports must not show */
+export function createClient(url: URL, secrets: readonly string[]): Client {
+  const isTls = url.protocol === "https:";
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
+  const basePath = url.pathname.replace(/\/+$/, "");
+  const answers: Answer[] = [];
+
+  function keep(answer: Answer): Answer {
+    answers.push(answer);
+    return answer;
+  }
+
+  async function call(operation: string, options: CallOptions = {}): Promise<Answer> {
+    for (let waits = 0; ; waits += 1) {
+      const answer = await callOnce(operation, options);
+      const waitSeconds = Number(answer.headers["retry-after"]);
+      // The suite is no ordinary caller: where requests are limited, it waits its turn.
+      if (answer.status !== 429 || waits === waitsMax || !(waitSeconds <= waitSecondsMax)) return answer;
+      await setTimeout(waitSeconds * 1_000);
+    }
+  }
+
+  function callOnce(operation: string, options: CallOptions): Promise<Answer> {
+    const [method = "GET", operationPath = "/"] = operation.split(/ (.*)/s);
+    const query = options.query === undefined ? "" : `?${new URLSearchParams(options.query)}`;
+    const path = `${operationPath}${query}`;
+    const payload = toPayload(options.body);
+    const headers = toHeaders(options, payload);
+    const request = hideSecrets(describeRequest(method, path, headers, payload), secrets);
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) => {
+        clearTimeout(timer);
+        reject(new Error(`${error.message}\n${request}`, { cause: error }));
+      };
+      const outgoing = (isTls ? requestHttps : requestHttp)(
+        { host, port, method, path: `${basePath}${path}`, headers, agent: false },
+        (incoming) => {
+          // An answer may come before the request is through; what then happens to the request does not matter.
+          outgoing.removeListener("error", fail).on("error", () => {});
+          const chunks: Buffer[] = [];
+          incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+          incoming.on("error", fail);
+          incoming.on("end", () => {
+            clearTimeout(timer);
+            const text = Buffer.concat(chunks).toString("utf8");
+            const { statusCode = 0, headers } = incoming;
+            outgoing.destroy();
+            resolve(keep({ request, method, path, status: statusCode, headers, text, body: parseJson(text) }));
+          });
+        },
+      );
+      const timer = startTimer(() => outgoing.destroy(new Error(`no answer within ${answerMsMax} ms`)), answerMsMax);
+      outgoing.on("error", fail);
+      outgoing.end(payload);
+    });
+  }
+
+  function connect(): Socket {
+    const socket = isTls
+      ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }) })
+      : connectTcp({ host, port });
+    return socket.on("error", () => {}); // a reset is an answer too
+  }
+
+  function sendBytes(bytes: string | Buffer, { quietMs = 1_500, end = false } = {}): Promise<Answer[]> {
+    const request = hideSecrets(shorten(bytes.toString("latin1")).trimEnd(), secrets);
+    return new Promise((resolve) => {
+      const socket = connect();
+      const chunks: Buffer[] = [];
+      socket.setTimeout(connectMsMax, () => socket.destroy());
+      socket.on(isTls ? "secureConnect" : "connect", () => {
+        socket.setTimeout(quietMs);
+        if (end) socket.end(bytes);
+        else socket.write(bytes);
+      });
+      socket.on("data", (chunk: Buffer) => {
+        chunks.push(chunk);
+        socket.setTimeout(Math.min(quietMs, 150)); // the rest of an answer follows at once
+      });
+      socket.on("end", () => socket.destroy());
+      socket.on("close", () => {
+        const parsed = parseAnswers(Buffer.concat(chunks));
+        resolve(parsed.map((answer) => keep({ request, method: "", path: "", ...answer })));
+      });
+    });
+  }
+
+  return { call, sendBytes, connect, answers };
+}
+
+function toPayload(body: unknown): string | Buffer | undefined {
+  if (body === undefined || typeof body === "string" || Buffer.isBuffer(body)) return body;
+  return JSON.stringify(body);
+}
+
+function toHeaders(options: CallOptions, payload: string | Buffer | undefined): Record<string, string | string[]> {
+  const headers: Record<string, string | string[] | undefined> = {
+    "Content-Type": "application/json",
+    Accept: "application/json",
+    ...(payload !== undefined && { "Content-Length": String(Buffer.byteLength(payload)) }),
+    ...(options.token !== undefined && { Authorization: `Service ${options.token}` }),
+    ...options.headers,
+  };
+  const given = (entry: [string, unknown]): entry is [string, string | string[]] => entry[1] !== undefined;
+  return Object.fromEntries(Object.entries(headers).filter(given));
+}
+
+const usualHeaders = new Set(["Accept: application/json", "Content-Type: application/json"]);
+
+function describeRequest(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string | string[]>>,
+  payload: string | Buffer | undefined,
+): string {
+  const lines = Object.entries(headers)
+    .flatMap(([name, values]) => [values].flat().map((value) => `${name}: ${shorten(value)}`))
+    .filter((line) => !usualHeaders.has(line) && !line.startsWith("Content-Length: "));
+  return [shorten(`${method} ${path}`), ...lines, ...(payload === undefined ? [] : [shorten(String(payload))])].join(
+    "\n",
+  );
+}
+
+/** A report may end up in a public log. */
+export function hideSecrets(text: string, secrets: readonly string[]): string {
+  const withoutKeys = secrets.reduce((shown, secret) => shown.replaceAll(secret, "<appkey>"), text);
+  return withoutKeys.replaceAll(/((?:Service |"accessToken":")[^\s"]{12})[^\s"]+/gi, "$1…");
+}
+
+/** A text as a report shows it. */
+export function shorten(text: string, charactersMax = 400): string {
+  return text.length <= charactersMax ? text : `${text.slice(0, charactersMax)}… (${text.length} characters)`;
+}

@@ -1,0 +1,40 @@
+/** One row of the specification's error tables. */
+export interface ErrorRow {
+  readonly error: string;
+  readonly errorNumber: number;
+  readonly status: number;
+  /** The exact text, what it has to say, "none" where there must be none, or "any". */
+  readonly message: string | RegExp;
+}
+
+/** service.md "Errors", row by row. */
+export const specified = {
+  passwordTooShort: row("ParameterOutOfRange", 514, 400, /password.*\b4\b/i),
+  userNameTaken: row("ItemAlreadyExists", 770, 400, /unique/i),
+  badUserNameOrPassword: row("AuthBadUsernameOrPassword", 262, 403, "none"),
+  appIdMalformed: row("ParameterOutOfRange", 514, 401, "Incorrect id type, expected App."),
+  appCredentialsInvalid: row("AuthAppCredentialsInvalid", 261, 401, /check/i),
+  tokenInvalid: row("AuthAccessTokenInvalid", 261, 401, "Incorrect token type."),
+  userTokenRequired: row("AuthUserAccessTokenRequired", 263, 403, "none"),
+};
+
+/** surface.md section 2. */
+export const further = {
+  missing: row("ParameterMissingRequiredValue", 513, 400),
+  outOfRange: row("ParameterOutOfRange", 514, 400),
+  checkinIdWrongKind: row("ParameterOutOfRange", 514, 400, "Incorrect id type, expected Checkin."),
+  incorrectFormat: row("ParameterIncorrectFormat", 515, 400),
+  operationNotFound: row("OperationNotFound", 516, 404),
+  itemDoesNotExist: row("ItemDoesNotExist", 769, 404),
+  itemAlreadyExists: row("ItemAlreadyExists", 770, 400),
+  tooLarge: row("RequestTooLarge", 1281, 413),
+};
+
+/** The row for a required parameter of that name. */
+export function missing(parameter: string): ErrorRow {
+  return { ...further.missing, message: new RegExp(`\\b${parameter}\\b`) };
+}
+
+function row(error: string, errorNumber: number, status: number, message: string | RegExp = "any"): ErrorRow {
+  return { error, errorNumber, status, message };
+}

@@ -1,0 +1,98 @@
+/**
+ * Checks a running deployment against the specification, over HTTP alone:
+ * `npm run verify -- --url URL --appid A --appkey K`.
+ */
+import { parseArgs } from "node:util";
+import { groups } from "./groups.ts";
+import { count, createReport } from "./report.ts";
+import { type VerifyOptions, verify } from "./run.ts";
+
+const usage = `Usage: npm run verify -- --url URL --appid A --appkey K [options]
+
+Checks a running deployment against the specification. Creates devices, users, check-ins and identities
+of its own in the application; use one made for it.
+
+  --url URL            address of the deployment, such as http://127.0.0.1:8080
+  --appid A            application id
+  --appkey K           application key
+  --other-appid A      a second application of the same deployment: checks that the two know nothing
+  --other-appkey K     of each other
+  --only GROUP         this group alone; may be given several times
+  --json               the result as one JSON document
+  --help               this text
+
+Groups: ${groups.map(({ name }) => name).join(", ")}
+
+The exit code is 0 when every promise is kept, 1 when one is not, 2 when the command is wrong.
+`;
+
+/** The command is wrong. */
+class UsageError extends Error {}
+
+try {
+  const options = readOptions();
+  if (options === undefined) process.stdout.write(usage);
+  else if (options.isJson) await runForMachine(options);
+  else await runForPerson(options);
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`${error.message}\n\n${usage}`);
+  process.exitCode = 2;
+}
+
+async function runForPerson(options: VerifyOptions): Promise<void> {
+  const report = createReport();
+  const results = await verify({ ...options, onResult: report.add });
+  report.finish(results);
+  if (count(results, "failed") > 0) process.exitCode = 1;
+}
+
+async function runForMachine(options: VerifyOptions): Promise<void> {
+  const checks = await verify(options);
+  const [passed, failed, skipped] = (["passed", "failed", "skipped"] as const).map((outcome) => count(checks, outcome));
+  process.stdout.write(`${JSON.stringify({ url: options.url.href, passed, failed, skipped, checks }, null, 2)}\n`);
+  if (failed !== 0) process.exitCode = 1;
+}
+
+/** Undefined when help was asked for. */
+function readOptions(): (VerifyOptions & { isJson: boolean }) | undefined {
+  const values = parse();
+  if (values.help) return undefined;
+  const { url, appid, appkey, only = [], json: isJson = false } = values;
+  if (url === undefined || appid === undefined || appkey === undefined) {
+    throw new UsageError("--url, --appid and --appkey are needed.");
+  }
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new UsageError(`--url must be an http:// or https:// address, not ${url}`);
+  }
+  const unknown = only.filter((name) => !groups.some((group) => group.name === name));
+  if (unknown.length > 0) throw new UsageError(`There is no group ${unknown.join(", ")}.`);
+  const { "other-appid": otherAppid, "other-appkey": otherAppkey } = values;
+  if ((otherAppid === undefined) !== (otherAppkey === undefined)) {
+    throw new UsageError("--other-appid and --other-appkey go together.");
+  }
+  const hasOther = otherAppid !== undefined && otherAppkey !== undefined;
+  const otherApplication = hasOther ? { appid: otherAppid, appkey: otherAppkey } : undefined;
+  return { url: new URL(url), application: { appid, appkey }, otherApplication, only, isJson };
+}
+
+function parse() {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  try {
+    return parseArgs({
+      options: {
+        url: text,
+        appid: text,
+        appkey: text,
+        "other-appid": text,
+        "other-appkey": text,
+        only: { type: "string", multiple: true },
+        json: flag,
+        help: flag,
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}

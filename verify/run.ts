@@ -1,0 +1,51 @@
+import { type CheckResult, type Group, runCheck, Skip } from "./check.ts";
+import { everyAnswer } from "./checks/every-answer.ts";
+import { createClient } from "./client.ts";
+import { expectResult } from "./expect.ts";
+import { groups } from "./groups.ts";
+import { type Application, registerDevice, type World } from "./world.ts";
+
+/** What to check. */
+export interface VerifyOptions {
+  readonly url: URL;
+  readonly application: Application;
+  readonly otherApplication?: Application | undefined;
+  /** Names of groups; all of them when empty. */
+  readonly only?: readonly string[];
+  /** Called as each check ends. */
+  readonly onResult?: (result: CheckResult) => void;
+}
+
+/** Runs the suite against a deployment; what holds for every answer is checked last, on whatever was asked. */
+export async function verify(options: VerifyOptions): Promise<CheckResult[]> {
+  const { url, application, otherApplication, only = [], onResult = () => {} } = options;
+  const secrets = [application.appkey, ...(otherApplication === undefined ? [] : [otherApplication.appkey])];
+  const world: World = { ...createClient(url, secrets), application, otherApplication };
+  const results: CheckResult[] = [];
+
+  async function run(group: Group): Promise<void> {
+    for (const [promise, check] of Object.entries(group.checks)) {
+      const result = await runCheck(group.name, promise, check, world);
+      results.push(result);
+      onResult(result);
+    }
+  }
+  await run(connection);
+  if (results.some(({ outcome }) => outcome === "failed")) return results;
+  for (const group of groups) if (only.length === 0 || only.includes(group.name)) await run(group);
+  await run(everyAnswer);
+  return results;
+}
+
+/** Without these there is nothing to check. */
+const connection: Group = {
+  name: "connection",
+  checks: {
+    "the deployment answers": async ({ call }) => void expectResult(await call("GET /service/ping")),
+    "the application's credentials are good": async (world) => void (await registerDevice(world)),
+    "the other application's credentials are good": async (world) => {
+      if (world.otherApplication === undefined) throw new Skip("none given");
+      await registerDevice(world, world.otherApplication);
+    },
+  },
+};

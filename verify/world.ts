@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { shared } from "./check.ts";
+import type { Answer, Client } from "./client.ts";
+import { expectResult } from "./expect.ts";
+
+/** An application's credentials. */
+export interface Application {
+  readonly appid: string;
+  readonly appkey: string;
+}
+
+/** What the checks work with: the deployment, and ways to get something to check on it. */
+export interface World extends Client {
+  readonly application: Application;
+  /** A second application of the same deployment, if there is one. */
+  readonly otherApplication: Application | undefined;
+}
+
+/** A user that a check made. */
+export interface TestUser {
+  readonly id: string;
+  readonly userName: string;
+  readonly password: string;
+  readonly token: string;
+  readonly deviceToken: string;
+}
+
+/** Names that no other run uses. */
+export function uniqueName(prefix = "verify"): string {
+  return `${prefix}-${randomBytes(8).toString("hex")}`;
+}
+
+/** Registers a new device and returns its token. */
+export async function registerDevice(world: World, application = world.application): Promise<string> {
+  const body = { ...application, platform: "verify", uniqueId: uniqueName("device") };
+  return expectResult(await world.call("POST /devices", { body }), 201).accessToken;
+}
+
+/** Creates a user on a new device. */
+export async function signUp(world: World, application = world.application): Promise<TestUser> {
+  const deviceToken = await registerDevice(world, application);
+  const userName = uniqueName("user");
+  const password = uniqueName("password");
+  const answer = await world.call("POST /users", { token: deviceToken, body: { username: userName, password } });
+  const { id, accessToken } = expectResult(answer, 200);
+  return { id, userName, password, token: accessToken, deviceToken };
+}
+
+/** A device token that no check ends. */
+export const sharedDevice = shared((world) => registerDevice(world));
+
+/** A user that no check changes; its check-ins and identities are of no concern. */
+export const sharedUser = shared((world) => signUp(world));
+
+/** Another one. */
+export const otherUser = shared((world) => signUp(world));
+
+/** A check-in of the shared user, as the service answered it. */
+export const sharedCheckin = shared(async (world): Promise<Answer["body"]> => {
+  const { token } = await sharedUser(world);
+  const body = { location: "48.2082,16.3738", comment: "Hello", description: "A place" };
+  return expectResult(await world.call("POST /checkins", { token, body }), 201);
+});
+
+/** Logs a user in again. */
+export async function logIn(world: World, user: TestUser): Promise<string> {
+  const body = { username: user.userName, password: user.password };
+  return expectResult(await world.call("POST /users/login", { token: user.deviceToken, body }), 200).accessToken;
+}
