@@ -54,6 +54,7 @@ const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOSTUNREACH|EPIPE|ETIM
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  if (code === "ERR_INVALID_STATE") return true; // SQLite, closed by the end of the process
   if (code === "ERR_SQLITE_ERROR") return typeof errcode === "number" && sqliteUnavailable.has(errcode & 0xff);
   return typeof code === "string" && (postgresUnavailable.test(code) || connectionUnavailable.test(code));
 }

@@ -83,6 +83,8 @@ function expectedPage(rows: readonly Row[], position: Position, size: number): P
   switch (position.at) {
     case "start":
       return slice(0, size);
+    case "end":
+      return sliceBefore(listing.length);
     case "offset":
       return slice(position.offset, position.offset + size);
     case "after":
@@ -102,7 +104,7 @@ const anyRow = fc.record({ created_at: anyTime, id: anyId }, { noNullPrototype: 
 const anyRows = fc.uniqueArray(anyRow, { selector: ({ id }) => id, maxLength: 12 });
 const anyKey = anyRow.map(keyOf);
 const anyPosition: fc.Arbitrary<Position> = fc.oneof(
-  fc.constant({ at: "start" as const }),
+  fc.record({ at: fc.constantFrom("start" as const, "end" as const) }),
   fc.record({ at: fc.constant("offset" as const), offset: fc.nat(15) }),
   fc.record({ at: fc.constantFrom<Side>("after", "from", "before", "until"), key: anyKey }),
 );

@@ -39,6 +39,10 @@ export async function readPage<DB, TB extends keyof DB, Row extends object>(
       const found = await ordered(query, "desc").execute();
       return { rows: found.slice(0, size), hasNext: found.length > size, hasPrevious: false };
     }
+    case "end": {
+      const found = await ordered(query, "asc").execute();
+      return { rows: found.slice(0, size).reverse(), hasNext: false, hasPrevious: found.length > size };
+    }
     case "offset": {
       const found = await ordered(query, "desc").offset(position.offset).execute();
       const hasPrevious = position.offset > 0 && (found.length > 0 || (await isAny(query)));

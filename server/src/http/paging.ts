@@ -110,7 +110,7 @@ export function createPaging(settings: {
     },
 
     present(listing, caller, request, { rows, hasNext, hasPrevious }, keyOf, present) {
-      const { position, size } = request;
+      const { position } = request;
       const first = rows[0];
       const last = rows.at(-1);
       function tokenAt(there: Position): string {
@@ -118,7 +118,7 @@ export function createPaging(settings: {
       }
       function otherSide(): Position {
         if ("key" in position) return { at: oppositeSide[position.at], key: position.key };
-        return { at: "offset", offset: Math.max(0, (position.at === "offset" ? position.offset : 0) - size) };
+        return { at: "end" }; // an offset beyond the last row
       }
       return {
         pageResults: rows.map(present),

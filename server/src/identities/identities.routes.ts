@@ -57,10 +57,11 @@ export function identitiesRoutes(services: {
     provider: string | undefined,
     parameters: { pageSize?: number; pagingToken?: string },
   ) {
-    const request = paging.read("identities", caller, parameters, { provider });
-    const { filters, position, size } = request;
-    const page = await listIdentities(caller.applicationId, caller.userId, filters, position, size, database.reads);
-    return paging.present("identities", caller, request, page, identityKey, presentIdentity);
+    const listing = provider === undefined ? "identities" : `identities of ${provider}`; // the path decides, not the token
+    const request = paging.read(listing, caller, parameters, {});
+    const { position, size } = request;
+    const page = await listIdentities(caller.applicationId, caller.userId, provider, position, size, database.reads);
+    return paging.present(listing, caller, request, page, identityKey, presentIdentity);
   }
 
   const listOwnIdentities = route({

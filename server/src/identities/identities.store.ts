@@ -44,7 +44,7 @@ export async function findIdentityUser(
 export async function listIdentities(
   applicationId: string,
   userId: string,
-  filters: { readonly provider: string | undefined },
+  provider: string | undefined,
   position: Position,
   size: number,
   queries: Queries,
@@ -54,7 +54,7 @@ export async function listIdentities(
     .selectAll()
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId);
-  if (filters.provider !== undefined) query = query.where("provider", "=", filters.provider);
+  if (provider !== undefined) query = query.where("provider", "=", provider);
   return readPage(query, ["created_at", "provider", "identifier"], position, size);
 }
 

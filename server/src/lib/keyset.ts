@@ -6,7 +6,7 @@ export type Side = "after" | "from" | "before" | "until";
 
 /** Where a page lies. `from` and `until` include the row of the key, `after` and `before` do not. */
 export type Position =
-  | { readonly at: "start" }
+  | { readonly at: "start" | "end" }
   | { readonly at: "offset"; readonly offset: number }
   | { readonly at: Side; readonly key: Key };
 

@@ -8,8 +8,8 @@ const keyBytesMax = 2_048;
  * only (surface.md section 5).
  */
 export function userNameKey(userName: string): string {
-  // Upper case first brings ß and ss, and all three sigmas, to one lower-case form.
-  return userName.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFKC");
+  // Lower, upper, lower brings ẞ, ß and ss, and all three sigmas, to one form.
+  return userName.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase().normalize("NFKC");
 }
 
 /**

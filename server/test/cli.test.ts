@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { delimiter, join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { tablesInErasureOrder } from "../src/db/tables.ts";
+import { assertError, runProgram, startTestApp, type TestApp } from "./harness.ts";
+
+/** The command line, beside a server that runs on the same database. */
+
+let test: TestApp;
+let settings: Readonly<Record<string, string>>;
+before(async () => {
+  test = await startTestApp();
+  const { dataDir, databaseUrl } = test.config;
+  settings = { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ROLLCALL_SECRET: "another secret for the commands" };
+});
+after(() => test.close());
+
+function rollcall(...args: string[]) {
+  return runProgram("src/cli.ts", args, settings);
+}
+
+/** Whether a device can be registered with these. */
+async function canRegister({ appid, appkey }: { appid: string; appkey: string }): Promise<boolean> {
+  const { status } = await test.call("POST /devices", { body: { appid, appkey, platform: "test" } });
+  return status === 201;
+}
+
+describe("rollcall apps create", () => {
+  it("--json prints exactly one line, the application id and key, and the running server knows them", async () => {
+    const { code, stdout, stderr } = await rollcall("apps", "create", "--name", "Näme", "--json");
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /^\{"appid":"app_[0-9a-z]{26}","appkey":"rk_[\w-]{43}"\}\n$/);
+    assert.ok(await canRegister(JSON.parse(stdout)));
+    const rows = await test.app.database.reads.selectFrom("applications").selectAll().execute();
+    assert.ok(rows.some(({ name, application_id }) => name === "Näme" && stdout.includes(application_id)));
+  });
+
+  it("prints the same for a person without --json", async () => {
+    const { code, stdout } = await rollcall("apps", "create", "--name", "Plain");
+    assert.equal(code, 0);
+    const [, appid = "", appkey = ""] = /^appid {3}(app_\w+)\nappkey {2}(rk_\S+)\n$/.exec(stdout) ?? [];
+    assert.ok(await canRegister({ appid, appkey }));
+  });
+
+  it("keeps no key that could be read: only its digest is stored", async () => {
+    const { stdout } = await rollcall("apps", "create", "--name", "Digest", "--json");
+    const { appkey } = JSON.parse(stdout);
+    const keys = await test.app.database.reads.selectFrom("application_keys").selectAll().execute();
+    assert.ok(!JSON.stringify(keys).includes(appkey));
+  });
+
+  it("without a name: exit code 2, the reason, the usage, and nothing is created", async () => {
+    const count = async () => (await test.app.database.reads.selectFrom("applications").selectAll().execute()).length;
+    const before = await count();
+    const results = [[], ["--name", "  "], ["--name"]].map((args) => rollcall("apps", "create", ...args));
+    for (const { code, stdout, stderr } of await Promise.all(results)) {
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, /--name[\s\S]*Usage: rollcall/);
+      assert.doesNotMatch(stderr, /\n\s+at /);
+    }
+    assert.equal(await count(), before);
+  });
+});
+
+describe("rollcall apps list", () => {
+  it("is plain when piped: a line each, tabs between, no colours; --json is one array", async () => {
+    const { appid } = await test.createApplication("Listed");
+    const { code, stdout, stderr } = await rollcall("apps", "list");
+    assert.deepEqual([code, stderr], [0, ""]);
+    const [head, ...lines] = stdout.trimEnd().split("\n");
+    assert.equal(head, "appid\tname\tcreated\tstate");
+    const created = new Date(test.now()).toISOString();
+    assert.ok(lines.includes(`${appid}\tListed\t${created}\tactive`), stdout);
+    assert.ok(!stdout.includes("\u001b"));
+
+    const rows = JSON.parse((await rollcall("apps", "list", "--json")).stdout);
+    assert.equal(rows.length, lines.length);
+    assert.deepEqual(
+      rows.find((row: { appid: string }) => row.appid === appid),
+      { appid, name: "Listed", created, state: "active" },
+    );
+  });
+
+  it("works as npx runs it: node_modules/.bin/rollcall", async () => {
+    const bin = join(import.meta.dirname, "../../node_modules/.bin");
+    const env = { ...settings, PATH: `${bin}${delimiter}${process.env["PATH"]}` };
+    const { stdout } = await promisify(execFile)(join(bin, "rollcall"), ["apps", "list"], { env });
+    assert.match(stdout, /^appid\tname\tcreated\tstate\n/);
+  });
+});
+
+describe("rollcall apps delete", () => {
+  it("needs --yes and an application that there is: exit code 2, and nothing is deleted", async () => {
+    const application = await test.createApplication();
+    const device = await test.registerDevice(application);
+    const wrong: [args: string[], reason: RegExp][] = [
+      [[application.appid], /--yes/],
+      [["--yes"], /APPID/],
+      [["nonsense", "--yes"], /APPID/],
+      [[test.app.ids.newId("User"), "--yes"], /APPID/],
+      [[test.app.ids.newId("App"), "--yes"], /no application/],
+    ];
+    const results = await Promise.all(wrong.map(([args]) => rollcall("apps", "delete", ...args)));
+    for (const [n, { code, stdout, stderr }] of results.entries()) {
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, wrong[n]?.[1] ?? /never/);
+    }
+    assert.ok(await canRegister(application));
+    const body = { username: "still here", password: "password" };
+    assert.equal((await test.call("POST /users", { token: device, body })).status, 200);
+  });
+
+  it("ends every token on the running server's next request and leaves no row, other applications untouched", async () => {
+    const doomed = await test.createApplication();
+    const user = await test.signUp("Jane", doomed);
+    const other = await test.signUp("Jane");
+    for (const { token } of [user, other]) {
+      await test.call("POST /checkins", { token, body: { location: "1,2", comment: "x" } });
+      await test.call("POST /users/me/identities/provider", { token, body: { identityId: "jane" } });
+    }
+    const loggedOut = await test.signUp("Joe", doomed);
+    await test.call("POST /users/me/logout", { token: loggedOut.token });
+    assert.equal((await test.call("GET /users/me", { token: user.token })).status, 200); // known and good until now
+
+    const { code, stdout, stderr } = await rollcall("apps", "delete", doomed.appid, "--yes");
+    assert.deepEqual([code, stdout, stderr], [0, `deleted ${doomed.appid}\n`, ""]);
+
+    const refused = await test.call("GET /users/me", { token: user.token });
+    assertError(refused, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+    const body = { username: "Late", password: "password" };
+    assert.equal((await test.call("POST /users", { token: user.deviceToken, body })).status, 401);
+    const registration = await test.call("POST /devices", { body: { ...doomed, platform: "test" } });
+    assert.equal(registration.body.error, "AuthAppCredentialsInvalid");
+
+    const { reads } = test.app.database;
+    for (const table of ["applications", ...tablesInErasureOrder] as const) {
+      const rows = await reads.selectFrom(table).select("application_id").execute();
+      assert.ok(!rows.some(({ application_id }) => application_id === doomed.appid), table);
+      assert.ok(
+        table === "revoked_tokens" || rows.some(({ application_id }) => application_id === test.application.appid),
+      );
+    }
+    assert.equal((await test.call("GET /users/me", { token: other.token })).body.result.id, other.id);
+    assert.equal((await rollcall("apps", "delete", doomed.appid, "--yes")).code, 2);
+  });
+});
+
+describe("rollcall", () => {
+  it("exit code 2 and the usage for a command that there is not, whatever it means to JavaScript", async () => {
+    const unknown = [
+      [],
+      ["nonsense"],
+      ["apps", "nonsense"],
+      ["apps", "list", "--nonsense"],
+      ["constructor"],
+      ["__proto__"],
+    ];
+    const results = await Promise.all(unknown.map((args) => rollcall(...args)));
+    for (const [n, { code, stdout, stderr }] of results.entries()) {
+      assert.deepEqual([code, stdout], [2, ""], `rollcall ${unknown[n]?.join(" ")}`);
+      assert.match(stderr, /Usage: rollcall <command>/);
+      assert.doesNotMatch(stderr, /\n\s+at /);
+    }
+  });
+
+  it("--help is the usage on standard output", async () => {
+    const { code, stdout, stderr } = await rollcall("--help");
+    assert.deepEqual([code, stderr], [0, ""]);
+    for (const command of ["serve", "migrate", "apps create", "apps list", "apps delete"]) {
+      assert.match(stdout, new RegExp(`^ {2}${command} `, "m"));
+    }
+  });
+
+  it("wrong settings: all of them, no stack, and not exit code 0", async () => {
+    const { code, stderr } = await runProgram("src/cli.ts", ["apps", "list"], { ...settings, PORT: "x", REGION: "!" });
+    assert.notEqual(code, 0);
+    assert.match(stderr, /PORT must[\s\S]*REGION must|REGION must[\s\S]*PORT must/);
+    assert.doesNotMatch(stderr, /\n\s+at /);
+  });
+});
