@@ -82,7 +82,7 @@ export function createGroupCommit(database: DatabaseSync, queries: Kysely<Tables
       for (const unit of group) await unit.run();
       commit.run();
     } catch (error) {
-      if (database.isTransaction) rollback.run();
+      if (database.isOpen && database.isTransaction) rollback.run();
       const translated = translateDatabaseError(error);
       for (const unit of group) unit.fail(translated);
       return;
