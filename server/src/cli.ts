@@ -89,7 +89,8 @@ try {
     },
   });
   const [noun = "", verb = ""] = positionals;
-  const command = commands[noun] ?? commands[`${noun} ${verb}`];
+  const name = [noun, `${noun} ${verb}`].find((each) => Object.hasOwn(commands, each));
+  const command = name === undefined ? undefined : commands[name];
   if (values.help || command === undefined) {
     (values.help ? process.stdout : process.stderr).write(usage);
     process.exitCode = values.help ? 0 : 2;

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { Type } from "./schema.ts";
+import { createSerializer } from "./serializer.ts";
+
+const Item = Type.Object({ id: Type.String(), size: Type.Optional(Type.Number()) });
+const serialize = createSerializer(Type.Object({ items: Type.Array(Item), item: Type.Optional(Item) }));
+
+describe("createSerializer", () => {
+  it("leaves out what the schema does not declare, at every depth", () => {
+    const secret = { password_hash: "secret", toJSON: undefined, __proto__: { inherited: "secret" } };
+    const result = { items: [{ id: "a", size: 1, ...secret }], item: { id: "b", ...secret }, ...secret };
+    assert.equal(serialize(result), '{"items":[{"id":"a","size":1}],"item":{"id":"b"}}');
+  });
+
+  it("leaves out optional properties that are undefined, and throws for a required one", () => {
+    assert.equal(serialize({ items: [{ id: "a", size: undefined }], item: undefined }), '{"items":[{"id":"a"}]}');
+    for (const result of [{}, { items: [{}] }, { items: [{ id: undefined }] }, { items: [], item: {} }]) {
+      assert.throws(() => serialize(result), /has no (items|id)/);
+    }
+  });
+
+  it("writes any text so that JSON reads it back unchanged", () => {
+    const text = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.constantFrom("__proto__", "\u2028", "</script>", "\0", "😀"),
+    );
+    const size = fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0); // JSON has no -0
+    fc.assert(
+      fc.property(fc.array(fc.record({ id: text, size }, { noNullPrototype: true })), (items) => {
+        assert.deepEqual(JSON.parse(serialize({ items })), { items });
+      }),
+    );
+  });
+
+  it("writes results that are no objects", () => {
+    assert.equal(createSerializer(Type.Literal(1))(1), "1");
+    assert.equal(createSerializer(Type.Literal("Pong"))("Pong"), '"Pong"');
+    assert.equal(createSerializer(Type.String())('a "text"'), '"a \\"text\\""');
+    assert.equal(createSerializer(Type.Array(Type.Boolean()))([true, false]), "[true,false]");
+  });
+});
