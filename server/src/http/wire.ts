@@ -1,6 +1,6 @@
-import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
+import { type DateRange, formatDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
-import { type Location, type LocationRange, parseLocation, parseLocationRange } from "../lib/locations.ts";
+import { type Location, parseLocation } from "../lib/locations.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
 import { type Schema, type Static, Type } from "./schema.ts";
 
@@ -40,11 +40,6 @@ export function Flag(options: { description?: string } = {}): Schema<boolean> {
   return wire<boolean>("flag", { type: "boolean", ...options });
 }
 
-/** A point in time, in milliseconds since 1970-01-01 UTC, in any of the forms of surface.md "Dates". */
-export function DateInput(options: { description?: string } = {}): Schema<number> {
-  return wire<number>("date", { type: "string", examples: ["/Date(1436400441000)/"], ...options });
-}
-
 /** `<start>-<end>`, both inclusive, either end open. */
 export function DateRangeInput(options: { description?: string } = {}): Schema<DateRange> {
   return wire<DateRange>("dateRange", { type: "string", examples: ["2026-01-01-2026-01-31T23:59:59Z"], ...options });
@@ -53,11 +48,6 @@ export function DateRangeInput(options: { description?: string } = {}): Schema<D
 /** `<lat>,<lng>` in WGS 84 degrees; an object with lat and lng is accepted too. */
 export function LocationInput(options: { description?: string } = {}): Schema<Location> {
   return wire<Location>("location", { type: "string", examples: ["48.2082,16.3738"], ...options });
-}
-
-/** A circle `<lat>,<lng>,<meters>` or a box `<lat>,<lng>-<lat>,<lng>` (south-west, north-east). */
-export function LocationRangeInput(options: { description?: string } = {}): Schema<LocationRange> {
-  return wire<LocationRange>("locationRange", { type: "string", examples: ["48.2,16.37,500"], ...options });
 }
 
 /** The id of an object of one kind. */
@@ -100,10 +90,8 @@ const readers = {
   integer: (value: unknown, keywords: Keywords) => readNumber(value, keywords, true),
   decimal: (value: unknown, keywords: Keywords) => readNumber(value, keywords, false),
   flag: readFlag,
-  date: (value: unknown) => parseDate(plain(value)),
   dateRange: (value: unknown) => parseDateRange(plain(value)),
   location: (value: unknown) => parseLocation(value),
-  locationRange: (value: unknown) => parseLocationRange(value),
   id: readId,
 };
 
