@@ -190,7 +190,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     databaseTimeoutMs: integer("DATABASE_TIMEOUT_MS", 100, 600_000),
     logLevel,
   };
-  check("PAGE_ITEMS_DEFAULT", config.pageItemsDefault <= config.pageItemsMax, "must not be above PAGE_ITEMS_MAX");
+  check("PAGE_ITEMS_DEFAULT", !(config.pageItemsDefault > config.pageItemsMax), "must not be above PAGE_ITEMS_MAX");
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }

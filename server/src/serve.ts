@@ -10,10 +10,11 @@ export async function serve(config: Config): Promise<void> {
   const { log, transport } = app;
   try {
     const demo = await migrateWithDemo(config, app);
+    if (demo !== undefined) process.stdout.write(describeDemo(demo)); // before anything else can fail
     const port = await transport.listen(config.host, config.port);
     const url = config.publicUrl ?? urlOf(config.host, port);
     log.info({ url, docs: `${url}/_/docs` }, "listening");
-    if (demo !== undefined) process.stdout.write(welcome(url, demo));
+    if (demo !== undefined) process.stdout.write(suggestCall(url, demo));
   } catch (error) {
     await app.close(0);
     throw error;
@@ -44,15 +45,19 @@ function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-function welcome(url: string, { appid, appkey }: NewApplication): string {
-  const body = JSON.stringify({ appid, appkey, platform: "curl", uniqueId: "my-first-device" });
+function describeDemo({ appid, appkey }: NewApplication): string {
   return `
 A demo application is ready. Its credentials are shown this once:
 
   appid   ${appid}
   appkey  ${appkey}
 
-Register a device:
+`;
+}
+
+function suggestCall(url: string, { appid, appkey }: NewApplication): string {
+  const body = JSON.stringify({ appid, appkey, platform: "curl", uniqueId: "my-first-device" });
+  return `Register a device:
 
   curl -s ${url}/devices -H 'Content-Type: application/json' -d '${body}'
 

@@ -180,7 +180,7 @@ describe("Database", () => {
     assert.deepEqual(await find("too late"), []);
   });
 
-  it("close waits for writes that have begun", async () => {
+  it("close waits for writes that have begun", { timeout: 10_000 }, async () => {
     const other = open();
     const written = other.write(async ({ queries }) => {
       await insert("in time", queries);

@@ -9,6 +9,7 @@ import {
   sql,
 } from "kysely";
 import postgres from "postgres";
+import { ApiError } from "../errors.ts";
 import type { Database, DatabaseOptions } from "./database.ts";
 import { postgresDialect, translateDatabaseError } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
@@ -46,17 +47,27 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     },
   });
 
+  const writing = new Set<Promise<unknown>>();
+  let isClosed = false;
+
   return {
     dialect: postgresDialect,
     reads: kysely,
 
-    async write(work) {
+    write(work) {
+      if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
       const effects: (() => void)[] = [];
-      const result = await kysely
+      const written = kysely
         .transaction()
-        .execute((queries) => work({ queries, afterCommit: (effect) => void effects.push(effect) }));
-      for (const effect of effects) effect();
-      return result;
+        .execute((queries) => work({ queries, afterCommit: (effect) => void effects.push(effect) }))
+        .then((result) => {
+          for (const effect of effects) effect();
+          return result;
+        });
+      writing.add(written);
+      const forget = () => void writing.delete(written);
+      written.then(forget, forget);
+      return written;
     },
 
     hasForeignCommits: () => true,
@@ -66,6 +77,8 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     },
 
     async close() {
+      isClosed = true;
+      await Promise.allSettled(writing); // the pool would cut them off
       await pool.end({ timeout: options.timeoutMs / 1000 });
     },
   };

@@ -110,6 +110,8 @@ function decode(body: Buffer, contentType: string | undefined): string {
 }
 
 const longNumber = /\d{16}/;
+/** What a text parameter may be at the longest; reading an integer costs the square of its digits. */
+const longInteger = /^-?\d{1,5000}$/;
 
 function parseJson(text: string): RawParameters {
   let value: unknown;
@@ -130,5 +132,5 @@ function parseJson(text: string): RawParameters {
 function keepLongIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
   const source = context?.source ?? "";
-  return /^-?\d+$/.test(source) ? BigInt(source) : value;
+  return longInteger.test(source) ? BigInt(source) : value;
 }
