@@ -114,7 +114,7 @@ function kyselyOver(connection: Connection, beforeEach?: () => void): Kysely<Tab
   const kyselyConnection = new SqliteConnection(connection, beforeEach);
   const kysely = new Kysely<Tables>({
     dialect: {
-      createAdapter: () => new SqliteAdapter(),
+      createAdapter: () => new UnlockedSqliteAdapter(),
       createQueryCompiler: () => new SqliteQueryCompiler(),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createDriver: () => ({
@@ -130,6 +130,13 @@ function kyselyOver(connection: Connection, beforeEach?: () => void): Kysely<Tab
   });
   runDirectly(kysely, (sql, values) => kyselyConnection.run(sql, values).rows);
   return kysely;
+}
+
+/** Kysely would queue the statements of a single connection; ours run to their end at once, so none can overlap. */
+class UnlockedSqliteAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
 }
 
 async function refuseTransaction(): Promise<void> {

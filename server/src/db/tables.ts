@@ -107,4 +107,4 @@ export type UserRow = Selectable<UsersTable>;
 export type NewUserRow = Insertable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
 export type IdentityRow = Selectable<IdentitiesTable>;
-export type NewDeviceRow = Insertable<DevicesTable>;
+export type DeviceRow = Selectable<DevicesTable>;

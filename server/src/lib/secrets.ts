@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 
 /** A new application key: 256 random bits behind a prefix that no id has, so that it stands out where it must not be. */
 export function newApplicationKey(): string {
@@ -14,5 +14,5 @@ export function newServerSecret(): string {
  * What is stored of a secret with full entropy: its SHA-256 in hex. Not for passwords, which need a slow hash.
  */
 export function digestSecret(secret: string): string {
-  return createHash("sha256").update(secret, "utf8").digest("hex");
+  return hash("sha256", secret, "hex");
 }

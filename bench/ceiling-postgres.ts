@@ -1,0 +1,32 @@
+/**
+ * The ceiling of durable writes on PostgreSQL: so many single inserts at a time, each its own transaction, through the
+ * same client with the same number of connections as the server's. A worker.
+ */
+import postgres from "postgres";
+import { loadConfig } from "../server/src/config.ts";
+import { createNewRows } from "./new-rows.ts";
+import { answerQuestions, readSetting } from "./worker.ts";
+
+type Value = string | number | null;
+
+const { url, table, concurrency } = readSetting<{ url: string; table: string; concurrency: number }>();
+
+const sql = postgres(url, { max: loadConfig({}).databaseConnectionsMax });
+const [sample] = await sql<Record<string, Value>[]>`
+  select * from ${sql(table)} order by application_id desc, id desc limit 1`;
+const nextRow = createNewRows<Value>(sample);
+const places = Object.keys(sample ?? {}).map((_, index) => `$${index + 1}`);
+const statement = `insert into ${table} values (${places.join()})`;
+
+answerQuestions(async ({ seconds }: { seconds: number }) => {
+  const startedAt = performance.now();
+  let rows = 0;
+  async function insertUntilEnd(): Promise<void> {
+    while (performance.now() - startedAt < seconds * 1000) {
+      await sql.unsafe(statement, nextRow(), { prepare: true });
+      rows += 1;
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, insertUntilEnd));
+  return rows / ((performance.now() - startedAt) / 1000);
+});

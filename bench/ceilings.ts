@@ -1,0 +1,52 @@
+import { call, password } from "./api.ts";
+import type { RateWorker } from "./engine.ts";
+import type { Fixture } from "./fixture.ts";
+import { runLoad } from "./load.ts";
+import type { LoadResult, RequestShape } from "./load-plan.ts";
+import { startWorker, type Worker } from "./worker.ts";
+
+/** The raw speed that a request is compared with. */
+export interface Ceiling {
+  readonly name: string;
+  /** How often a second, measured for so long; with latencies where a load generator measured them. */
+  measure(seconds: number): Promise<Pick<LoadResult, "perSecond"> & Partial<LoadResult>>;
+  end(): Promise<void>;
+}
+
+/** Makes a ceiling for a request to a server that runs. */
+export type StartCeiling = (fixture: Fixture, request: RequestShape, connections: number) => Promise<Ceiling>;
+
+/** Bare `node:http` in its own process: an answer of the same size and type, under the same load. */
+export const bareHttp: StartCeiling = async ({ server }, request, connections) => {
+  const { body, contentType } = await call(server.port, request.method, request.path, request.token);
+  const worker: Worker<object, number> = startWorker(import.meta.resolve("./ceiling-http.ts"), { body, contentType });
+  const port = await worker.ask({});
+  return {
+    name: "node:http",
+    measure: (seconds) => runLoad({ port, request, status: 200, connections, seconds, firstNumber: 0, numbersMax: 1 }),
+    end: worker.end,
+  };
+};
+
+/** The engine's own durable inserts into the same table, as many at a time as there are connections. */
+export function durableInserts(table: string): StartCeiling {
+  return async ({ engine, deployment }, _request, connections) =>
+    ceilingOf(`${engine.name} inserts`, await engine.startInsertCeiling(deployment, table, connections));
+}
+
+/** argon2 alone, as often at a time as the server lets it. */
+export function argon2(work: "hash" | "verify"): StartCeiling {
+  return async () =>
+    ceilingOf(
+      work === "hash" ? "argon2 hashes" : "argon2 verifies",
+      startWorker(import.meta.resolve("./ceiling-argon2.ts"), { work, password }),
+    );
+}
+
+function ceilingOf(name: string, worker: RateWorker): Ceiling {
+  return {
+    name,
+    measure: async (seconds) => ({ perSecond: await worker.ask({ seconds }) }),
+    end: worker.end,
+  };
+}

@@ -1,0 +1,87 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import postgres from "postgres";
+import { newFolder } from "./children.ts";
+import { startDurablePostgres } from "./durable-postgres.ts";
+import { plainEnvironment } from "./server-process.ts";
+import { startWorker, type Worker } from "./worker.ts";
+
+/** A database for one server: the environment that leads to it. */
+export interface Deployment {
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Question and answer of a ceiling that needs no load generator: so long, so many a second. */
+export type RateWorker = Worker<{ readonly seconds: number }, number>;
+
+/** A database engine under test. */
+export interface Engine {
+  readonly name: "SQLite" | "PostgreSQL";
+  readonly version: string;
+  newDeployment(): Promise<Deployment>;
+  /** The engine's own durable inserts into this table of the deployment, of rows like the one that is in it. */
+  startInsertCeiling(deployment: Deployment, table: string, concurrency: number): Promise<RateWorker>;
+}
+
+const cliScript = fileURLToPath(import.meta.resolve("../server/src/cli.ts"));
+
+/** SQLite, a folder for each deployment. */
+export function createSqlite(): Engine {
+  const version = new DatabaseSync(":memory:").prepare("select sqlite_version() as version").get();
+  return {
+    name: "SQLite",
+    version: String(version?.["version"]),
+    newDeployment: async () => ({ settings: { DATA_DIR: newFolder("data") } }),
+    async startInsertCeiling({ settings }, table, concurrency) {
+      // A copy: the same tables, indexes and rows on the same disk, and the server's own file is left alone.
+      const file = path.join(newFolder("ceiling"), "copy.db");
+      const original = new DatabaseSync(path.join(settings["DATA_DIR"] ?? "", "rollcall.db"), { readOnly: true });
+      original.prepare("vacuum into ?").run(file);
+      original.close();
+      return startWorker(import.meta.resolve("./ceiling-sqlite.ts"), { file, table, concurrency });
+    },
+  };
+}
+
+/** PostgreSQL, a database for each deployment in one server that is started for the run. */
+export async function startPostgres(): Promise<Engine> {
+  const { url } = await startDurablePostgres();
+  const admin = postgres(url, { max: 1, onnotice: () => {} });
+  const [row] = await admin<[{ server_version: string }]>`show server_version`;
+  await admin.end();
+  return {
+    name: "PostgreSQL",
+    version: row.server_version,
+    async newDeployment() {
+      const name = `bench_${randomBytes(6).toString("hex")}`;
+      const connection = postgres(url, { max: 1, onnotice: () => {} });
+      await connection`create database ${connection(name)}`;
+      await connection.end();
+      const databaseUrl = new URL(url);
+      databaseUrl.pathname = `/${name}`;
+      return {
+        settings: {
+          DATA_DIR: newFolder("data"),
+          DATABASE_URL: databaseUrl.href,
+          ROLLCALL_SECRET: randomBytes(32).toString("hex"),
+        },
+      };
+    },
+    startInsertCeiling: async ({ settings }, table, concurrency) =>
+      startWorker(import.meta.resolve("./ceiling-postgres.ts"), { url: settings["DATABASE_URL"], table, concurrency }),
+  };
+}
+
+/** An application of its own in the deployment, made with the command that operators use. */
+export async function createApplication({ settings }: Deployment): Promise<{ appid: string; appkey: string }> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [cliScript, "apps", "create", "--name", "Bench", "--json"],
+    { env: { ...plainEnvironment(), ...settings } },
+  );
+  return JSON.parse(stdout);
+}

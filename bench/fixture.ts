@@ -1,0 +1,60 @@
+import { type BenchUser, checkIn, registerDevice, signUp } from "./api.ts";
+import { createApplication, type Deployment, type Engine } from "./engine.ts";
+import { numberMark } from "./load-plan.ts";
+import { type ServerProcess, startServer } from "./server-process.ts";
+
+/** A running server with an application, a device, users and check-ins in it. */
+export interface Fixture {
+  readonly engine: Engine;
+  readonly deployment: Deployment;
+  readonly server: ServerProcess;
+  readonly credentials: { readonly appid: string; readonly appkey: string };
+  readonly deviceToken: string;
+  /** Reads its own profile and its 100 check-ins. */
+  readonly reader: BenchUser;
+  readonly checkinId: string;
+  /** Makes check-ins. */
+  readonly writer: BenchUser;
+}
+
+/** So many users can log in, by the names of `loginName`. */
+export const loginUsersMax = 32;
+
+/** @param number ten digits, or the mark that becomes them */
+export function loginName(number: string): string {
+  return `login-user-${number}`;
+}
+
+const readableCheckins = 100;
+
+/** Starts a server on a new database, measures what it weighs before its first user, and fills it. */
+export async function startFixture(
+  engine: Engine,
+  whenIdle: (server: ServerProcess) => Promise<void>,
+): Promise<Fixture> {
+  const deployment = await engine.newDeployment();
+  const credentials = await createApplication(deployment);
+  const server = await startServer(deployment.settings);
+  await whenIdle(server);
+
+  const { port } = server;
+  const deviceToken = await registerDevice(port, credentials, "bench-fixture-0000000000");
+  const reader = await signUp(port, deviceToken, "reader");
+  const writer = await signUp(port, deviceToken, "writer");
+  await Promise.all(
+    Array.from({ length: loginUsersMax }, (_, index) =>
+      signUp(port, deviceToken, loginName(String(index).padStart(numberMark.length, "0"))),
+    ),
+  );
+  let checkinId = "";
+  for (let index = 0; index < readableCheckins; index += 1) {
+    checkinId = await checkIn(port, reader, `A place worth coming back to, number ${index}`);
+  }
+  await checkIn(port, writer, commentOf("0000000000"));
+  return { engine, deployment, server, credentials, deviceToken, reader, checkinId, writer };
+}
+
+/** The comment of a check-in under load. */
+export function commentOf(number: string): string {
+  return `Coffee with a view, visit ${number}`;
+}

@@ -1,0 +1,113 @@
+/** Measures the server against raw ceilings: `npm run bench -- --help`. What the rows mean: docs/benchmarks.md. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { styleText } from "node:util";
+import { cleanUpAtExit, endEverything, isInterrupted } from "./children.ts";
+import { createSqlite, startPostgres } from "./engine.ts";
+import { type Fixture, startFixture } from "./fixture.ts";
+import { preferredTool } from "./load.ts";
+import { wrkVersion } from "./load-wrk.ts";
+import { describeMachine, readLoadAverage } from "./machine.ts";
+import { measureLogins } from "./measure-logins.ts";
+import { measurePaging } from "./measure-paging.ts";
+import { measureScenario } from "./measure-scenario.ts";
+import { measureIdleMemory, measureLoadedMemory, measureStart } from "./measure-start.ts";
+import { readOptions, UsageError } from "./options.ts";
+import { readDisturbedCount } from "./quiet.ts";
+import { formatTable, type Row } from "./report.ts";
+import { scenarios } from "./scenarios.ts";
+
+const names = ["start", "memory", ...scenarios.map(({ key }) => key), "me-during-logins", "paging"];
+const startedAt = new Date();
+const fileName = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}.json`;
+
+try {
+  const options = readOptions(process.argv.slice(2), names, path.join(import.meta.dirname, "results", fileName));
+  cleanUpAtExit();
+  await run(options);
+} catch (error) {
+  if (!isInterrupted()) {
+    const isHelp = error instanceof UsageError && error.isHelp;
+    (isHelp ? process.stdout : process.stderr).write(`${describe(error)}\n`);
+    process.exitCode = isHelp ? 0 : error instanceof UsageError ? 2 : 1;
+  }
+} finally {
+  if (!isInterrupted()) await endEverything();
+}
+
+async function run(options: ReturnType<typeof readOptions>): Promise<void> {
+  const rows: Row[] = [];
+  const failures: { name: string; reason: string }[] = [];
+  const loadAverageBefore = readLoadAverage();
+
+  /** What fails is reported and does not keep the rest from being measured. */
+  async function measure(name: string, work: (report: (line: string) => void) => Promise<Row | Row[]>): Promise<void> {
+    if (isInterrupted() || (options.only.length > 0 && !options.only.includes(name))) return;
+    try {
+      rows.push(...[await work((line) => progress(name, line))].flat());
+    } catch (error) {
+      if (isInterrupted()) return;
+      failures.push({ name, reason: describe(error) });
+      progress(name, styleText("red", `failed: ${describe(error)}`, { stream: process.stderr }));
+    }
+  }
+
+  const engine = options.engine === "postgres" ? await startPostgres() : createSqlite();
+  progress(engine.name, engine.version);
+  await measure("start", (report) => measureStart(engine, options, report));
+  if (options.only.length !== 1 || options.only[0] !== "start") {
+    const fixture: Fixture = await startFixture(engine, (server) => measure("memory", () => measureIdleMemory(server)));
+    for (const scenario of scenarios) {
+      await measure(scenario.key, (report) => measureScenario(scenario, fixture, options, report));
+    }
+    await measure("memory", async () => measureLoadedMemory(fixture.server));
+    await measure("me-during-logins", (report) => measureLogins(fixture, options, report));
+    await measure("paging", (report) => measurePaging(fixture, options, report));
+    await fixture.server.stop();
+  }
+  if (isInterrupted()) return;
+
+  const tool = preferredTool() === "wrk" ? wrkVersion() : "bench/load-generator.ts";
+  const machine = describeMachine();
+  const { engine: _, json, ...settings } = options;
+  mkdirSync(path.dirname(path.resolve(json)), { recursive: true });
+  const everything = {
+    startedAt,
+    engine: { name: engine.name, version: engine.version },
+    loadGenerator: tool,
+    machine,
+    disturbedCount: readDisturbedCount(),
+    loadAverage: { before: loadAverageBefore, after: readLoadAverage() },
+    settings,
+    rows,
+    failures,
+  };
+  writeFileSync(json, `${JSON.stringify(everything, undefined, 2)}\n`);
+  process.stdout.write(
+    [
+      `${engine.name} ${engine.version}, Node.js ${machine.node}, ${machine.cores} × ${machine.processor}`,
+      `load by ${tool} on the same machine, ${options.connections} connections, ` +
+        `median of ${options.runs} × ${options.seconds} s`,
+      "",
+      formatTable(rows, process.stdout.isTTY === true),
+      "",
+      ...(readDisturbedCount() > 0
+        ? [
+            `${readDisturbedCount()} measurements began while others kept this machine busy: trust the ratios, not the rates.`,
+          ]
+        : []),
+      ...failures.map(({ name, reason }) => `FAILED ${name}: ${reason}`),
+      `All figures: ${path.relative(process.cwd(), json)}`,
+      "",
+    ].join("\n"),
+  );
+  if (failures.length > 0) process.exitCode = 1;
+}
+
+function progress(name: string, line: string): void {
+  process.stderr.write(`${styleText("dim", name.padEnd(17), { stream: process.stderr })} ${line}\n`);
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,110 @@
+import { insertCheckin } from "../server/src/checkins/checkins.store.ts";
+import { loadConfig } from "../server/src/config.ts";
+import { openDatabase } from "../server/src/db/open.ts";
+import { createClock } from "../server/src/lib/clock.ts";
+import { createIdGenerator } from "../server/src/lib/ids.ts";
+import { call, signUp } from "./api.ts";
+import { commentOf, type Fixture } from "./fixture.ts";
+import { runLoad } from "./load.ts";
+import type { LoadResult } from "./load-plan.ts";
+import type { Options } from "./options.ts";
+import { untilQuiet } from "./quiet.ts";
+import type { Row } from "./report.ts";
+import { median } from "./statistics.ts";
+
+const pageItems = 100;
+const deepPage = 1_000;
+/** One page more than is read, so that the deep page is not the last and has a next token to make, as the first has. */
+const checkinCount = pageItems * (deepPage + 1);
+const factorGoal = 1.5;
+const rounds = 5;
+
+/** Page 1 against page 1,000 of one user's 100,000 check-ins, one request at a time. */
+export async function measurePaging(
+  fixture: Fixture,
+  options: Options,
+  report: (progress: string) => void,
+): Promise<Row> {
+  const { port } = fixture.server;
+  const collector = await signUp(port, fixture.deviceToken, "collector");
+  await insertCheckins(fixture, collector.id);
+  report(`${checkinCount} check-ins are there`);
+
+  const firstPath = `/checkins?pageSize=${pageItems}`;
+  const deepPath = await followToDeepPage(port, collector.token, firstPath);
+
+  function measure(path: string): Promise<LoadResult> {
+    const request = { method: "GET", path, token: collector.token } as const;
+    const seconds = Math.max(1, options.seconds / 2);
+    return runLoad({ port, request, status: 200, connections: 1, seconds, firstNumber: 0, numbersMax: 1 }, "own");
+  }
+  await measure(deepPath); // warms up
+  const pairs = [];
+  for (let round = 0; round < rounds; round += 1) {
+    await untilQuiet(options.patienceSeconds);
+    const first = await measure(firstPath);
+    const deep = await measure(deepPath);
+    const factor = deep.p50Ms / first.p50Ms;
+    pairs.push({ factor, first, deep });
+    report(`page 1 ${first.p50Ms.toFixed(2)} ms, page ${deepPage} ${deep.p50Ms.toFixed(2)} ms; × ${factor.toFixed(2)}`);
+  }
+  const factor = median(pairs.map((pair) => pair.factor));
+  return {
+    name: "page 1,000 of 100",
+    measured: `${median(pairs.map(({ deep }) => deep.p50Ms)).toFixed(2)} ms`,
+    p50Ms: median(pairs.map(({ deep }) => deep.p50Ms)),
+    p99Ms: median(pairs.map(({ deep }) => deep.p99Ms)),
+    against: `page 1 ${median(pairs.map(({ first }) => first.p50Ms)).toFixed(2)} ms`,
+    factor,
+    goal: { text: `≤ × ${factorGoal}`, isMet: factor <= factorGoal },
+    details: { checkins: checkinCount, pairs },
+  };
+}
+
+/** With the server's own store, beside the running server. */
+async function insertCheckins({ deployment, credentials }: Fixture, userId: string): Promise<void> {
+  const { databaseUrl } = loadConfig(deployment.settings);
+  const database = openDatabase(databaseUrl, { connectionsMax: 10, timeoutMs: 30_000 });
+  const clock = createClock();
+  const ids = createIdGenerator(() => clock.now());
+  const startAt = clock.now() - checkinCount * 1000;
+  async function insertPage(page: number): Promise<void> {
+    await database.write(async ({ queries }) => {
+      for (let item = page * pageItems; item < (page + 1) * pageItems; item += 1) {
+        const at = startAt + item * 1000;
+        const row = {
+          application_id: credentials.appid,
+          id: ids.newId("Checkin"),
+          user_id: userId,
+          lat: 48.2082,
+          lng: 16.3738,
+          comment: commentOf(String(item)),
+          description: null,
+          created_at: at,
+          modified_at: at,
+        };
+        await insertCheckin(row, queries);
+      }
+    });
+  }
+  try {
+    const pages = Array.from({ length: checkinCount / pageItems }, (_, page) => page);
+    while (pages.length > 0) await Promise.all(pages.splice(0, 8).map(insertPage));
+  } finally {
+    await database.close();
+  }
+}
+
+/** Follows `nextToken` as a client does, and counts what it gets. @returns the path of the deep page */
+async function followToDeepPage(port: number, token: string, firstPath: string): Promise<string> {
+  let path = firstPath;
+  for (let page = 1; page < deepPage; page += 1) {
+    const { result } = await call(port, "GET", path, token);
+    const { pageResults, nextToken } = result;
+    if (!Array.isArray(pageResults) || pageResults.length !== pageItems || typeof nextToken !== "string") {
+      throw new Error(`page ${page} is not full or has no next one`);
+    }
+    path = `/checkins?pagingToken=${encodeURIComponent(nextToken)}`;
+  }
+  return path;
+}

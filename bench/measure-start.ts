@@ -1,0 +1,75 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Engine } from "./engine.ts";
+import type { Options } from "./options.ts";
+import { untilQuiet } from "./quiet.ts";
+import type { Row } from "./report.ts";
+import { type ServerProcess, startServer } from "./server-process.ts";
+import { median } from "./statistics.ts";
+
+const startMsGoal = 500;
+const idleBytesGoal = 120_000_000;
+const idleSeconds = 3;
+
+/**
+ * From executing `server/src/main.ts` to its first answer: on an empty database, on one that is there already, and on
+ * that without the compile cache, as when an installation starts for the first time.
+ */
+export async function measureStart(
+  engine: Engine,
+  { starts, patienceSeconds }: Options,
+  report: (progress: string) => void,
+): Promise<Row[]> {
+  const kinds = [
+    { name: "start, empty database", environment: {}, timesMs: emptyList() },
+    { name: "start, existing database", environment: {}, timesMs: emptyList() },
+    { name: "start, nothing compiled", environment: { NODE_DISABLE_COMPILE_CACHE: "1" }, timesMs: emptyList() },
+  ];
+  for (let run = 0; run < starts; run += 1) {
+    const { settings } = await engine.newDeployment();
+    for (const { environment, timesMs } of kinds) {
+      await untilQuiet(patienceSeconds);
+      const server = await startServer({ ...settings, ...environment });
+      timesMs.push(server.startedInMs);
+      await server.stop();
+    }
+    report(kinds.map(({ timesMs }) => `${timesMs.at(-1)?.toFixed(0)} ms`).join(", "));
+  }
+  return kinds.map(({ name, timesMs }) => ({
+    name,
+    measured: `${median(timesMs).toFixed(0)} ms`,
+    goal: { text: `< ${startMsGoal} ms`, isMet: median(timesMs) < startMsGoal },
+    details: { timesMs },
+  }));
+}
+
+function emptyList(): number[] {
+  return [];
+}
+
+/** What the process weighs a few seconds after its start. */
+export async function measureIdleMemory(server: ServerProcess): Promise<Row> {
+  await delay(idleSeconds * 1000);
+  const bytes = server.residentBytes();
+  return {
+    name: "memory, idle",
+    measured: formatMegabytes(bytes),
+    goal: { text: `< ${formatMegabytes(idleBytesGoal)}`, isMet: bytes < idleBytesGoal },
+    details: { bytes },
+  };
+}
+
+/** What it weighs right after the load of all the scenarios. */
+export function measureLoadedMemory(server: ServerProcess): Row {
+  const bytes = server.residentBytes();
+  const peak = server.peakResidentBytes();
+  return {
+    name: "memory, after load",
+    measured: formatMegabytes(bytes),
+    ...(peak !== undefined && { against: `peak ${formatMegabytes(peak)}` }),
+    details: { bytes, peak },
+  };
+}
+
+function formatMegabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(0)} MB`;
+}

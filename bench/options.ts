@@ -1,0 +1,86 @@
+import { parseArgs } from "node:util";
+
+/** What was asked for on the command line. */
+export interface Options {
+  readonly engine: "sqlite" | "postgres";
+  /** Empty for everything. */
+  readonly only: readonly string[];
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  readonly runs: number;
+  readonly starts: number;
+  /** So long is waited for others on the machine, before each measurement. */
+  readonly patienceSeconds: number;
+  readonly connections: number;
+  readonly json: string;
+}
+
+/** The command line is wrong, or asks for help only; the message is for the person at the terminal. */
+export class UsageError extends Error {
+  readonly isHelp: boolean;
+
+  constructor(message: string, isHelp = false) {
+    super(message);
+    this.isHelp = isHelp;
+  }
+}
+
+/** @throws UsageError, for `--help` too */
+export function readOptions(args: readonly string[], names: readonly string[], defaultJson: string): Options {
+  const usage = `Usage: npm run bench -- [options]
+
+  --postgres         measure on a PostgreSQL that is started for it, with durable settings; else on SQLite
+  --only a,b         only these of: ${names.join(", ")}
+  --seconds N        length of each measurement (3)
+  --runs N           measurements of each, of which the table shows the median (3)
+  --connections N    connections of the load generator (64)
+  --patience N       seconds to wait, before each measurement, for others on the machine to be quiet (10)
+  --json FILE        where all the figures go (bench/results/<time>.json)
+  --quick            one run of one second each: to see that everything works
+`;
+  const { values } = parse(args, usage);
+  if (values.help) throw new UsageError(usage, true);
+
+  function number(name: "seconds" | "runs" | "connections" | "patience", standard: number, maximum: number): number {
+    const value = Number(values[name] ?? standard);
+    if (Number.isInteger(value) && value >= 1 && value <= maximum) return value;
+    throw new UsageError(`--${name} must be an integer from 1 to ${maximum}\n`);
+  }
+  const only = (values.only ?? "").split(",").filter((name) => name !== "");
+  const unknown = only.filter((name) => !names.includes(name));
+  if (unknown.length > 0) throw new UsageError(`--only knows no ${unknown.join(", ")}\n\n${usage}`);
+
+  const isQuick = values.quick ?? false;
+  return {
+    engine: values.postgres ? "postgres" : "sqlite",
+    only,
+    seconds: number("seconds", isQuick ? 1 : 3, 600),
+    warmUpSeconds: isQuick ? 1 : 2,
+    runs: number("runs", isQuick ? 1 : 3, 100),
+    starts: isQuick ? 3 : 9,
+    patienceSeconds: number("patience", isQuick ? 1 : 10, 600),
+    connections: number("connections", 64, 1_000),
+    json: values.json ?? defaultJson,
+  };
+}
+
+function parse(args: readonly string[], usage: string) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        postgres: { type: "boolean" },
+        only: { type: "string" },
+        seconds: { type: "string" },
+        runs: { type: "string" },
+        connections: { type: "string" },
+        patience: { type: "string" },
+        json: { type: "string" },
+        quick: { type: "boolean" },
+        help: { type: "boolean" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+  }
+}

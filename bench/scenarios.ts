@@ -1,0 +1,115 @@
+import { password } from "./api.ts";
+import { argon2, bareHttp, durableInserts, type StartCeiling } from "./ceilings.ts";
+import { commentOf, type Fixture, loginName, loginUsersMax } from "./fixture.ts";
+import { numberMark, type RequestShape } from "./load-plan.ts";
+
+/** A request that is measured against its ceiling. */
+export interface Scenario {
+  /** For `--only`. */
+  readonly key: string;
+  readonly name: string;
+  readonly status: number;
+  request(fixture: Fixture): RequestShape;
+  readonly startCeiling: StartCeiling;
+  /** At most so many connections: more would only wait in the hash queue. */
+  readonly connectionsMax?: number;
+  /** Numbers in its bodies stay below. */
+  readonly numbersMax?: number;
+  /** Answers are slow, and a cut off one would still keep the server busy: they must be waited for. */
+  readonly isSlow?: boolean;
+  /** What is asked of it on SQLite. */
+  readonly goal?: { readonly perSecond: number } | { readonly ratio: number };
+}
+
+/** Enough to keep all hash threads busy while some of the requests are on their way. */
+const hashConnections = 16;
+
+/** The requests of the service, in the order in which a client makes them. */
+export const scenarios: readonly Scenario[] = [
+  {
+    key: "register",
+    name: "POST /devices",
+    status: 201,
+    request: ({ credentials }) => ({
+      method: "POST",
+      path: "/devices",
+      body: JSON.stringify({ ...credentials, platform: "bench", uniqueId: `bench-a-device-${numberMark}` }),
+    }),
+    startCeiling: durableInserts("devices"),
+    goal: { perSecond: 5_000 },
+  },
+  {
+    key: "sign-up",
+    name: "POST /users",
+    status: 200,
+    request: ({ deviceToken }) => ({
+      method: "POST",
+      path: "/users",
+      token: deviceToken,
+      body: JSON.stringify({ username: `new-user-${numberMark}`, password }),
+    }),
+    startCeiling: argon2("hash"),
+    connectionsMax: hashConnections,
+    isSlow: true,
+  },
+  {
+    key: "login",
+    name: "POST /users/login",
+    status: 200,
+    request: loginRequest,
+    startCeiling: argon2("verify"),
+    connectionsMax: hashConnections,
+    numbersMax: loginUsersMax,
+    isSlow: true,
+    goal: { ratio: 0.85 },
+  },
+  {
+    key: "me",
+    name: "GET /users/me",
+    status: 200,
+    request: ownProfileRequest,
+    startCeiling: bareHttp,
+    goal: { ratio: 0.4 },
+  },
+  {
+    key: "check-in",
+    name: "POST /checkins",
+    status: 201,
+    request: ({ writer }) => ({
+      method: "POST",
+      path: "/checkins",
+      token: writer.token,
+      body: JSON.stringify({ location: "48.2082,16.3738", comment: commentOf(numberMark) }),
+    }),
+    startCeiling: durableInserts("checkins"),
+    goal: { perSecond: 8_000 },
+  },
+  {
+    key: "list",
+    name: "GET /checkins, 20",
+    status: 200,
+    request: ({ reader }) => ({ method: "GET", path: "/checkins?pageSize=20", token: reader.token }),
+    startCeiling: bareHttp,
+  },
+  {
+    key: "get",
+    name: "GET /checkins/{id}",
+    status: 200,
+    request: ({ reader, checkinId }) => ({ method: "GET", path: `/checkins/${checkinId}`, token: reader.token }),
+    startCeiling: bareHttp,
+    goal: { ratio: 0.4 },
+  },
+];
+
+export function loginRequest({ deviceToken }: Fixture): RequestShape {
+  return {
+    method: "POST",
+    path: "/users/login",
+    token: deviceToken,
+    body: JSON.stringify({ username: loginName(numberMark), password }),
+  };
+}
+
+export function ownProfileRequest({ reader }: Fixture): RequestShape {
+  return { method: "GET", path: "/users/me", token: reader.token };
+}

@@ -1,0 +1,105 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { adopt, end } from "./children.ts";
+
+/** A running server. */
+export interface ServerProcess {
+  readonly port: number;
+  /** From its execution to its first answer. */
+  readonly startedInMs: number;
+  /** Processor time spent so far; not a number where the system does not tell. */
+  cpuSeconds(): number;
+  residentBytes(): number;
+  /** Undefined where the system does not tell. */
+  peakResidentBytes(): number | undefined;
+  stop(): Promise<void>;
+}
+
+const mainScript = fileURLToPath(import.meta.resolve("../server/src/main.ts"));
+const startMsMax = 30_000;
+const pollMs = 2;
+
+/**
+ * Executes `server/src/main.ts` as in production, its log going to /dev/null, and waits for its first answer.
+ *
+ * @param settings the environment that says where its data are
+ */
+export async function startServer(settings: Readonly<Record<string, string>>): Promise<ServerProcess> {
+  const port = await findFreePort();
+  const startedAt = performance.now();
+  const child = adopt(
+    spawn(process.execPath, [mainScript], {
+      env: { ...plainEnvironment(), ...settings, HOST: "127.0.0.1", PORT: String(port), LOG_LEVEL: "info" },
+      stdio: ["ignore", "ignore", "inherit"],
+    }),
+  );
+  while (!(await isAnswering(port))) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error("the server did not start");
+    if (performance.now() - startedAt > startMsMax) throw new Error("the server did not start in time");
+    await delay(pollMs);
+  }
+  const startedInMs = performance.now() - startedAt;
+  const pid = child.pid ?? 0; // there is one: the server answers
+  return {
+    port,
+    startedInMs,
+    cpuSeconds: () => readCpuSeconds(pid),
+    residentBytes: () => readMemory(pid, "VmRSS") ?? readMemoryOfPs(pid),
+    peakResidentBytes: () => readMemory(pid, "VmHWM"),
+    stop: () => end(child),
+  };
+}
+
+/** What programs need of the environment, without settings that would change what is measured. */
+export function plainEnvironment(): Record<string, string> {
+  const kept = ["PATH", "HOME", "TMPDIR", "SystemRoot"];
+  return Object.fromEntries(kept.map((name) => [name, process.env[name] ?? ""]).filter(([, value]) => value !== ""));
+}
+
+/** A port of 127.0.0.1 that nobody listens on. */
+export async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}
+
+/** Resolves false when nobody listens yet. */
+function isAnswering(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => resolve(false));
+    socket.on("close", () => resolve(false));
+    socket.on("data", (data) => {
+      resolve(data.toString("latin1").startsWith("HTTP/1.1 200 "));
+      socket.destroy();
+    });
+    socket.write("GET /service/ping HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+  });
+}
+
+/** User and system time of /proc/PID/stat, in its ticks of 10 ms. */
+function readCpuSeconds(pid: number): number {
+  if (process.platform !== "linux") return Number.NaN;
+  const afterName = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  return (Number(afterName[11]) + Number(afterName[12])) / 100;
+}
+
+function readMemory(pid: number, field: "VmRSS" | "VmHWM"): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  const kibibytes = new RegExp(`^${field}:\\s*(\\d+) kB$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
+}
+
+function readMemoryOfPs(pid: number): number {
+  return Number(spawnSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" }).stdout) * 1024;
+}
