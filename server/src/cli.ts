@@ -73,7 +73,7 @@ const commands: Readonly<Record<string, Command>> = {
         updateApplicationDeleted(appid, createClock().now(), queries),
       );
       if (!isThere) throw new UsageError(`there is no application ${appid}`);
-      await deleteApplicationRows(appid, database, showProgress);
+      await deleteApplicationRows(appid, database, { onStep: showProgress });
       print(`deleted ${appid}`);
     }),
 };

@@ -82,7 +82,7 @@ export const settings = [
   {
     name: "DATABASE_TIMEOUT_MS",
     default: "5000",
-    about: "Wait for a PostgreSQL connection or for SQLite's write lock.",
+    about: "Longest wait for PostgreSQL, or for the write lock of SQLite.",
   },
   { name: "LOG_LEVEL", default: "info", about: "fatal, error, warn, info, debug, trace or silent." },
 ] as const satisfies readonly Setting[];

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
@@ -22,8 +23,8 @@ export function loadSecrets(config: Pick<Config, "secrets" | "dataDir">): readon
 /** Whole or not at all, and one winner when several processes start at once: a link never replaces a file. */
 function createSecretFile(dataDir: string, file: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${newServerSecret()}\n`, { mode: 0o600, flush: true });
+  const draft = `${file}.${randomUUID()}`;
+  writeFileSync(draft, `${newServerSecret()}\n`, { mode: 0o600, flag: "wx", flush: true });
   try {
     linkSync(draft, file);
   } catch (error) {

@@ -142,7 +142,10 @@ describe("the first start on an empty DATA_DIR", () => {
     const dataDir = newFolder();
     const server = await start({ DATA_DIR: dataDir });
     const mode = (...path: string[]) => (statSync(join(dataDir, ...path)).mode & 0o777).toString(8);
-    assert.deepEqual([mode("secret"), mode()], ["600", "700"]);
+    assert.deepEqual(
+      [mode("secret"), mode("rollcall.db"), mode("rollcall.db-wal"), mode()],
+      ["600", "600", "600", "700"],
+    );
     await server.end("SIGTERM");
     const secret = readFileSync(join(dataDir, "secret"), "utf8").trim();
     assert.match(secret, /^[0-9a-f]{64}$/);

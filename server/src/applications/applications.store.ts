@@ -79,15 +79,16 @@ const rowsPerStep = 1_000;
 export async function deleteApplicationRows(
   applicationId: string,
   database: Database,
-  onStep: (rowsErased: number) => void = () => {},
+  { onStep, signal }: { onStep?: (rowsErased: number) => void; signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
   let erased = 0;
   for (const table of tablesInErasureOrder) {
     let step: number;
     do {
+      signal?.throwIfAborted();
       step = await database.write(({ queries }) => deleteSomeRows(table, applicationId, queries));
       erased += step;
-      onStep(erased);
+      onStep?.(erased);
     } while (step > 0);
   }
   await database.write(({ queries }) =>

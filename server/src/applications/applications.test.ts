@@ -146,9 +146,11 @@ describe("deleting an application", () => {
     await markDeleted(appid);
 
     const steps: number[] = [];
-    const brokenOff = deleteApplicationRows(appid, test.app.database, (erased) => {
-      steps.push(erased);
-      if (steps.length === 2) throw new Error("killed");
+    const brokenOff = deleteApplicationRows(appid, test.app.database, {
+      onStep(erased) {
+        steps.push(erased);
+        if (steps.length === 2) throw new Error("killed");
+      },
     });
     await assert.rejects(brokenOff, /killed/);
     assert.deepEqual(steps, [1_000, 2_000]);

@@ -67,9 +67,10 @@ const rowsPerStep = 1_000;
 const keptAfterExpiryMs = 86_400_000;
 
 /** Drops the records of tokens that have long expired, a bounded number in each transaction. */
-export async function deleteExpiredRevocations(now: number, database: Database): Promise<void> {
+export async function deleteExpiredRevocations(now: number, database: Database, signal?: AbortSignal): Promise<void> {
   let rows: number;
   do {
+    signal?.throwIfAborted();
     rows = await database.write(async ({ queries }) => {
       const expired = await queries
         .selectFrom("revoked_tokens")

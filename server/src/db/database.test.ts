@@ -146,6 +146,23 @@ describe("Transaction.afterCommit", () => {
     await other.close();
   });
 
+  it("that throws is its own caller's failure: everybody's work stays, and the others hear of theirs", async () => {
+    const results = await Promise.allSettled([
+      database.write(async ({ queries, afterCommit }) => {
+        afterCommit(() => {
+          throw new Error("on purpose");
+        });
+        await insert("throwing effect", queries);
+      }),
+      database.write(({ queries }) => insert("throwing effect of another", queries)),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["rejected", "fulfilled"],
+    );
+    assert.deepEqual(await find("throwing effect"), ["throwing effect", "throwing effect of another"]);
+  });
+
   it("does not run when the work fails", async () => {
     const log: string[] = [];
     const results = await Promise.allSettled([
@@ -189,5 +206,33 @@ describe("Database", () => {
     await nextTurn();
     await Promise.all([written, other.close()]);
     assert.deepEqual(await find("in time"), ["in time"]);
+  });
+});
+
+describe("a database that is busy", () => {
+  it("refuses a write with ServiceUnavailable once DATABASE_TIMEOUT_MS has passed, and serves again afterwards", async () => {
+    const impatient = openDatabase(testDatabase.url, { connectionsMax: 2, timeoutMs: 200 });
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();
+    const holder = database.write(async ({ queries }) => {
+      await insert("holder", queries);
+      hold();
+      await isReleased;
+    });
+    await isHeld;
+    // One engine has one writer at a time, the other has two connections here: the third is too much for both.
+    const attempts = [1, 2, 3].map((each) =>
+      impatient.write(async ({ queries }) => {
+        await insert(`attempt ${each}`, queries);
+        await isReleased;
+      }),
+    );
+    await assert.rejects(attempts[2] ?? Promise.resolve(), { condition: "ServiceUnavailable" });
+    release();
+    await Promise.allSettled([holder, ...attempts]);
+    assert.ok(!(await find("attempt")).includes("attempt 3"));
+    await impatient.write(({ queries }) => insert("served again", queries));
+    assert.deepEqual(await find("served again"), ["served again"]);
+    await impatient.close();
   });
 });

@@ -12,8 +12,8 @@ export interface Dialect {
     /** Stands after the closing parenthesis of `create table`. */
     readonly tableOptions: RawBuilder<unknown>;
   };
-  /** Waits until no other process migrates; to be run first in the migrating transaction. */
-  readonly lockMigrations: RawBuilder<unknown>;
+  /** Wait until no other process migrates; to be run first in the migrating transaction. */
+  readonly lockMigrations: readonly RawBuilder<unknown>[];
 }
 
 export const sqliteDialect: Dialect = {
@@ -25,7 +25,7 @@ export const sqliteDialect: Dialect = {
     tableOptions: sql`strict, without rowid`,
   },
   // `begin immediate` has taken the write lock already.
-  lockMigrations: sql`select 1`,
+  lockMigrations: [],
 };
 
 export const postgresDialect: Dialect = {
@@ -35,8 +35,8 @@ export const postgresDialect: Dialect = {
     real: sql`double precision`,
     tableOptions: sql``,
   },
-  // An arbitrary number that only Rollcall uses.
-  lockMigrations: sql`select pg_advisory_xact_lock(7265111081)`,
+  // A migration takes the time it takes. The number is arbitrary, and used for nothing else.
+  lockMigrations: [sql`set local statement_timeout = 0`, sql`select pg_advisory_xact_lock(7265111081)`],
 };
 
 /** Turns an engine's "not now" into ServiceUnavailable; every other error stays as it is. */
@@ -47,8 +47,9 @@ export function translateDatabaseError(error: unknown): unknown {
 
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.
 const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
-// PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, shutting down or starting.
-const postgresUnavailable = /^(08...|53...|40001|40P01|57P0[1-3]|25006)$/;
+// PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, time-outs, shutting down
+// or starting.
+const postgresUnavailable = /^(08...|53...|40001|40P01|57P0[1-3]|57014|55P03|25006)$/;
 const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOSTUNREACH|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOENT)/;
 
 function isUnavailable(error: unknown): boolean {

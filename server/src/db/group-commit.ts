@@ -60,8 +60,12 @@ export function createGroupCommit(database: DatabaseSync, queries: Kysely<Tables
         try {
           const value = await work(transaction);
           settle = () => {
-            for (const effect of effects) effect();
-            resolve(value);
+            try {
+              for (const effect of effects) effect();
+              resolve(value);
+            } catch (error) {
+              reject(error); // its own fault; the others of the group still hear of their commit
+            }
           };
         } catch (error) {
           // Some failures (a full disk) make SQLite roll everything back by itself: then the whole group is lost.

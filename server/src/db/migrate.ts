@@ -16,7 +16,7 @@ export async function migrate(
   const { ddl, lockMigrations } = database.dialect;
   return database.write(async (transaction) => {
     const { queries } = transaction;
-    await lockMigrations.execute(queries);
+    for (const statement of lockMigrations) await statement.execute(queries);
     await sql`
       create table if not exists schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}
     `.execute(queries);

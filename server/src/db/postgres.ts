@@ -23,7 +23,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     max: options.connectionsMax,
     connect_timeout: options.timeoutMs / 1000,
     backoff: () => 0.2, // seconds: a database that is back is in use again at once
-    connection: { application_name: "rollcall" },
+    connection: { application_name: "rollcall", statement_timeout: options.timeoutMs },
     types: {
       // All our bigints are counts and milliseconds, far below 2^53.
       bigint: { to: 20, from: [20], serialize: String, parse: Number },
@@ -37,7 +37,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
       createIntrospector: (db) => new PostgresIntrospector(db),
       createDriver: () => ({
         init: async () => {},
-        acquireConnection: async () => new PostgresConnection(pool),
+        acquireConnection: async () => new PostgresConnection(pool, options.timeoutMs),
         beginTransaction: async (connection: PostgresConnection) => connection.begin(),
         commitTransaction: async (connection: PostgresConnection) => connection.end("commit"),
         rollbackTransaction: async (connection: PostgresConnection) => connection.end("rollback"),
@@ -86,22 +86,24 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
 
 class PostgresConnection implements DatabaseConnection {
   readonly #pool: postgres.Sql<{ bigint: number }>;
+  readonly #timeoutMs: number;
   #reserved: postgres.ReservedSql<{ bigint: number }> | undefined;
   /** Travels with the first statement, to save a round trip; every statement of the transaction waits for it. */
   #begun: Promise<unknown> = Promise.resolve();
 
-  constructor(pool: postgres.Sql<{ bigint: number }>) {
+  constructor(pool: postgres.Sql<{ bigint: number }>, timeoutMs: number) {
     this.#pool = pool;
+    this.#timeoutMs = timeoutMs;
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const client: Client = this.#reserved ?? this.#pool;
     const values = parameters as ParameterOrJSON[]; // Tables has no column of any other type
     try {
-      const [rows] = await Promise.all([
-        client.unsafe<R[] & postgres.MaybeRow[]>(sql, values, { prepare: true }),
-        this.#begun,
-      ]);
+      const query = client.unsafe<R[] & postgres.MaybeRow[]>(sql, values, { prepare: true });
+      // In a transaction the server's statement_timeout is bound enough; outside, a statement may also wait for its turn.
+      const running = this.#reserved === undefined ? within(this.#timeoutMs, query) : query;
+      const [rows] = await Promise.all([running, this.#begun]);
       return { rows, numAffectedRows: BigInt(rows.count ?? 0) };
     } catch (error) {
       throw translateDatabaseError(error);
@@ -115,7 +117,8 @@ class PostgresConnection implements DatabaseConnection {
 
   async begin(): Promise<void> {
     try {
-      this.#reserved = await this.#pool.reserve();
+      const reserving = this.#pool.reserve();
+      this.#reserved = await within(this.#timeoutMs, reserving, () => reserving.then((late) => late.release()));
       this.#begun = this.#reserved.unsafe("begin");
       this.#begun.catch(() => {}); // the first statement reports it
     } catch (error) {
@@ -134,5 +137,19 @@ class PostgresConnection implements DatabaseConnection {
   release(): void {
     this.#reserved?.release();
     this.#reserved = undefined;
+  }
+}
+
+/** @throws ApiError ServiceUnavailable when it takes longer; `onLate` then cleans up after what comes too late */
+async function within<T>(timeoutMs: number, promise: PromiseLike<T>, onLate: () => unknown = () => {}): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new ApiError("ServiceUnavailable", "The database is too busy. Try again."));
+    onLate();
+  }, timeoutMs);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
@@ -23,7 +23,9 @@ import type { Tables } from "./tables.ts";
  */
 export function openSqlite(url: string, options: DatabaseOptions): Database {
   const file = fileURLToPath(url);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 }); // it holds personal data
+  // It holds personal data: nobody else may read it, nor the log files beside it, which take its mode.
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  closeSync(openSync(file, "a", 0o600));
   const writer = connect(file, options);
   const reader = connect(file, options);
   const readTurn = createReadTurn(reader.database);
@@ -85,8 +87,12 @@ function connect(file: string, options: DatabaseOptions): Connection {
 }
 
 function readDataVersion(statement: StatementSync): number {
-  const row: unknown = statement.get(); // an array, as setReturnArrays asks; the types do not know
-  return (row as [number])[0];
+  try {
+    const row: unknown = statement.get(); // an array, as setReturnArrays asks; the types do not know
+    return (row as [number])[0];
+  } catch (error) {
+    throw translateDatabaseError(error);
+  }
 }
 
 /** One read transaction for all the reads of one turn of the event loop. */

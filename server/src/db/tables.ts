@@ -1,9 +1,9 @@
 import type { Insertable, Selectable } from "kysely";
 
 /**
- * The data model. Every table of application data has `application_id` first in its primary key and in every index,
- * so that one application is one shard; a test walks the schema and checks it. Times are milliseconds since 1970-01-01
- * UTC. Truth values are 0 or 1 on both engines.
+ * The data model. Every table of application data has `application_id` first in its primary key, its unique indexes and
+ * its foreign keys, so that one application is one shard; a test walks the schema and checks it. Times are milliseconds
+ * since 1970-01-01 UTC. Truth values are 0 or 1 on both engines.
  *
  * `token_version` is the kill tree: a token holds the versions of its application, application key, device and user,
  * and dies when any of them has moved on. One update ends all the tokens below it.

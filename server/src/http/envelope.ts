@@ -6,6 +6,9 @@ import { Type } from "./schema.ts";
 /** Exactly this, without a charset: RFC 8259 defines none, and shipped clients compare the text (surface.md section 1). */
 export const jsonContentType = "application/json";
 
+/** Any web page may call: tokens travel in a header, there are no cookies to ride on. */
+export const anyOrigin = "*";
+
 /** The body of every failure (service.md "Errors"). */
 export const ErrorEnvelope = Type.Object({
   status: Type.Integer(),

@@ -1,13 +1,14 @@
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
-import { ApiError, errorRow } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { readBody } from "./body.ts";
-import { errorBody, jsonContentType, newRequestId, sendError, toApiError } from "./envelope.ts";
+import { answerBrokenRequest } from "./broken-request.ts";
+import { anyOrigin, newRequestId, sendError, toApiError } from "./envelope.ts";
 import { mountRoute } from "./mount.ts";
+import { logRequest } from "./request-log.ts";
 import type { Caller, CallerKind, Route } from "./route.ts";
 import { createTurn } from "./turn.ts";
 import { mountPage, type Page } from "./web-page.ts";
@@ -43,9 +44,6 @@ export interface Transport {
   drain(graceMs: number): Promise<void>;
 }
 
-/** Tokens travel in a header: there are no cookies to ride on. */
-const anyOrigin = "*";
-
 /**
  * The HTTP server with all its settings (surface.md section 1): every answer in the envelope, whoever refuses; bodies
  * read by their content, not their label; one log line per request, never with a query, a header or a body in it.
@@ -66,7 +64,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       requireHostHeader: false, // refused in the envelope below
     },
     exposeHeadRoutes: false,
-    return503OnClosing: false, // refused in the envelope by refuseWhenDraining
+    return503OnClosing: false, // refused in the envelope below
     routerOptions: {
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
@@ -77,7 +75,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       // These run no hooks, so what hooks do is done here.
       reply.header("access-control-allow-origin", anyOrigin);
       answerError(error, request, reply);
-      writeLogLine(log, request, reply);
+      logRequest(log, request, reply);
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, log),
   });
@@ -132,7 +130,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   });
 
   server.addHook("onResponse", (request, reply, done) => {
-    writeLogLine(log, request, reply);
+    logRequest(log, request, reply);
     done();
   });
 
@@ -171,70 +169,4 @@ function hideContentType(request: FastifyRequest): void {
 
 function asIs(query: string): Record<string, unknown> {
   return query as unknown as Record<string, unknown>; // Fastify hands `request.query` on untouched
-}
-
-function writeLogLine(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
-  if (!log.isLevelEnabled("info")) return;
-  const { caller, failure } = request;
-  const query = request.url.indexOf("?");
-  log.info({
-    request_id: request.id,
-    method: request.method,
-    path: query === -1 ? request.url : request.url.slice(0, query),
-    operation: request.routeOptions.config.operation,
-    status: reply.statusCode,
-    error: failure?.condition,
-    ms: Math.round(reply.elapsedTime * 1000) / 1000,
-    application: caller?.applicationId,
-    device: caller?.deviceId,
-    user: caller?.userId,
-    address: request.ip,
-  });
-}
-
-/** Answers what never became a request: a broken head, one that is too long, or one that does not arrive in time. */
-function answerBrokenRequest(error: { readonly code?: string }, socket: Socket, log: Logger): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const requestId = newRequestId();
-  const failure = brokenRequestError(error.code);
-  const { status } = errorRow(failure.condition);
-  const body = errorBody(failure, requestId);
-  log.info({
-    request_id: requestId,
-    status,
-    error: failure.condition,
-    code: error.code,
-    address: socket.remoteAddress,
-  });
-  const head = [
-    `HTTP/1.1 ${status} Refused`,
-    `Content-Type: ${jsonContentType}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `Access-Control-Allow-Origin: ${anyOrigin}`,
-    "Connection: close",
-  ];
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-  // Closing at once on a client that still sends would take the answer from it.
-  setTimeout(() => socket.destroy(), lingerMs).unref();
-}
-
-const lingerMs = 1_000;
-
-function brokenRequestError(code: string | undefined): ApiError {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return new ApiError("RequestTooLarge", "The path and the headers together are too long.");
-    case "HPE_INVALID_METHOD":
-    case "CONNECT":
-      return new ApiError("OperationNotFound");
-    case "EXPECTATION":
-      return new ApiError("ParameterIncorrectFormat", "The only expectation there is is 100-continue.");
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new ApiError("ParameterIncorrectFormat", "The request did not arrive in time.");
-    default:
-      return new ApiError("ParameterIncorrectFormat", "The request is not valid HTTP.");
-  }
 }

@@ -1,3 +1,5 @@
+type GoOn = (failure?: Error) => void;
+
 /**
  * Lets the requests that arrive in one turn of the event loop go on together at its end.
  *
@@ -12,16 +14,21 @@
  * transaction begin?), and it is done after the last of these requests has arrived, so it is exact for each of them.
  * Answers that leave back to back also spare the client a wake-up each. A lone request waits for nothing.
  *
- * @param begin runs before the first request of each turn goes on
+ * @param begin runs before the first request of each turn goes on; when it throws, all of them fail with that
  */
-export function createTurn(begin: () => void): (goOn: () => void) => void {
-  let held: (() => void)[] = [];
+export function createTurn(begin: () => void): (goOn: GoOn) => void {
+  let held: GoOn[] = [];
 
   function release(): void {
     const released = held;
     held = [];
-    begin();
-    for (const goOn of released) goOn();
+    let failure: Error | undefined;
+    try {
+      begin();
+    } catch (error) {
+      failure = error as Error; // the database throws nothing else
+    }
+    for (const goOn of released) goOn(failure);
   }
   return (goOn) => {
     if (held.push(goOn) === 1) setImmediate(release);

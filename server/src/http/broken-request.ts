@@ -1,0 +1,51 @@
+import type { Socket } from "node:net";
+import type { Logger } from "pino";
+import { ApiError, errorRow } from "../errors.ts";
+import { anyOrigin, errorBody, jsonContentType, newRequestId } from "./envelope.ts";
+
+/** Answers what never became a request: a broken head, one that is too long, or one that does not arrive in time. */
+export function answerBrokenRequest(error: { readonly code?: string }, socket: Socket, log: Logger): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const requestId = newRequestId();
+  const failure = brokenRequestError(error.code);
+  const { status } = errorRow(failure.condition);
+  const body = errorBody(failure, requestId);
+  log.info({
+    request_id: requestId,
+    status,
+    error: failure.condition,
+    code: error.code,
+    address: socket.remoteAddress,
+  });
+  const head = [
+    `HTTP/1.1 ${status} Refused`,
+    `Content-Type: ${jsonContentType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `Access-Control-Allow-Origin: ${anyOrigin}`,
+    "Connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  // Closing at once on a client that still sends would take the answer from it.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+const lingerMs = 1_000;
+
+function brokenRequestError(code: string | undefined): ApiError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new ApiError("RequestTooLarge", "The path and the headers together are too long.");
+    case "HPE_INVALID_METHOD":
+    case "CONNECT":
+      return new ApiError("OperationNotFound");
+    case "EXPECTATION":
+      return new ApiError("ParameterIncorrectFormat", "The only expectation there is is 100-continue.");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new ApiError("ParameterIncorrectFormat", "The request did not arrive in time.");
+    default:
+      return new ApiError("ParameterIncorrectFormat", "The request is not valid HTTP.");
+  }
+}
