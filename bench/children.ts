@@ -77,6 +77,7 @@ export function cleanUpAtExit(): void {
     process.on(signal, () => {
       if (isEnding) return;
       isEnding = true;
+      process.stderr.write(`\nended by ${signal}\n`);
       endEverything().finally(() => process.exit(130));
     });
   }
