@@ -140,9 +140,9 @@ function readNumber(value: unknown, { minimum, maximum }: Keywords, mustBeIntege
 }
 
 function readFlag(value: unknown): Parsed<boolean> {
-  const word = typeof value === "string" ? value.trim().toLowerCase() : String(plain(value));
-  if (typeof value !== "object" && (word === "true" || word === "1")) return { value: true };
-  if (typeof value !== "object" && (word === "false" || word === "0")) return { value: false };
+  const word = typeof value === "string" ? value.trim().toLowerCase() : value;
+  if (word === true || word === "true" || word === 1 || word === "1") return { value: true };
+  if (word === false || word === "false" || word === 0 || word === "0") return { value: false };
   return refuseFormat("must be true or false");
 }
 
