@@ -140,7 +140,7 @@ function readNumber(value: unknown, { minimum, maximum }: Keywords, mustBeIntege
 }
 
 function readFlag(value: unknown): Parsed<boolean> {
-  const word = typeof value === "string" ? value.trim().toLowerCase() : value;
+  const word = typeof value === "string" ? value.trim().toLowerCase() : plain(value);
   if (word === true || word === "true" || word === 1 || word === "1") return { value: true };
   if (word === false || word === "false" || word === 0 || word === "0") return { value: false };
   return refuseFormat("must be true or false");
