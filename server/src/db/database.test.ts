@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -234,5 +236,25 @@ describe("a database that is busy", () => {
     await impatient.write(({ queries }) => insert("served again", queries));
     assert.deepEqual(await find("served again"), ["served again"]);
     await impatient.close();
+  });
+});
+
+describe("a database that takes connections and says nothing", () => {
+  it("refuses reads and writes with ServiceUnavailable in time, and what fails later harms nobody", async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo; // it listens on TCP
+    const mute = openDatabase(`postgres://nobody@127.0.0.1:${port}/nothing`, { connectionsMax: 2, timeoutMs: 150 });
+    await assert.rejects(
+      mute.write(({ queries }) => insert("nowhere", queries)),
+      { condition: "ServiceUnavailable" },
+    );
+    await assert.rejects(mute.ping(), { condition: "ServiceUnavailable" });
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+    // The reservations that were given up fail about now; an unhandled rejection would fail this test.
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    await mute.close();
   });
 });

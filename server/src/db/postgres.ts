@@ -118,7 +118,9 @@ class PostgresConnection implements DatabaseConnection {
   async begin(): Promise<void> {
     try {
       const reserving = this.#pool.reserve();
-      this.#reserved = await within(this.#timeoutMs, reserving, () => reserving.then((late) => late.release()));
+      // What comes too late is given back, or has failed and been answered already.
+      const giveBack = () => reserving.then((late) => late.release()).catch(() => {});
+      this.#reserved = await within(this.#timeoutMs, reserving, giveBack);
       this.#begun = this.#reserved.unsafe("begin");
       this.#begun.catch(() => {}); // the first statement reports it
     } catch (error) {

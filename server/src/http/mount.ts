@@ -12,7 +12,8 @@ declare module "fastify" {
   }
 }
 
-type Authenticate = (
+/** Finds out who is calling; throws or rejects with an ApiError. */
+export type Authenticate = (
   authorization: string | undefined,
   required: Exclude<CallerKind, "anyone">,
 ) => Caller | Promise<Caller>;

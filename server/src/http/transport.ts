@@ -7,9 +7,9 @@ import { ApiError } from "../errors.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import { anyOrigin, newRequestId, sendError, toApiError } from "./envelope.ts";
-import { mountRoute } from "./mount.ts";
+import { type Authenticate, mountRoute } from "./mount.ts";
 import { logRequest } from "./request-log.ts";
-import type { Caller, CallerKind, Route } from "./route.ts";
+import type { Caller, Route } from "./route.ts";
 import { createTurn } from "./turn.ts";
 import { mountPage, type Page } from "./web-page.ts";
 
@@ -30,7 +30,7 @@ export interface TransportOptions {
   readonly pages: readonly Page[];
   /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
   beginTurn(): void;
-  authenticate(authorization: string | undefined, required: Exclude<CallerKind, "anyone">): Caller | Promise<Caller>;
+  readonly authenticate: Authenticate;
   /** True once the process is on its way out: new requests are refused. */
   isDraining(): boolean;
 }
