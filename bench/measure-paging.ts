@@ -3,6 +3,7 @@ import { loadConfig } from "../server/src/config.ts";
 import { openDatabase } from "../server/src/db/open.ts";
 import { createClock } from "../server/src/lib/clock.ts";
 import { createIdGenerator } from "../server/src/lib/ids.ts";
+import { checkinRow } from "../server/test/rows.ts";
 import { call, signUp } from "./api.ts";
 import { commentOf, type Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";
@@ -72,17 +73,15 @@ async function insertCheckins({ deployment, credentials }: Fixture, userId: stri
     await database.write(async ({ queries }) => {
       for (let item = page * pageItems; item < (page + 1) * pageItems; item += 1) {
         const at = startAt + item * 1000;
-        const row = {
+        const row = checkinRow({
           application_id: credentials.appid,
           id: ids.newId("Checkin"),
           user_id: userId,
           lat: 48.2082,
           lng: 16.3738,
           comment: commentOf(String(item)),
-          description: null,
           created_at: at,
-          modified_at: at,
-        };
+        });
         await insertCheckin(row, queries);
       }
     });

@@ -9,9 +9,9 @@ const sourceRoot = "server/src/";
 // What is directly below server/src, from left to right; any other folder is a slice. Imports stay in their place or go
 // left.
 const ladder = [
-  ["lib", "errors.ts", "config.ts", "failure.ts", "log.ts", "server-secret.ts", "version.ts"],
+  ["lib", "errors.ts", "background.ts", "config.ts", "failure.ts", "log.ts", "server-secret.ts", "version.ts"],
   ["db", "http"],
-  ["auth"],
+  ["auth", "mail", "privacy"],
   ["slices"],
   ["app.ts", "maintenance.ts"],
   ["serve.ts", "main.ts", "cli.ts"],

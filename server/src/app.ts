@@ -1,7 +1,9 @@
 import { createCallers } from "./auth/caller.ts";
 import { createPasswords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
+import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
+import { createBackground } from "./background.ts";
 import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
@@ -14,10 +16,12 @@ import { identitiesRoutes } from "./identities/identities.routes.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
+import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";
+import { usersSessionsRoutes } from "./users/users.sessions.routes.ts";
 import { version } from "./version.ts";
 
 /** A server that is ready to listen. */
@@ -28,6 +32,8 @@ export interface App {
   readonly log: Log;
   readonly clock: Clock;
   readonly ids: IdGenerator;
+  readonly fuzzing: Fuzzing;
+  readonly tokenUses: TokenUses;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -52,19 +58,25 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     timeoutMs: config.databaseTimeoutMs,
   });
 
+  const background = createBackground(log);
   const tokens = createTokens({ ...config, secrets }, clock, ids);
-  const callers = createCallers({ tokens, database, clock }, config);
+  const tokenUses = createTokenUses(database);
+  const callers = createCallers({ tokens, tokenUses, database, clock }, config);
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config);
   const paging = createPaging({ ...config, secrets });
+  const fuzzing = createFuzzing({ database, ids });
 
   let isDraining = false;
   const services = {
     database,
+    background,
     tokens,
+    tokenUses,
     revocations,
     passwords,
     paging,
+    fuzzing,
     clock,
     ids,
     version,
@@ -73,6 +85,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
 
   const routes: readonly Route[] = [
     ...devicesRoutes(services),
+    ...usersSessionsRoutes(services),
     ...usersRoutes(services),
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
@@ -93,6 +106,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   async function close(graceMs: number): Promise<void> {
     isDraining = true;
     await transport.drain(graceMs);
+    await background.stop();
+    await tokenUses.save().catch((err) => log.warn({ err }, "when tokens were used last was not written down"));
     await database.close();
   }
 
@@ -103,6 +118,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     log,
     clock,
     ids,
+    fuzzing,
+    tokenUses,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

@@ -35,6 +35,7 @@ const integers: [name: string, minimum: number, maximum: number][] = [
   ["SHUTDOWN_GRACE_MS", 0, 3_600_000],
   ["DATABASE_CONNECTIONS_MAX", 2, 1_000],
   ["DATABASE_TIMEOUT_MS", 100, 600_000],
+  ["RESET_CODE_LIFETIME_MS", 1_000, 315_360_000_000],
 ];
 
 describe("loadConfig", () => {
@@ -64,6 +65,9 @@ describe("loadConfig", () => {
       shutdownGraceMs: 10_000,
       databaseConnectionsMax: 10,
       databaseTimeoutMs: 5_000,
+      smtpUrl: undefined,
+      mailFrom: { name: "Rollcall", address: "no-reply@localhost" },
+      resetCodeLifetimeMs: 3_600_000,
       logLevel: "info",
     });
   });
@@ -95,6 +99,8 @@ describe("loadConfig", () => {
       ROLLCALL_SECRET: "short",
       REGION: "Mars!",
       AUTH_SCHEMES: "two words",
+      SMTP_URL: "https://host",
+      MAIL_FROM: "nobody",
       LOG_LEVEL: "loud",
     };
     const problems = problemsOf(environment);
@@ -115,7 +121,12 @@ describe("loadConfig", () => {
   });
 
   it("never tells a value: it could be a secret", () => {
-    const environment = { ROLLCALL_SECRET: "hunter2", DATABASE_URL: "mysql://user:hunter2@host/", PORT: "hunter2" };
+    const environment = {
+      ROLLCALL_SECRET: "hunter2",
+      DATABASE_URL: "mysql://user:hunter2@host/",
+      SMTP_URL: "http://user:hunter2@host/",
+      PORT: "hunter2",
+    };
     assert.doesNotMatch(problemsOf(environment).join("\n"), /hunter2/);
   });
 
@@ -171,6 +182,29 @@ describe("loadConfig", () => {
     }
   });
 
+  it("SMTP_URL is an smtp:// or smtps:// URL", () => {
+    for (const url of ["smtp://localhost:1025", "smtps://user:p%40ss@mail.example.org"]) {
+      assert.equal(loadConfig({ SMTP_URL: url }).smtpUrl, url);
+    }
+    for (const url of ["mail.example.org", "smtp://", "http://mail.example.org", "direct://"]) {
+      assert.deepEqual(problemsOf({ SMTP_URL: url }), ["SMTP_URL must be an smtp:// or smtps:// URL with a host"], url);
+    }
+  });
+
+  it("MAIL_FROM is an address, with or without a name", () => {
+    const senders: Record<string, { name: string; address: string }> = {
+      "help@example.org": { name: "", address: "help@example.org" },
+      "<help@example.org>": { name: "", address: "help@example.org" },
+      "Wéb <help@example.org>": { name: "Wéb", address: "help@example.org" },
+      '"Rollcall, Inc." <help@example.org>': { name: "Rollcall, Inc.", address: "help@example.org" },
+    };
+    for (const [text, mailFrom] of Object.entries(senders))
+      assert.deepEqual(loadConfig({ MAIL_FROM: text }).mailFrom, mailFrom);
+    for (const text of ["help", "a@b, c@d", "a <b>", "a <b@c> d", "a\r\nBcc: x <b@c>", "a@b@c", "a b@c"]) {
+      assert.equal(problemsOf({ MAIL_FROM: text }).length, 1, text);
+    }
+  });
+
   it("words of choice: REGION, AUTH_SCHEMES, LOG_LEVEL", () => {
     assert.equal(loadConfig({ REGION: "eu-west-1" }).region, "eu-west-1");
     for (const region of ["EU", "a.b", "a b", "é", "a".repeat(33)])
@@ -200,6 +234,8 @@ function other(name: string): string {
     ROLLCALL_SECRET: "s".repeat(20),
     REGION: "eu",
     AUTH_SCHEMES: "x",
+    SMTP_URL: "smtp://host",
+    MAIL_FROM: "a@b",
     LOG_LEVEL: "warn",
   };
   return words[name] ?? `${integers.find(([integer]) => integer === name)?.[2] ?? 101}`;

@@ -31,6 +31,10 @@ export interface Config {
   readonly shutdownGraceMs: number;
   readonly databaseConnectionsMax: number;
   readonly databaseTimeoutMs: number;
+  /** Where mails go to be sent; undefined means "written into dataDir". */
+  readonly smtpUrl: string | undefined;
+  readonly mailFrom: { readonly name: string; readonly address: string };
+  readonly resetCodeLifetimeMs: number;
   readonly logLevel: string;
 }
 
@@ -83,6 +87,22 @@ export const settings = [
     name: "DATABASE_TIMEOUT_MS",
     default: "5000",
     about: "Longest wait for PostgreSQL, or for the write lock of SQLite.",
+  },
+  {
+    name: "SMTP_URL",
+    default: "",
+    about:
+      "smtps://user:password@host or smtp://host:port to send mails through, or empty to write them to DATA_DIR/mail.",
+  },
+  {
+    name: "MAIL_FROM",
+    default: "Rollcall <no-reply@localhost>",
+    about: "Sender of mails: an address, or Name <address>.",
+  },
+  {
+    name: "RESET_CODE_LIFETIME_MS",
+    default: "3600000",
+    about: "How long a mailed password reset code is good (1 hour).",
   },
   { name: "LOG_LEVEL", default: "info", about: "fatal, error, warn, info, debug, trace or silent." },
 ] as const satisfies readonly Setting[];
@@ -159,6 +179,14 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     authSchemes.length > 0 && authSchemes.every((word) => /^[a-z0-9-]+$/.test(word)),
     "must be words of letters, digits and -, separated by commas",
   );
+  const smtpUrl = text("SMTP_URL");
+  check(
+    "SMTP_URL",
+    smtpUrl === "" || (isUrl(smtpUrl, ["smtp:", "smtps:"]) && new URL(smtpUrl).hostname !== ""),
+    "must be an smtp:// or smtps:// URL with a host",
+  );
+  const mailFrom = senderPattern.exec(text("MAIL_FROM"))?.groups;
+  check("MAIL_FROM", mailFrom !== undefined, "must be an address, or a name and an address in angle brackets");
   const logLevel = text("LOG_LEVEL").toLowerCase();
   check("LOG_LEVEL", logLevels.includes(logLevel), `must be one of ${logLevels.join(", ")}`);
 
@@ -188,6 +216,12 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     shutdownGraceMs: integer("SHUTDOWN_GRACE_MS", 0, 3_600_000),
     databaseConnectionsMax: integer("DATABASE_CONNECTIONS_MAX", 2, 1_000),
     databaseTimeoutMs: integer("DATABASE_TIMEOUT_MS", 100, 600_000),
+    smtpUrl: smtpUrl === "" ? undefined : smtpUrl,
+    mailFrom: {
+      name: (mailFrom?.["name"] ?? "").trim().replaceAll(/^"|"$/g, ""),
+      address: mailFrom?.["bracketed"] ?? mailFrom?.["bare"] ?? "",
+    },
+    resetCodeLifetimeMs: integer("RESET_CODE_LIFETIME_MS", 1_000, tenYearsMs),
     logLevel,
   };
   check("PAGE_ITEMS_DEFAULT", !(config.pageItemsDefault > config.pageItemsMax), "must not be above PAGE_ITEMS_MAX");
@@ -197,6 +231,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
 
 const secretCharactersMin = 16;
 const tenYearsMs = 315_360_000_000;
+const senderPattern =
+  /^(?:(?<bare>[^\s<>,;@]+@[^\s<>,;@]+)|(?<name>[^\p{Cc}<>]*)<(?<bracketed>[^\s<>,;@]+@[^\s<>,;@]+)>)$/u;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 
 /** One per core, but the thread pool has four threads and files need one of them. */

@@ -105,6 +105,14 @@ export const errorCatalogue = {
     when: "A value that must be unique is taken.",
     remedy: "fix the request",
   },
+  ObjectPermissionDenied: {
+    error: "ObjectPermissionDenied",
+    errorNumber: 771,
+    status: 403,
+    message: "Only the owner may do this.",
+    when: "The caller may read the object but not change it.",
+    remedy: "fix the request",
+  },
   RequestTooLarge: {
     error: "RequestTooLarge",
     errorNumber: 1281,

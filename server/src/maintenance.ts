@@ -1,21 +1,22 @@
+import type { App } from "./app.ts";
 import { deleteApplicationRows, listApplications } from "./applications/applications.store.ts";
-import { deleteExpiredRevocations } from "./auth/revocations.ts";
-import type { Database } from "./db/database.ts";
-import type { Clock } from "./lib/clock.ts";
-import type { Log } from "./log.ts";
+import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
+import { reshiftUser } from "./privacy/reshifting.ts";
+import { eraseUser } from "./users/users.erasure.ts";
 
 const intervalMs = 60_000;
+const usersPerRound = 1_000;
 
 /** Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. */
-export function startMaintenance(database: Database, clock: Clock, log: Log): { stop(): Promise<void> } {
+export function startMaintenance(app: App): { stop(): Promise<void> } {
   const stopping = new AbortController();
   let running = Promise.resolve();
 
   async function run(): Promise<void> {
     try {
-      await maintain(database, clock.now(), stopping.signal);
+      await maintain(app, stopping.signal);
     } catch (err) {
-      if (!stopping.signal.aborted) log.warn({ err }, "maintenance did not finish, it goes on in a minute");
+      if (!stopping.signal.aborted) app.log.warn({ err }, "maintenance did not finish, it goes on in a minute");
     }
   }
   const timer = setInterval(() => {
@@ -34,8 +35,19 @@ export function startMaintenance(database: Database, clock: Clock, log: Log): { 
 }
 
 /** One round of maintenance. */
-export async function maintain(database: Database, now: number, signal?: AbortSignal): Promise<void> {
-  await deleteExpiredRevocations(now, database, signal);
+export async function maintain({ database, clock, fuzzing, tokenUses }: App, signal?: AbortSignal): Promise<void> {
+  await tokenUses.save();
+  await deleteExpiredUserTokens(clock.now(), database, signal);
+  const users = await database.reads
+    .selectFrom("users")
+    .select(["application_id", "id", "deleted_at"])
+    .where((user) => user.or([user("deleted_at", "is not", null), user("is_reshifting", "=", 1)]))
+    .limit(usersPerRound)
+    .execute();
+  for (const { application_id, id, deleted_at } of users) {
+    if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });
+    else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
+  }
   for (const { appid, isBeingDeleted } of await listApplications(database.reads)) {
     if (isBeingDeleted) await deleteApplicationRows(appid, database, { signal });
   }

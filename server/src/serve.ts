@@ -19,7 +19,7 @@ export async function serve(config: Config): Promise<void> {
     await app.close(0);
     throw error;
   }
-  const maintenance = startMaintenance(app.database, app.clock, log);
+  const maintenance = startMaintenance(app);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "shutting down");

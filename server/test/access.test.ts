@@ -140,7 +140,7 @@ describe('who may call: service.md "Authentication"', () => {
   });
 
   it("path and verb are judged before the token", async () => {
-    for (const operation of ["GET /nowhere", "DELETE /users/login", "PUT /checkins", "GET /users/me/logout"]) {
+    for (const operation of ["GET /nowhere", "PUT /users/login", "PUT /checkins", "GET /users/me/logout"]) {
       const answer = await test.call(operation, { token: "garbage" });
       assertError(answer, 404, "OperationNotFound", 516, "There is no such operation.");
     }

@@ -21,18 +21,28 @@ interface Seed {
   create(owner: TestUser): Promise<PathParameters>;
   /** Path parameters as good as those of `create`, of an object that never was. */
   invent(): PathParameters;
-  /** Whether other users of the application get to see it. */
+  /** Whether other users of the application do not get to see it. */
   readonly isPrivate: boolean;
+  /** What others get who see it but may not do this. */
+  readonly denied?: "ObjectPermissionDenied";
 }
 
 /** How to make an object for each operation that takes an id. */
 const seeds: Readonly<Record<string, Seed>> = {
-  getCheckin: {
-    async create({ token }) {
-      const checkin = await test.call("POST /checkins", { token, body: { location: "1,2", comment: "private" } });
-      return { checkinId: checkin.body.result.id };
+  getCheckin: checkin(true),
+  changeCheckin: checkin(true),
+  deleteCheckin: checkin(true),
+  getUser: user(false),
+  changeUser: { ...user(false), denied: "ObjectPermissionDenied" },
+  deleteUser: { ...user(false), denied: "ObjectPermissionDenied" },
+  endToken: {
+    async create({ token, userName, password, deviceToken }) {
+      const body = { username: userName, password };
+      await test.call("POST /users/login", { token: deviceToken, body }); // one more
+      const tokens = await test.call("GET /users/me/tokens?pageSize=1", { token });
+      return { tokenId: tokens.body.result.pageResults[0].id };
     },
-    invent: () => ({ checkinId: test.app.ids.newId("Checkin") }),
+    invent: () => ({ tokenId: test.app.ids.newId("Token") }),
     isPrivate: true,
   },
   findUserOfIdentity: {
@@ -45,10 +55,32 @@ const seeds: Readonly<Record<string, Seed>> = {
   },
 };
 
+function checkin(isPrivate: boolean): Seed {
+  return {
+    async create({ token }) {
+      const body = { location: "1,2", comment: "private", readPermissions: isPrivate ? "User" : "App" };
+      const checkin = await test.call("POST /checkins", { token, body });
+      return { checkinId: checkin.body.result.id };
+    },
+    invent: () => ({ checkinId: test.app.ids.newId("Checkin") }),
+    isPrivate,
+  };
+}
+
+function user(isPrivate: boolean): Seed {
+  return {
+    create: async ({ id }) => ({ userId: id }),
+    invent: () => ({ userId: test.app.ids.newId("User") }),
+    isPrivate,
+  };
+}
+
 /** Operations whose path parameters name no object of anybody's, and why. */
 const namesNoObject: Readonly<Record<string, string>> = {
   addIdentity: "a provider's name is a word of the application's own; the identity is made under the caller",
   listIdentitiesOfProvider: "the same; the list is the caller's own",
+  deleteIdentities: "the same; what is deleted is the caller's own",
+  deleteIdentity: "the same",
 };
 
 function call(route: Route, path: PathParameters, { token }: TestUser): Promise<Answer> {
@@ -64,7 +96,6 @@ function visible({ status, headers, text, body }: Answer): unknown {
 
 describe("objects of others", () => {
   it("every operation that takes an id answers for them as for one that never was", async (t) => {
-    const owner = await test.signUp();
     const other = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
     for (const route of test.app.routes.filter(({ pathParameters }) => pathParameters !== undefined)) {
@@ -72,13 +103,17 @@ describe("objects of others", () => {
       await t.test(`${route.method} ${route.path}`, async () => {
         const seed = seeds[route.operation];
         assert.ok(seed, `add a seed for ${route.operation} to "seeds" in server/test/isolation.test.ts`);
+        const owner = await test.signUp();
         const path = await seed.create(owner);
 
         const never = await call(route, seed.invent(), owner);
         assertError(never, 404, "ItemDoesNotExist", 769, "The item does not exist.");
         const refused = [await call(route, path, stranger), await call(route, seed.invent(), stranger)];
         if (seed.isPrivate) refused.push(await call(route, path, other), await call(route, seed.invent(), other));
-        else assert.equal((await call(route, path, other)).status, route.status);
+        else {
+          const { status, body } = await call(route, path, other);
+          assert.deepEqual([status, body.error], seed.denied ? [403, seed.denied] : [route.status, undefined]);
+        }
         for (const answer of refused) assert.deepEqual(visible(answer), visible(never));
 
         assert.equal((await call(route, path, owner)).status, route.status, "its owner still has it");

@@ -1,5 +1,6 @@
 import type { Database, Queries } from "../db/database.ts";
-import { type Tables, tablesInErasureOrder } from "../db/tables.ts";
+import { deleteSomeRows } from "../db/erasure.ts";
+import { tablesInErasureOrder } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { digestSecret, newApplicationKey } from "../lib/secrets.ts";
@@ -86,7 +87,9 @@ export async function deleteApplicationRows(
     let step: number;
     do {
       signal?.throwIfAborted();
-      step = await database.write(({ queries }) => deleteSomeRows(table, applicationId, queries));
+      step = await database.write(({ queries }) =>
+        deleteSomeRows(table, { application_id: applicationId }, rowsPerStep, queries),
+      );
       erased += step;
       onStep?.(erased);
     } while (step > 0);
@@ -94,33 +97,4 @@ export async function deleteApplicationRows(
   await database.write(({ queries }) =>
     queries.deleteFrom("applications").where("application_id", "=", applicationId).execute(),
   );
-}
-
-const idColumns = {
-  checkins: "id",
-  identities: "identifier",
-  revoked_tokens: "token_id",
-  users: "id",
-  devices: "id",
-  application_keys: "id",
-} as const satisfies Record<(typeof tablesInErasureOrder)[number], string>;
-
-async function deleteSomeRows(
-  table: (typeof tablesInErasureOrder)[number],
-  applicationId: string,
-  queries: Queries,
-): Promise<number> {
-  // Every one of these tables has both columns; Kysely cannot see that through a union of tables.
-  const column = queries.dynamic.ref<string>(idColumns[table]);
-  const some = queries
-    .selectFrom(table as keyof Tables & "checkins")
-    .select(column as never)
-    .where("application_id", "=", applicationId)
-    .limit(rowsPerStep);
-  const deleted = await queries
-    .deleteFrom(table as keyof Tables & "checkins")
-    .where("application_id", "=", applicationId)
-    .where(column as never, "in", some as never)
-    .executeTakeFirst();
-  return Number(deleted.numDeletedRows);
 }

@@ -28,7 +28,15 @@ async function createFullApplication(): Promise<NewApplication> {
   const { token } = user;
   await test.call("POST /checkins", { token, body: { location: "1,2" } });
   await test.call("POST /users/me/identities/crm", { token, body: { identityId: "4711" } });
-  await test.call("POST /users/me/logout", { token });
+  await test.call("POST /devices/current/crashreports", { token, body: { stackTrace: "at nowhere" } });
+  await test.call("PATCH /users/me", { token, body: { locationFuzzing: true } });
+  const reset = { user_id: user.id, digest: "", tries_left: 5, expires_at: 0 };
+  await test.app.database.write(({ queries }) =>
+    queries
+      .insertInto("password_resets")
+      .values({ application_id: application.appid, ...reset })
+      .execute(),
+  );
   return application;
 }
 
@@ -55,7 +63,10 @@ const oneRowEach = {
   application_keys: 1,
   devices: 1,
   users: 1,
-  revoked_tokens: 1,
+  crash_reports: 1,
+  user_tokens: 1,
+  password_resets: 1,
+  location_shifts: 1,
   identities: 1,
   checkins: 1,
 };
@@ -156,13 +167,13 @@ describe("deleting an application", () => {
     assert.deepEqual(steps, [1_000, 2_000]);
     assert.equal((await countRows(appid))["checkins"], 501);
 
-    await maintain(test.app.database, test.now());
+    await maintain(test.app);
     assert.deepEqual(await countRows(appid), {});
   });
 
   it("maintenance touches no application that lives", async () => {
     const { appid } = await createFullApplication();
-    await maintain(test.app.database, test.now());
+    await maintain(test.app);
     assert.deepEqual(await countRows(appid), oneRowEach);
   });
 });

@@ -4,7 +4,9 @@ import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
 import type { Caller, CallerKind } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { TokenUses } from "./token-uses.ts";
 import type { TokenClaims, Tokens } from "./tokens.ts";
+import type { TokenUse } from "./user-tokens.ts";
 
 /** Finds out who is calling, from the Authorization header. */
 export interface Callers {
@@ -22,6 +24,7 @@ export interface Callers {
 
 interface KnownToken {
   readonly claims: TokenClaims;
+  readonly use: TokenUse & { usedAt: number };
   /** The value of `revision` when the database last confirmed the token; -1 for never. */
   confirmedAt: number;
 }
@@ -32,7 +35,7 @@ interface KnownToken {
  * move `revision` on; those of others show as foreign commits; PostgreSQL, which cannot show them, is asked every time.
  */
 export function createCallers(
-  { tokens, database, clock }: { tokens: Tokens; database: Database; clock: Clock },
+  { tokens, tokenUses, database, clock }: { tokens: Tokens; tokenUses: TokenUses; database: Database; clock: Clock },
   settings: { readonly authSchemes: readonly string[]; readonly tokenCacheItemsMax: number },
 ): Callers {
   const schemes = new Set(settings.authSchemes);
@@ -44,16 +47,26 @@ export function createCallers(
     if (found !== undefined) return found;
     const claims = tokens.open(token);
     if (claims === undefined) throw new ApiError("AuthAccessTokenInvalid");
-    return { claims, confirmedAt: -1 };
+    const { applicationId, userId = "", tokenId } = claims;
+    return { claims, confirmedAt: -1, use: { applicationId, userId, tokenId, usedAt: 0 } };
   }
 
-  async function confirm(token: string, { claims }: KnownToken): Promise<Caller> {
+  function noteUse({ claims, use }: KnownToken, now: number): void {
+    if (claims.userId === undefined || now === use.usedAt) return;
+    use.usedAt = now;
+    tokenUses.note(use);
+  }
+
+  async function confirm(token: string, found: KnownToken, now: number): Promise<Caller> {
+    const { claims } = found;
     const confirmedAt = revision; // read first: a revocation while we wait must not pass for confirmed
     if (!(await isAlive(database, claims))) {
       known.delete(token);
       throw new ApiError("AuthAccessTokenInvalid");
     }
-    known.set(token, { claims, confirmedAt });
+    found.confirmedAt = confirmedAt;
+    known.set(token, found);
+    noteUse(found, now);
     return claims;
   }
 
@@ -64,9 +77,13 @@ export function createCallers(
     authenticate(authorization, required) {
       const token = readAuthorization(authorization, schemes);
       const found = findToken(token);
-      if (found.claims.tokenExpiresAt <= clock.now()) throw new ApiError("AuthAccessTokenInvalid");
-      if (found.confirmedAt === revision) return requireKind(found.claims, required);
-      return confirm(token, found).then((caller) => requireKind(caller, required));
+      const now = clock.now();
+      if (found.claims.tokenExpiresAt <= now) throw new ApiError("AuthAccessTokenInvalid");
+      if (found.confirmedAt !== revision) {
+        return confirm(token, found, now).then((caller) => requireKind(caller, required));
+      }
+      noteUse(found, now);
+      return requireKind(found.claims, required);
     },
     recheckAll() {
       revision += 1;
@@ -88,7 +105,7 @@ function readAuthorization(header: string | undefined, schemes: ReadonlySet<stri
   return token;
 }
 
-/** The whole kill tree in one statement: a row means that nothing above the token, nor the token itself, was ended. */
+/** The whole kill tree in one statement: no row means that the application, its key or the device ended the token. */
 const findAliveToken = prepare<
   {
     applicationId: string;
@@ -100,7 +117,7 @@ const findAliveToken = prepare<
     keyVersion: number;
     deviceVersion: number;
   },
-  { user_version: number | null }
+  { user_version: number | null; token_user_version: number | null }
 >((queries, parameter) =>
   queries
     .selectFrom("applications as application")
@@ -109,10 +126,11 @@ const findAliveToken = prepare<
     .leftJoin("users as user", (join) =>
       join.onRef("user.application_id", "=", "application.application_id").on("user.id", "=", parameter("userId")),
     )
-    .leftJoin("revoked_tokens as revoked", (join) =>
+    .leftJoin("user_tokens as token", (join) =>
       join
-        .onRef("revoked.application_id", "=", "application.application_id")
-        .on("revoked.token_id", "=", parameter("tokenId")),
+        .onRef("token.application_id", "=", "application.application_id")
+        .on("token.user_id", "=", parameter("userId"))
+        .on("token.id", "=", parameter("tokenId")),
     )
     .where("application.application_id", "=", parameter("applicationId"))
     .where("application.token_version", "=", parameter("applicationVersion"))
@@ -121,8 +139,7 @@ const findAliveToken = prepare<
     .where("key.token_version", "=", parameter("keyVersion"))
     .where("device.id", "=", parameter("deviceId"))
     .where("device.token_version", "=", parameter("deviceVersion"))
-    .where("revoked.token_id", "is", null)
-    .select("user.token_version as user_version"),
+    .select(["user.token_version as user_version", "token.user_version as token_user_version"]),
 );
 
 async function isAlive(database: Database, claims: TokenClaims): Promise<boolean> {
@@ -137,5 +154,5 @@ async function isAlive(database: Database, claims: TokenClaims): Promise<boolean
     deviceVersion: claims.versions.device,
   });
   if (row === undefined) return false;
-  return claims.userId === undefined || row.user_version === claims.userVersion;
+  return claims.userId === undefined || (row.user_version !== null && row.user_version === row.token_user_version);
 }

@@ -4,7 +4,8 @@ import { type Answer, assertError, startTestApp, type TestApp, type TestUser } f
 import { updateApplicationDeleted } from "../applications/applications.store.ts";
 import type { Transaction } from "../db/database.ts";
 import { createCallers } from "./caller.ts";
-import { createRevocations, deleteExpiredRevocations, type Revocations } from "./revocations.ts";
+import { createRevocations, type Revocations } from "./revocations.ts";
+import { createTokenUses } from "./token-uses.ts";
 import { createTokens, type TokenClaims, type Tokens } from "./tokens.ts";
 
 let test: TestApp;
@@ -56,8 +57,8 @@ interface Ending {
 const endings: readonly Ending[] = [
   {
     what: "one token",
-    end: (revocations, { applicationId, tokenId: id, tokenExpiresAt: expiresAt }, transaction) =>
-      revocations.endToken(applicationId, { id, expiresAt }, transaction),
+    end: (revocations, { applicationId, userId = "", tokenId }, transaction) =>
+      revocations.endToken(applicationId, userId, tokenId, transaction),
     secondDies: false,
     deviceDies: false,
   },
@@ -70,8 +71,14 @@ const endings: readonly Ending[] = [
   },
   {
     what: "a user, by deletion",
-    end: (_, { applicationId, userId = "" }, { queries }) =>
-      queries.deleteFrom("users").where("application_id", "=", applicationId).where("id", "=", userId).execute(),
+    async end(_, { applicationId, userId = "" }, { queries }) {
+      await queries
+        .deleteFrom("user_tokens")
+        .where("application_id", "=", applicationId)
+        .where("user_id", "=", userId)
+        .execute();
+      await queries.deleteFrom("users").where("application_id", "=", applicationId).where("id", "=", userId).execute();
+    },
     secondDies: true,
     deviceDies: false,
   },
@@ -193,7 +200,7 @@ describe("revocation within one process", () => {
     it(`${what}: a token that was known to be good is checked again, and is dead`, async () => {
       const { user } = await setUp();
       const { database, clock } = test.app;
-      const callers = createCallers({ tokens, database, clock }, test.config);
+      const callers = createCallers({ tokens, tokenUses: createTokenUses(database), database, clock }, test.config);
       const authorization = `Service ${user.token}`;
       await callers.authenticate(authorization, "user");
       assert.ok(!(callers.authenticate(authorization, "user") instanceof Promise), "known now, without a look-up");
@@ -210,7 +217,7 @@ describe("revocation within one process", () => {
   it("while a token is being checked does not pass for checked", async () => {
     const { token } = await test.signUp();
     const { database, clock } = test.app;
-    const callers = createCallers({ tokens, database, clock }, test.config);
+    const callers = createCallers({ tokens, tokenUses: createTokenUses(database), database, clock }, test.config);
     const checking = callers.authenticate(`Service ${token}`, "user");
     assert.ok(checking instanceof Promise);
     callers.recheckAll();
@@ -228,37 +235,5 @@ describe("revocation within one process", () => {
     });
     await assert.rejects(failing, /^Error: no$/);
     assert.equal((await use(user.token)).status, 200);
-  });
-});
-
-describe("deleteExpiredRevocations", () => {
-  it("drops records a day after the token's expiry, any number of them, and no others", async () => {
-    const { appid } = await test.createApplication();
-    const revocations = createRevocations({ recheckAll: () => {} });
-    const now = test.now();
-    const dayMs = 86_400_000;
-    await test.app.database.write(async (transaction) => {
-      const { queries } = transaction;
-      const old = Array.from({ length: 1_500 }, (_, n) => ({
-        application_id: appid,
-        token_id: `old ${n}`,
-        expires_at: now - dayMs - 1 - n,
-      }));
-      await queries.insertInto("revoked_tokens").values(old).execute();
-      await revocations.endToken(appid, { id: "just expired", expiresAt: now - 1 }, transaction);
-      await revocations.endToken(appid, { id: "a day ago", expiresAt: now - dayMs }, transaction);
-      await revocations.endToken(appid, { id: "still good", expiresAt: now + dayMs }, transaction);
-    });
-    await deleteExpiredRevocations(now, test.app.database);
-    const kept = await test.app.database.reads
-      .selectFrom("revoked_tokens")
-      .select("token_id")
-      .where("application_id", "=", appid)
-      .orderBy("token_id")
-      .execute();
-    assert.deepEqual(
-      kept.map((row) => row.token_id),
-      ["a day ago", "just expired", "still good"],
-    );
   });
 });

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../db/database.ts";
+import type { Transaction } from "../db/database.ts";
 import type { Callers } from "./caller.ts";
 
 /**
@@ -12,8 +12,11 @@ import type { Callers } from "./caller.ts";
  * ```
  */
 export interface Revocations {
-  endToken(applicationId: string, token: { id: string; expiresAt: number }, transaction: Transaction): Promise<void>;
+  /** @returns false when the user has no such token */
+  endToken(applicationId: string, userId: string, tokenId: string, transaction: Transaction): Promise<boolean>;
   endUserTokens(applicationId: string, userId: string, transaction: Transaction): Promise<void>;
+  /** All of the user's tokens but this one. */
+  endOtherUserTokens(applicationId: string, userId: string, tokenId: string, transaction: Transaction): Promise<void>;
   endDeviceTokens(applicationId: string, deviceId: string, transaction: Transaction): Promise<void>;
   endKeyTokens(applicationId: string, keyId: string, transaction: Transaction): Promise<void>;
   endApplicationTokens(applicationId: string, transaction: Transaction): Promise<void>;
@@ -36,13 +39,33 @@ export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocat
   }
 
   return {
-    async endToken(applicationId, { id, expiresAt }, { queries, afterCommit }) {
-      await queries
-        .insertInto("revoked_tokens")
-        .values({ application_id: applicationId, token_id: id, expires_at: expiresAt })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
+    async endToken(applicationId, userId, tokenId, { queries, afterCommit }) {
+      const deleted = await queries
+        .deleteFrom("user_tokens")
+        .where("application_id", "=", applicationId)
+        .where("user_id", "=", userId)
+        .where("id", "=", tokenId)
+        .executeTakeFirst();
       afterCommit(callers.recheckAll);
+      return deleted.numDeletedRows === 1n;
+    },
+
+    async endOtherUserTokens(applicationId, userId, tokenId, transaction) {
+      await endBelow("users", applicationId, userId, transaction);
+      const { queries } = transaction;
+      await queries
+        .updateTable("user_tokens")
+        .set({
+          user_version: queries
+            .selectFrom("users")
+            .select("token_version")
+            .where("application_id", "=", applicationId)
+            .where("id", "=", userId),
+        })
+        .where("application_id", "=", applicationId)
+        .where("user_id", "=", userId)
+        .where("id", "=", tokenId)
+        .execute();
     },
 
     endUserTokens: (applicationId, userId, transaction) => endBelow("users", applicationId, userId, transaction),
@@ -60,32 +83,4 @@ export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocat
       afterCommit(callers.recheckAll);
     },
   };
-}
-
-const rowsPerStep = 1_000;
-/** Kept this long past the token's expiry, so that a clock set back does not bring the token to life. */
-const keptAfterExpiryMs = 86_400_000;
-
-/** Drops the records of tokens that have long expired, a bounded number in each transaction. */
-export async function deleteExpiredRevocations(now: number, database: Database, signal?: AbortSignal): Promise<void> {
-  let rows: number;
-  do {
-    signal?.throwIfAborted();
-    rows = await database.write(async ({ queries }) => {
-      const expired = await queries
-        .selectFrom("revoked_tokens")
-        .select(["application_id", "token_id"])
-        .where("expires_at", "<", now - keptAfterExpiryMs)
-        .limit(rowsPerStep)
-        .execute();
-      for (const row of expired) {
-        await queries
-          .deleteFrom("revoked_tokens")
-          .where("application_id", "=", row.application_id)
-          .where("token_id", "=", row.token_id)
-          .execute();
-      }
-      return expired.length;
-    });
-  } while (rows === rowsPerStep);
 }

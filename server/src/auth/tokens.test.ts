@@ -28,22 +28,33 @@ describe('tokens: service.md "A token is an opaque string that carries client in
     assert.match(`${tokenId}`, /^tok_/);
     assert.equal(accessTokenExpires, `/Date(${now + 90 * dayMs})/`);
     const times = { issuedAt: now, tokenExpiresAt: now + 90 * dayMs };
-    assert.deepEqual(claims, { ...device, userId: undefined, userVersion: 0, ...times });
+    assert.deepEqual(claims, { ...device, userId: undefined, ...times });
   });
 
   it("of a user carry the user as well", () => {
     const tokens = tokensOf();
     const id = ids.newId("User");
-    const { accessToken, accessTokenExpires } = tokens.issueUserToken(device, { id, tokenVersion: 4 });
+    const { token, row } = tokens.issueUserToken(device, { id, tokenVersion: 4 });
+    const { accessToken, accessTokenExpires } = token;
     const { tokenId, ...claims } = tokens.open(accessToken) ?? {};
     assert.match(`${tokenId}`, /^tok_/);
     assert.equal(accessTokenExpires, `/Date(${now + 30 * dayMs})/`);
     const times = { issuedAt: now, tokenExpiresAt: now + 30 * dayMs };
-    assert.deepEqual(claims, { ...device, userId: id, userVersion: 4, ...times });
+    assert.deepEqual(claims, { ...device, userId: id, ...times });
+    assert.deepEqual(row, {
+      application_id: device.applicationId,
+      user_id: id,
+      id: tokenId,
+      device_id: device.deviceId,
+      user_version: 4,
+      created_at: now,
+      last_used_at: now,
+      expires_at: now + 30 * dayMs,
+    });
   });
 
   it("are texts of letters, digits, -, _ and one dot that tell nothing of what they carry", () => {
-    const { accessToken } = tokensOf().issueUserToken(device, { id: ids.newId("User"), tokenVersion: 0 });
+    const { accessToken } = tokensOf().issueUserToken(device, { id: ids.newId("User"), tokenVersion: 0 }).token;
     assert.match(accessToken, /^main\.[\w-]+$/);
     const inside = Buffer.from(accessToken.slice("main.".length), "base64url").toString("latin1");
     for (const id of [device.applicationId, device.deviceId, "usr_", "app_"]) assert.ok(!inside.includes(id));
@@ -58,7 +69,7 @@ describe('tokens: service.md "A token is an opaque string that carries client in
 
 describe("tokens that were tampered with (hostile.md 1)", () => {
   const tokens = tokensOf();
-  const { accessToken } = tokens.issueUserToken(device, { id: ids.newId("User"), tokenVersion: 0 });
+  const { accessToken } = tokens.issueUserToken(device, { id: ids.newId("User"), tokenVersion: 0 }).token;
 
   it("do not open when truncated or extended", () => {
     for (let length = 0; length < accessToken.length; length++) {

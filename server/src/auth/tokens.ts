@@ -1,3 +1,4 @@
+import type { UserTokenRow } from "../db/tables.ts";
 import type { Caller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -7,8 +8,6 @@ import { createSealer } from "../lib/seal.ts";
 /** What a token says. */
 export interface TokenClaims extends Caller {
   readonly issuedAt: number;
-  /** The user's version, 0 for a device token. */
-  readonly userVersion: number;
 }
 
 /** A token as it goes to the client. */
@@ -17,12 +16,19 @@ export interface IssuedToken {
   readonly accessTokenExpires: string;
 }
 
+/** A user token, and the row that makes it good (`user-tokens.ts`). */
+export interface IssuedUserToken {
+  readonly token: IssuedToken;
+  readonly row: UserTokenRow;
+}
+
 type DeviceSubject = Pick<Caller, "applicationId" | "applicationKeyId" | "deviceId" | "versions">;
 
 /** Issues and opens access tokens (service.md "Authentication"). */
 export interface Tokens {
   issueDeviceToken(device: DeviceSubject): IssuedToken;
-  issueUserToken(device: DeviceSubject, user: { id: string; tokenVersion: number }): IssuedToken;
+  /** @param user with the version that was read before its credentials were checked */
+  issueUserToken(device: DeviceSubject, user: { id: string; tokenVersion: number }): IssuedUserToken;
   /** The claims, or undefined when the token is forged, altered or of another region. Expiry is the caller's to check. */
   open(token: string): TokenClaims | undefined;
 }
@@ -46,30 +52,45 @@ export function createTokens(
 
   function issue(
     device: DeviceSubject,
-    user: { id: string; tokenVersion: number } | undefined,
+    userId: string | undefined,
     lifetimeMs: number,
-  ): IssuedToken {
+  ): { token: IssuedToken; claims: TokenClaims } {
     const issuedAt = clock.now();
     const claims: TokenClaims = {
       applicationId: device.applicationId,
       applicationKeyId: device.applicationKeyId,
       deviceId: device.deviceId,
-      userId: user?.id,
+      userId,
       tokenId: ids.newId("Token"),
       issuedAt,
       tokenExpiresAt: issuedAt + lifetimeMs,
       versions: device.versions,
-      userVersion: user?.tokenVersion ?? 0,
     };
-    return {
+    const token = {
       accessToken: `${region}.${sealer.seal(writeClaims(claims), region)}`,
       accessTokenExpires: formatDate(claims.tokenExpiresAt),
     };
+    return { token, claims };
   }
 
   return {
-    issueDeviceToken: (device) => issue(device, undefined, settings.deviceTokenLifetimeMs),
-    issueUserToken: (device, user) => issue(device, user, settings.userTokenLifetimeMs),
+    issueDeviceToken: (device) => issue(device, undefined, settings.deviceTokenLifetimeMs).token,
+
+    issueUserToken(device, user) {
+      const { token, claims } = issue(device, user.id, settings.userTokenLifetimeMs);
+      const row: UserTokenRow = {
+        application_id: claims.applicationId,
+        user_id: user.id,
+        id: claims.tokenId,
+        device_id: claims.deviceId,
+        user_version: user.tokenVersion,
+        created_at: claims.issuedAt,
+        last_used_at: claims.issuedAt,
+        expires_at: claims.tokenExpiresAt,
+      };
+      return { token, row };
+    },
+
     open(token) {
       if (!token.startsWith(`${region}.`)) return undefined;
       const plain = sealer.open(token.slice(region.length + 1), region);
@@ -93,11 +114,10 @@ function writeClaims(claims: TokenClaims): string {
     application,
     key,
     device,
-    claims.userVersion,
   ]);
 }
 
-type WrittenClaims = [string, string, string, string | null, string, number, number, number, number, number, number];
+type WrittenClaims = [string, string, string, string | null, string, number, number, number, number, number];
 
 function readClaims(plain: string): TokenClaims {
   const written: WrittenClaims = JSON.parse(plain);
@@ -110,6 +130,5 @@ function readClaims(plain: string): TokenClaims {
     issuedAt: written[5],
     tokenExpiresAt: written[6],
     versions: { application: written[7], key: written[8], device: written[9] },
-    userVersion: written[10],
   };
 }

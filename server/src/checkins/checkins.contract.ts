@@ -1,21 +1,39 @@
 import type { CheckinRow } from "../db/tables.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
+import { PageOf } from "../http/paging.ts";
+import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { DateRangeInput, IdInput, LocationInput, Text, WireDate, WireLocation } from "../http/wire.ts";
+import { searchParameters } from "../http/search.ts";
+import { ClearableText, IdInput, LocationInput, Text, UserIdInput, WireDate, WireLocation } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
+import { shownLocation } from "../privacy/shown-location.ts";
 
 const textCharactersMax = 4_000;
+const tagCharactersMax = 256;
 
 export const CreateCheckin = Type.Object({
   location: LocationInput(),
   comment: Type.Optional(Text({ maxLength: textCharactersMax })),
   description: Type.Optional(Text({ maxLength: textCharactersMax })),
+  tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+  ...permissionParameters,
 });
 
+export const ChangeCheckin = Type.Object({
+  location: Type.Optional(LocationInput()),
+  comment: Type.Optional(ClearableText({ maxLength: textCharactersMax })),
+  description: Type.Optional(ClearableText({ maxLength: textCharactersMax })),
+  tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax })),
+  ...permissionParameters,
+});
+
+export const checkinOrders = ["created", "lastModified", "comment", "description", "tag"] as const;
+
 export const SearchCheckins = Type.Object({
-  created: Type.Optional(DateRangeInput()),
-  lastModified: Type.Optional(DateRangeInput()),
-  ...pagingParameters,
+  userID: Type.Optional(UserIdInput({ description: "Only check-ins of this user; me for one's own." })),
+  tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+  comment: Type.Optional(Text({ maxLength: textCharactersMax })),
+  description: Type.Optional(Text({ maxLength: textCharactersMax })),
+  ...searchParameters(checkinOrders),
 });
 
 export const CheckinPath = Type.Object({ checkinId: IdInput("Checkin") });
@@ -27,19 +45,24 @@ export const Checkin = Type.Object({
   location: WireLocation,
   comment: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
+  tag: Type.Optional(Type.String()),
+  ...permissionResults,
   created: WireDate,
   lastModified: WireDate,
 });
 
 export const CheckinPage = PageOf(Checkin);
 
-export function presentCheckin(checkin: CheckinRow): Static<typeof Checkin> {
+/** A check-in as this user sees it. */
+export function presentCheckin(checkin: CheckinRow, readerId: string): Static<typeof Checkin> {
   return {
     id: checkin.id,
     userID: checkin.user_id,
-    location: { lat: checkin.lat, lng: checkin.lng },
+    location: shownLocation(checkin, checkin.user_id === readerId) ?? { lat: checkin.lat, lng: checkin.lng },
     ...(checkin.comment !== null && { comment: checkin.comment }),
     ...(checkin.description !== null && { description: checkin.description }),
+    ...(checkin.tag !== null && { tag: checkin.tag }),
+    ...presentPermissions(checkin),
     created: formatDate(checkin.created_at),
     lastModified: formatDate(checkin.modified_at),
   };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { checkinRow } from "../../test/rows.ts";
 import type { CheckinRow } from "../db/tables.ts";
 
 interface Page {
@@ -25,17 +26,12 @@ before(async () => {
 after(() => test.close());
 
 function newRow(owner: TestUser, createdAt: number): CheckinRow {
-  return {
+  return checkinRow({
     application_id: test.application.appid,
     id: test.app.ids.newId("Checkin"),
     user_id: owner.id,
-    lat: 1,
-    lng: 2,
-    comment: null,
-    description: null,
     created_at: createdAt,
-    modified_at: createdAt,
-  };
+  });
 }
 
 async function insert(rows: readonly CheckinRow[]): Promise<void> {

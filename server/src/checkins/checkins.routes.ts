@@ -1,11 +1,18 @@
 import type { Database } from "../db/database.ts";
+import { lockRow } from "../db/lock.ts";
+import { searchPage } from "../db/search.ts";
 import type { CheckinRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Paging } from "../http/paging.ts";
+import { changedPermissions, newPermissions, requireOwner } from "../http/permissions.ts";
 import { type Route, route } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import { changedText } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { Fuzzing } from "../privacy/fuzzing.ts";
 import {
+  ChangeCheckin,
   Checkin,
   CheckinPage,
   CheckinPath,
@@ -13,16 +20,18 @@ import {
   presentCheckin,
   SearchCheckins,
 } from "./checkins.contract.ts";
-import { checkinKey, findCheckin, insertCheckin, listCheckins } from "./checkins.store.ts";
+import { checkinSearch } from "./checkins.search.ts";
+import { deleteCheckin, findCheckin, insertCheckin, updateCheckin } from "./checkins.store.ts";
 
 /** Check-ins at places (service.md "Endpoints", surface.md section 7). */
 export function checkinsRoutes(services: {
   readonly database: Database;
   readonly paging: Paging;
+  readonly fuzzing: Fuzzing;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, paging, clock, ids } = services;
+  const { database, paging, fuzzing, clock, ids } = services;
 
   const createCheckin = route({
     method: "POST",
@@ -35,21 +44,28 @@ export function checkinsRoutes(services: {
     status: 201,
     result: Checkin,
     errors: [],
-    async handle({ caller, parameters: { location, comment, description } }) {
+    async handle({ caller: { applicationId, userId }, parameters }) {
+      const { location, comment, description, tag } = parameters;
+      const permissions = newPermissions(parameters);
       const now = clock.now();
-      const checkin: CheckinRow = {
-        application_id: caller.applicationId,
-        id: ids.newId("Checkin"),
-        user_id: caller.userId,
-        lat: location.lat,
-        lng: location.lng,
-        comment: comment ?? null,
-        description: description ?? null,
-        created_at: now,
-        modified_at: now,
-      };
-      await database.write(({ queries }) => insertCheckin(checkin, queries));
-      return presentCheckin(checkin);
+      const id = ids.newId("Checkin");
+      const checkin = await database.write(async ({ queries }) => {
+        const row: CheckinRow = {
+          application_id: applicationId,
+          id,
+          user_id: userId,
+          ...(await fuzzing.locate({ applicationId, userId, setterId: userId, location }, queries)),
+          comment: comment ?? null,
+          description: description ?? null,
+          tag: tag ?? null,
+          ...permissions,
+          created_at: now,
+          modified_at: now,
+        };
+        await insertCheckin(row, queries);
+        return row;
+      });
+      return presentCheckin(checkin, userId);
     },
   });
 
@@ -57,7 +73,7 @@ export function checkinsRoutes(services: {
     method: "GET",
     path: "/checkins",
     operation: "searchCheckins",
-    summary: "List one's check-ins, newest first",
+    summary: "Search one's own check-ins and those that others share",
     tag: "Check-ins",
     caller: "user",
     parameters: SearchCheckins,
@@ -65,11 +81,11 @@ export function checkinsRoutes(services: {
     result: CheckinPage,
     errors: [],
     async handle({ caller, parameters }) {
-      const { created, lastModified } = parameters;
-      const request = paging.read("checkins", caller, parameters, { created, lastModified });
+      const request = paging.read("checkins", caller, parameters);
       const { filters, position, size } = request;
-      const page = await listCheckins(caller.applicationId, caller.userId, filters, position, size, database.reads);
-      return paging.present("checkins", caller, request, page, checkinKey, presentCheckin);
+      const search = checkinSearch(caller.applicationId, caller.userId, filters);
+      const page = await searchPage(search, position, size, database.reads);
+      return paging.present("checkins", caller, request, page, (row) => presentCheckin(row, caller.userId));
     },
   });
 
@@ -87,9 +103,68 @@ export function checkinsRoutes(services: {
     async handle({ caller, path }) {
       const checkin = await findCheckin(caller.applicationId, caller.userId, path.checkinId, database.reads);
       if (checkin === undefined) throw new ApiError("ItemDoesNotExist");
-      return presentCheckin(checkin);
+      return presentCheckin(checkin, caller.userId);
     },
   });
 
-  return [createCheckin, searchCheckins, getCheckin];
+  const changeCheckin = route({
+    method: "PATCH",
+    path: "/checkins/{checkinId}",
+    operation: "changeCheckin",
+    summary: "Change a check-in: one's own, or one that its owner lets others write",
+    tag: "Check-ins",
+    caller: "user",
+    pathParameters: CheckinPath,
+    parameters: ChangeCheckin,
+    status: 200,
+    result: Checkin,
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller: { applicationId, userId }, path, parameters }) {
+      const changed = await database.write(async ({ queries }) => {
+        await lockRow(database.dialect, "checkins", applicationId, path.checkinId, queries);
+        const found = await findCheckin(applicationId, userId, path.checkinId, queries);
+        if (found === undefined) throw new ApiError("ItemDoesNotExist");
+        const permissions = changedPermissions(found, userId, parameters);
+        const { location } = parameters;
+        const row: CheckinRow = {
+          ...found,
+          ...permissions,
+          ...(location !== undefined &&
+            (await fuzzing.locate({ applicationId, userId: found.user_id, setterId: userId, location }, queries))),
+          comment: changedText(found.comment, parameters.comment),
+          description: changedText(found.description, parameters.description),
+          tag: changedText(found.tag, parameters.tag),
+          modified_at: clock.now(),
+        };
+        await updateCheckin(row, queries);
+        return row;
+      });
+      return presentCheckin(changed, userId);
+    },
+  });
+
+  const removeCheckin = route({
+    method: "DELETE",
+    path: "/checkins/{checkinId}",
+    operation: "deleteCheckin",
+    summary: "Delete one's own check-in",
+    tag: "Check-ins",
+    caller: "user",
+    pathParameters: CheckinPath,
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller: { applicationId, userId }, path }) {
+      await database.write(async ({ queries }) => {
+        const found = await findCheckin(applicationId, userId, path.checkinId, queries);
+        if (found === undefined) throw new ApiError("ItemDoesNotExist");
+        requireOwner(found, userId);
+        const isDeleted = await deleteCheckin(applicationId, path.checkinId, queries);
+        if (!isDeleted) throw new ApiError("ItemDoesNotExist");
+      });
+      return true as const;
+    },
+  });
+
+  return [createCheckin, searchCheckins, getCheckin, changeCheckin, removeCheckin];
 }

@@ -1,20 +1,13 @@
+import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
 import type { CheckinRow } from "../db/tables.ts";
-import type { DateRange } from "../lib/dates.ts";
-import type { Key, Page, Position } from "../lib/keyset.ts";
-
-export interface CheckinFilters {
-  readonly created: DateRange | undefined;
-  readonly lastModified: DateRange | undefined;
-}
 
 export async function insertCheckin(row: CheckinRow, queries: Queries): Promise<void> {
   await insert(queries, row);
 }
 
-/** A check-in that this user may read. */
+/** A check-in that this user may read: the user's own, or one that its owner shares. */
 export async function findCheckin(
   applicationId: string,
   readerId: string,
@@ -22,34 +15,54 @@ export async function findCheckin(
   queries: Queries,
 ): Promise<CheckinRow | undefined> {
   const [row] = await findById(queries, { applicationId, id });
-  return row?.user_id === readerId ? row : undefined;
+  if (row === undefined || row.user_id === readerId) return row;
+  return row.read_permission === 1 && (await isShownToOthers(row, queries)) ? row : undefined;
 }
 
-/** A page of the user's check-ins, newest first. */
-export async function listCheckins(
-  applicationId: string,
-  userId: string,
-  { created, lastModified }: CheckinFilters,
-  position: Position,
-  size: number,
-  queries: Queries,
-): Promise<Page<CheckinRow>> {
-  let query = queries
-    .selectFrom("checkins")
-    .selectAll()
+/** Writes a check-in as it is now. */
+export async function updateCheckin(row: CheckinRow, queries: Queries): Promise<void> {
+  const { application_id, id, ...changed } = row;
+  await queries
+    .updateTable("checkins")
+    .set(changed)
+    .where("application_id", "=", application_id)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** @returns false when it was gone already */
+export async function deleteCheckin(applicationId: string, id: string, queries: Queries): Promise<boolean> {
+  const deleted = await queries
+    .deleteFrom("checkins")
     .where("application_id", "=", applicationId)
-    .where("user_id", "=", userId);
-  if (created?.start !== undefined) query = query.where("created_at", ">=", created.start);
-  if (created?.end !== undefined) query = query.where("created_at", "<=", created.end);
-  if (lastModified?.start !== undefined) query = query.where("modified_at", ">=", lastModified.start);
-  if (lastModified?.end !== undefined) query = query.where("modified_at", "<=", lastModified.end);
-  return readPage(query, ["created_at", "id"], position, size);
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return deleted.numDeletedRows === 1n;
 }
 
-/** Where a check-in stands in its listing. */
-export function checkinKey({ created_at, id }: CheckinRow): Key {
-  return [created_at, id];
+/**
+ * Whether others see a shared check-in at all: not when its owner is being deleted, and not before it has its shifted
+ * point when the owner has locationFuzzing. As a subquery it is asked for one row after the other, and never makes the
+ * engine leave the order of the listing.
+ */
+export const isShownToOthersSql = sql<boolean>`(
+  select case when owner.location_fuzzing = 0 or checkins.seen_cell is not null then 1 else 0 end
+  from users as owner
+  where owner.application_id = checkins.application_id and owner.id = checkins.user_id and owner.deleted_at is null
+) = 1`;
+
+async function isShownToOthers({ application_id, id }: CheckinRow, queries: Queries): Promise<boolean> {
+  return (await findShown(queries, { applicationId: application_id, id })).length > 0;
 }
+
+const findShown = prepare<{ applicationId: string; id: string }, { id: string }>((queries, parameter) =>
+  queries
+    .selectFrom("checkins")
+    .select("id")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id"))
+    .where(isShownToOthersSql),
+);
 
 const insert = prepare<CheckinRow, unknown>((queries, parameter) =>
   queries.insertInto("checkins").values({
@@ -58,8 +71,15 @@ const insert = prepare<CheckinRow, unknown>((queries, parameter) =>
     user_id: parameter("user_id"),
     lat: parameter("lat"),
     lng: parameter("lng"),
+    cell: parameter("cell"),
+    seen_lat: parameter("seen_lat"),
+    seen_lng: parameter("seen_lng"),
+    seen_cell: parameter("seen_cell"),
     comment: parameter("comment"),
     description: parameter("description"),
+    tag: parameter("tag"),
+    read_permission: parameter("read_permission"),
+    write_permission: parameter("write_permission"),
     created_at: parameter("created_at"),
     modified_at: parameter("modified_at"),
   }),

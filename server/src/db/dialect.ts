@@ -12,6 +12,12 @@ export interface Dialect {
     /** Stands after the closing parenthesis of `create table`. */
     readonly tableOptions: RawBuilder<unknown>;
   };
+  /** Stands at the end of a select whose row must not change before the transaction ends. */
+  readonly forShare: RawBuilder<unknown>;
+  /** False where one transaction writes at a time anyway. */
+  readonly hasRowLocks: boolean;
+  /** Lets transactions that name the same text run one after the other, from here to their ends. */
+  takeTurns(text: string): readonly RawBuilder<unknown>[];
   /** Wait until no other process migrates; to be run first in the migrating transaction. */
   readonly lockMigrations: readonly RawBuilder<unknown>[];
 }
@@ -25,6 +31,9 @@ export const sqliteDialect: Dialect = {
     tableOptions: sql`strict, without rowid`,
   },
   // `begin immediate` has taken the write lock already.
+  forShare: sql``,
+  hasRowLocks: false,
+  takeTurns: () => [],
   lockMigrations: [],
 };
 
@@ -35,6 +44,9 @@ export const postgresDialect: Dialect = {
     real: sql`double precision`,
     tableOptions: sql``,
   },
+  forShare: sql`for share`,
+  hasRowLocks: true,
+  takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
   // A migration takes the time it takes. The number is arbitrary, and used for nothing else.
   lockMigrations: [sql`set local statement_timeout = 0`, sql`select pg_advisory_xact_lock(7265111081)`],
 };
@@ -43,6 +55,18 @@ export const postgresDialect: Dialect = {
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof ApiError || !isUnavailable(error)) return error;
   return new ApiError("ServiceUnavailable", undefined, { cause: error });
+}
+
+/** True when a row could not be written because it would not be unique. */
+export function isUniqueViolation(error: unknown): boolean {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  return code === "23505" || errcode === 2067 || errcode === 1555; // SQLite: SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY
+}
+
+/** True when a row could not be deleted because others refer to it, or written because what it refers to is not there. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  return code === "23503" || errcode === 787; // SQLite: SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.

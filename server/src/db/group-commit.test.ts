@@ -171,7 +171,7 @@ describe("hasForeignCommits", () => {
 
   it("lets the reads of the same turn see what it noticed", async () => {
     await countRows(); // a read transaction is open for the rest of this turn
-    other.exec("insert into applications values ('foreign', 'foreign', 0, 0, null)");
+    other.exec("insert into applications values ('foreign', 'foreign', 0, 0, null, '{}')");
     assert.equal(database.hasForeignCommits(), true);
     const rows = await database.reads.selectFrom("applications").select("name").where("name", "=", "foreign").execute();
     assert.equal(rows.length, 1);

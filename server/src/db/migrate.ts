@@ -24,8 +24,9 @@ export async function migrate(
     const applied = new Set(rows.map(({ name }) => name));
 
     const missing = migrations.filter(({ name }) => !applied.has(name));
-    for (const { name, statements } of missing) {
+    for (const { name, statements, fill } of missing) {
       for (const statement of statements(ddl)) await statement.execute(queries);
+      await fill?.(queries);
       await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
     }
     if (applied.size === 0) await seed(transaction);

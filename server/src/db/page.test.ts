@@ -4,12 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
+import { sql } from "kysely";
 import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import type { Key, Page, Position, Side } from "../lib/keyset.ts";
+import { equals, numberOrder } from "./conditions.ts";
 import type { Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 import { readPage } from "./page.ts";
+import { type Scope, scopeStream } from "./scope.ts";
 
 let folder: string;
 let testDatabase: TestDatabase;
@@ -50,9 +53,17 @@ async function store(rows: readonly Row[]): Promise<string> {
   return listing;
 }
 
-async function read(listing: string, position: Position, size: number): Promise<Page<Row>> {
-  const query = database.reads.selectFrom("devices").select(["created_at", "id"]).where("application_id", "=", listing);
-  const page = await readPage(query, ["created_at", "id"], position, size);
+type RowPage = Omit<Page<Row>, "keyOf">;
+
+async function read(listing: string, position: Position, size: number): Promise<RowPage> {
+  const scope: Scope = {
+    shape: "devices",
+    from: sql`devices`,
+    select: sql`created_at, id`,
+    conditions: [equals("application_id", listing)],
+  };
+  const stream = scopeStream<Row>(scope, numberOrder("created_at"), true, database.reads);
+  const { keyOf: _, ...page } = await readPage(stream, position, size);
   return { ...page, rows: page.rows.map((row) => ({ ...row })) }; // rows of SQLite have no prototype
 }
 
@@ -68,16 +79,16 @@ function compare(a: Key, b: Key): number {
 }
 
 /** The page by counting: a slice of the whole listing, with rows before it or behind it or not. */
-function expectedPage(rows: readonly Row[], position: Position, size: number): Page<Row> {
+function expectedPage(rows: readonly Row[], position: Position, size: number): RowPage {
   const listing = rows.toSorted((a, b) => compare(keyOf(a), keyOf(b)));
   function countUpTo(key: Key, included: boolean): number {
     return listing.filter((row) => compare(keyOf(row), key) < (included ? 1 : 0)).length;
   }
-  function slice(start: number, end: number): Page<Row> {
+  function slice(start: number, end: number): RowPage {
     const [from, to] = [Math.min(start, listing.length), Math.min(end, listing.length)];
     return { rows: listing.slice(from, to), hasNext: to < listing.length, hasPrevious: from > 0 };
   }
-  function sliceBefore(end: number): Page<Row> {
+  function sliceBefore(end: number): RowPage {
     return slice(Math.max(0, end - size), end);
   }
   switch (position.at) {

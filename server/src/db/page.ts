@@ -1,74 +1,60 @@
-import { type SelectQueryBuilder, sql } from "kysely";
-import { type Key, oppositeSide, type Page, type Position, type Side } from "../lib/keyset.ts";
-
-const comparisons: Readonly<Record<Side, string>> = { after: "<", from: "<=", before: ">", until: ">=" };
+import { oppositeSide, type Page, type Position, type Side } from "../lib/keyset.ts";
+import { type Stream, type Take, takeAfterOffset } from "./stream.ts";
 
 /**
  * Reads one page by its key, so that any page costs what the first one costs, and rows that come and go meanwhile shift
  * nothing. One row more than the page is read to know what follows; the other side is asked for a single row.
- *
- * @param query selects the listing without order, all the `columns` among what it selects
- * @param columns order the listing, greatest first, and are unique together
  */
-export async function readPage<DB, TB extends keyof DB, Row extends object>(
-  query: SelectQueryBuilder<DB, TB, Row>,
-  columns: readonly (keyof Row & string)[],
-  position: Position,
-  size: number,
-): Promise<Page<Row>> {
-  type Query = SelectQueryBuilder<DB, TB, Row>;
-
-  function onSide(side: Side, key: Key): Query {
-    const left = sql.join(columns.map((column) => sql.ref(column)));
-    return query.where(sql<boolean>`(${left}) ${sql.raw(comparisons[side])} (${sql.join([...key])})`);
-  }
-  function ordered(base: Query, direction: "asc" | "desc"): Query {
-    return columns.reduce((sorted, column) => sorted.orderBy(sql.ref(column), direction), base).limit(size + 1);
-  }
-  async function isAny(base: Query): Promise<boolean> {
-    return (await base.limit(1).execute()).length > 0;
+export async function readPage<Row>(stream: Stream<Row>, position: Position, size: number): Promise<Page<Row>> {
+  const { keyOf } = stream;
+  async function isAny(take: Omit<Take, "count">): Promise<boolean> {
+    return (await stream.take({ ...take, count: 1 })).length > 0;
   }
   async function isBeyond(side: Side, row: Row | undefined): Promise<boolean> {
-    if (row !== undefined) return isAny(onSide(side, keyOf(row, columns)));
+    if (row !== undefined) return isAny(onSide(side, keyOf(row)));
     // An empty page: whatever there is lies on the other side of where the page would have been.
     return "key" in position && isAny(onSide(oppositeSide[position.at], position.key));
   }
 
   switch (position.at) {
     case "start": {
-      const found = await ordered(query, "desc").execute();
-      return { rows: found.slice(0, size), hasNext: found.length > size, hasPrevious: false };
+      const found = await stream.take({ direction: "forward", count: size + 1 });
+      return { rows: found.slice(0, size), hasNext: found.length > size, hasPrevious: false, keyOf };
     }
     case "end": {
-      const found = await ordered(query, "asc").execute();
-      return { rows: found.slice(0, size).reverse(), hasNext: false, hasPrevious: found.length > size };
+      const found = await stream.take({ direction: "backward", count: size + 1 });
+      return { rows: found.slice(0, size).reverse(), hasNext: false, hasPrevious: found.length > size, keyOf };
     }
     case "offset": {
-      const found = await ordered(query, "desc").offset(position.offset).execute();
-      const hasPrevious = position.offset > 0 && (found.length > 0 || (await isAny(query)));
-      return { rows: found.slice(0, size), hasNext: found.length > size, hasPrevious };
+      const { offset } = position;
+      const found = await takeAfterOffset(stream, offset, size + 1);
+      const hasPrevious = offset > 0 && (found.length > 0 || (await isAny({ direction: "forward" })));
+      return { rows: found.slice(0, size), hasNext: found.length > size, hasPrevious, keyOf };
     }
     case "after":
     case "from": {
-      const found = await ordered(onSide(position.at, position.key), "desc").execute();
+      const found = await stream.take({ ...onSide(position.at, position.key), count: size + 1 });
       return {
         rows: found.slice(0, size),
         hasNext: found.length > size,
         hasPrevious: await isBeyond("before", found[0]),
+        keyOf,
       };
     }
     case "before":
     case "until": {
-      const found = await ordered(onSide(position.at, position.key), "asc").execute();
+      const found = await stream.take({ ...onSide(position.at, position.key), count: size + 1 });
       return {
         rows: found.slice(0, size).reverse(),
         hasNext: await isBeyond("after", found[0]),
         hasPrevious: found.length > size,
+        keyOf,
       };
     }
   }
 }
 
-function keyOf<Row>(row: Row, columns: readonly (keyof Row)[]): Key {
-  return columns.map((column) => row[column] as string | number); // what ordering columns hold
+function onSide(side: Side, key: NonNullable<Take["bound"]>["key"]): Omit<Take, "count"> {
+  const direction = side === "after" || side === "from" ? "forward" : "backward";
+  return { direction, bound: { side, key } };
 }

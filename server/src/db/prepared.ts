@@ -21,25 +21,53 @@ export function prepare<Parameters extends object, Row>(
     parameter: <Name extends keyof Parameters & string>(name: Name) => Parameters[Name],
   ) => Compilable<Row>,
 ): (queries: Queries, parameters: Parameters) => Promise<Row[]> {
-  const texts = new Map<unknown, CompiledQuery>();
+  const statements = new Map<string, CompiledQuery>();
+  return (queries, parameters) =>
+    run<Row>(statements, "", queries, parameters, (name) => build(queries, name as never));
+}
 
-  function compile(queries: Queries): CompiledQuery {
-    // A placeholder travels through the builder as if it were the value, and comes back in `parameters`.
-    const compiled = build(queries, (name) => new Placeholder(name) as never).compile();
-    texts.set(engineOf(queries), compiled);
-    return compiled;
-  }
+/** Enough for every shape that a search can have; the bound only stops what nobody foresaw. */
+const shapesMax = 5_000;
 
-  return async (queries, parameters) => {
-    const { sql, parameters: places } = texts.get(engineOf(queries)) ?? compile(queries);
-    const values = places.map((place) =>
-      place instanceof Placeholder ? parameters[place.name as keyof Parameters] : place,
-    );
-    const direct = directRunners.get(queries);
-    // Row is what the builder promised, and the columns of the statement are what it selected.
-    if (direct !== undefined) return direct(sql, values) as Row[];
-    return (await queries.executeQuery<Row>(CompiledQuery.raw(sql, values))).rows;
+/**
+ * Statements that are put together from what a request asks for: each shape is built and compiled once.
+ *
+ * @returns runs the statement of a shape. Two calls of one shape must build the same statement, but for the values
+ */
+export function prepareShapes(): <Row>(
+  queries: Queries,
+  shape: string,
+  parameters: Readonly<Record<string, unknown>>,
+  build: (parameter: (name: string) => never) => Compilable<Row>,
+) => Promise<Row[]> {
+  const statements = new Map<string, CompiledQuery>();
+  return (queries, shape, parameters, build) => {
+    if (statements.size > shapesMax) statements.clear();
+    return run(statements, shape, queries, parameters, build);
   };
+}
+
+async function run<Row>(
+  statements: Map<string, CompiledQuery>,
+  shape: string,
+  queries: Queries,
+  parameters: object,
+  build: (parameter: (name: string) => never) => Compilable<Row>,
+): Promise<Row[]> {
+  const key = engineOf(queries) + shape;
+  let compiled = statements.get(key);
+  if (compiled === undefined) {
+    // A placeholder travels through the builder as if it were the value, and comes back in `parameters`.
+    compiled = build((name) => new Placeholder(name) as never).compile();
+    statements.set(key, compiled);
+  }
+  const values = compiled.parameters.map((place) =>
+    place instanceof Placeholder ? (parameters as Record<string, unknown>)[place.name] : place,
+  );
+  const direct = directRunners.get(queries);
+  // Row is what the builder promised, and the columns of the statement are what it selected.
+  if (direct !== undefined) return direct(compiled.sql, values) as Row[];
+  return (await queries.executeQuery<Row>(CompiledQuery.raw(compiled.sql, values))).rows;
 }
 
 /** Runs a statement on a connection that is always at hand. */
@@ -52,6 +80,6 @@ export function runDirectly(queries: Queries, runner: DirectRunner): void {
   directRunners.set(queries, runner);
 }
 
-function engineOf(queries: Queries): unknown {
-  return queries.getExecutor().adapter.constructor;
+function engineOf(queries: Queries): string {
+  return queries.getExecutor().adapter.constructor.name;
 }

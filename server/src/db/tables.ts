@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from "kysely";
+import type { ColumnType, Generated, Insertable, Selectable } from "kysely";
 
 /**
  * The data model. Every table of application data has `application_id` first in its primary key, its unique indexes and
@@ -12,8 +12,11 @@ export interface Tables {
   applications: ApplicationsTable;
   application_keys: ApplicationKeysTable;
   devices: DevicesTable;
+  crash_reports: CrashReportsTable;
   users: UsersTable;
-  revoked_tokens: RevokedTokensTable;
+  user_tokens: UserTokensTable;
+  password_resets: PasswordResetsTable;
+  location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
   checkins: CheckinsTable;
 }
@@ -22,11 +25,25 @@ export interface Tables {
 export const tablesInErasureOrder = [
   "checkins",
   "identities",
-  "revoked_tokens",
+  "location_shifts",
+  "password_resets",
+  "user_tokens",
   "users",
+  "crash_reports",
   "devices",
   "application_keys",
 ] as const satisfies readonly (keyof Tables)[];
+
+/** Those of them in which a user's data lies: each has a `user_id`. */
+export const userTablesInErasureOrder = [
+  "identities",
+  "password_resets",
+  "user_tokens",
+  "location_shifts",
+  "checkins",
+] as const satisfies readonly (keyof Tables)[];
+
+type Nullable<T> = { [Name in keyof T]: T[Name] | null };
 
 interface ApplicationsTable {
   application_id: string;
@@ -35,6 +52,8 @@ interface ApplicationsTable {
   created_at: number;
   /** Set first when an application is deleted: from then on it is gone for clients, while its rows are being erased. */
   deleted_at: number | null;
+  /** JSON, as `apps configure` read and checked it. */
+  settings: ColumnType<string, string | undefined, string>;
 }
 
 interface ApplicationKeysTable {
@@ -55,15 +74,58 @@ interface DevicesTable {
   token_version: number;
   created_at: number;
   modified_at: number;
+  model: string | null;
+  os_version: string | null;
+  app_version: string | null;
+  push_token: string | null;
+  /** Index in `connectionTypes` of the contract. */
+  connection_type: number | null;
+  is_production: number | null;
+  tag: string | null;
+  lat: number | null;
+  lng: number | null;
 }
 
-interface UsersTable {
+/** What apps report of their crashes; read by operators. */
+interface CrashReportsTable {
+  application_id: string;
+  id: string;
+  device_id: string;
+  stack_trace: string;
+  message: string | null;
+  method_name: string | null;
+  tag: string | null;
+  lat: number | null;
+  lng: number | null;
+  /** What the device had told of itself when it crashed. */
+  app_version: string | null;
+  os_version: string | null;
+  created_at: number;
+}
+
+/**
+ * Where something located lies, and where others see it.
+ *
+ * `cell` is the location on a curve that fills the map (`lib/cells.ts`), so that an area is a few ranges of it. The
+ * `seen_` columns hold the shifted point while the owner has locationFuzzing, and null otherwise: then others see the
+ * true one. A row of such an owner that has no shifted point yet is not shown to others at all.
+ */
+interface Located {
+  lat: number;
+  lng: number;
+  cell: number;
+  seen_lat: number | null;
+  seen_lng: number | null;
+  seen_cell: number | null;
+}
+
+interface UsersTable extends Nullable<Located> {
   application_id: string;
   id: string;
   user_name: string;
   /** The name regardless of case and Unicode form: what is unique, and what login looks for. */
   user_name_key: string;
-  /** An argon2id PHC string. */
+  /** An argon2id PHC string; empty for a user who has no password, and signs in with an identity provider. */
   password_hash: string;
   email: string | null;
   first_name: string | null;
@@ -74,13 +136,51 @@ interface UsersTable {
   last_login_at: number;
   created_at: number;
   modified_at: number;
+  /** Index in `genders` of the contract. */
+  gender: number | null;
+  date_of_birth: number | null;
+  tag: string | null;
+  /** 1 while the shifted points of what the user owns are being made or dropped, after a change of locationFuzzing. */
+  is_reshifting: Generated<number>;
+  /** Set first when a user is deleted: from then on it is gone for clients, while what it owns is being erased. */
+  deleted_at: number | null;
 }
 
-/** Tokens ended one by one, kept until they would have expired anyway. */
-interface RevokedTokensTable {
+/** A user token is good while its row is here and holds the version of its user. */
+interface UserTokensTable {
   application_id: string;
-  token_id: string;
+  user_id: string;
+  id: string;
+  device_id: string;
+  user_version: number;
+  created_at: number;
+  /** To the minute. */
+  last_used_at: number;
   expires_at: number;
+}
+
+/** The one-time code that a user may set a new password with. */
+interface PasswordResetsTable {
+  application_id: string;
+  user_id: string;
+  /** SHA-256 of the code in hex. */
+  digest: string;
+  tries_left: number;
+  expires_at: number;
+}
+
+/** A place of a user with locationFuzzing, and how far and whereto others see it shifted (`privacy/fuzzing.ts`). */
+interface LocationShiftsTable {
+  application_id: string;
+  user_id: string;
+  id: string;
+  /** Who set the locations that belong to this place: the user, or somebody who may write the user's objects. */
+  setter_id: string;
+  lat: number;
+  lng: number;
+  cell: number;
+  /** Degrees clockwise from north. */
+  bearing: number;
 }
 
 interface IdentitiesTable {
@@ -89,22 +189,33 @@ interface IdentitiesTable {
   identifier: string;
   user_id: string;
   created_at: number;
+  /** 1 when the user proved it with a token of the provider; nothing else signs in. */
+  is_verified: Generated<number>;
 }
 
-interface CheckinsTable {
+/** What the owner lets others do: 0 nothing (`User`), 1 read or write (`App`); null like 0, and never said. */
+interface Permitted {
+  read_permission: number | null;
+  write_permission: number | null;
+}
+
+interface CheckinsTable extends Located, Permitted {
   application_id: string;
   id: string;
   user_id: string;
-  lat: number;
-  lng: number;
   comment: string | null;
   description: string | null;
+  tag: string | null;
   created_at: number;
   modified_at: number;
 }
 
 export type UserRow = Selectable<UsersTable>;
-export type NewUserRow = Insertable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
 export type IdentityRow = Selectable<IdentitiesTable>;
 export type DeviceRow = Selectable<DevicesTable>;
+export type NewIdentityRow = Insertable<IdentitiesTable>;
+export type CrashReportRow = Selectable<CrashReportsTable>;
+export type UserTokenRow = Selectable<UserTokensTable>;
+export type LocatedRow = Located;
+export type PermittedRow = Permitted;

@@ -1,14 +1,39 @@
-import { Type } from "../http/schema.ts";
-import { Text, WireDate } from "../http/wire.ts";
+import type { DeviceRow } from "../db/tables.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { Choice, ClearableText, changedText, Flag, LocationInput, Text, WireDate, WireLocation } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+
+const textCharactersMax = 256;
+const pushTokenCharactersMax = 4_096;
+
+/** What is stored of a connection type is its place here. */
+const connectionTypes = ["Unknown", "Carrier", "Wifi"] as const;
+
+/** What an app tells of its device, at registration and later (surface.md section 4). */
+function deviceParameters(text: typeof ClearableText) {
+  return {
+    model: Type.Optional(text({ maxLength: textCharactersMax })),
+    osVersion: Type.Optional(text({ maxLength: textCharactersMax })),
+    appVersion: Type.Optional(text({ maxLength: textCharactersMax })),
+    pushToken: Type.Optional(
+      text({ maxLength: pushTokenCharactersMax, alias: "deviceToken", description: "Also taken as deviceToken." }),
+    ),
+    tag: Type.Optional(text({ maxLength: textCharactersMax })),
+    location: Type.Optional(LocationInput()),
+    connectionType: Type.Optional(Choice(connectionTypes)),
+    isProduction: Type.Optional(Flag()),
+  };
+}
 
 export const RegisterDevice = Type.Object({
   // Without bounds of their own: whatever is too long is a wrong id or a wrong key.
   appid: Text({ description: "Application id." }),
   appkey: Text({ description: "Application key." }),
-  platform: Text({ maxLength: 256, description: "Client platform name." }),
+  platform: Text({ maxLength: textCharactersMax, description: "Client platform name." }),
   uniqueId: Type.Optional(
-    Text({ maxLength: 256, description: "Random unique value: the same value is the same device." }),
+    Text({ maxLength: textCharactersMax, description: "Random unique value: the same value is the same device." }),
   ),
+  ...deviceParameters(Text),
 });
 
 /** The result of a registration (service.md "Device registration result"). */
@@ -16,3 +41,77 @@ export const DeviceRegistration = Type.Object({
   accessToken: Type.String({ description: "Device access token, opaque." }),
   accessTokenExpires: WireDate,
 });
+
+export const ChangeDevice = Type.Object(deviceParameters(ClearableText));
+
+export const Device = Type.Object({
+  id: Type.String(),
+  platform: Type.String(),
+  uniqueId: Type.Optional(Type.String()),
+  model: Type.Optional(Type.String()),
+  osVersion: Type.Optional(Type.String()),
+  appVersion: Type.Optional(Type.String()),
+  pushToken: Type.Optional(Type.String()),
+  tag: Type.Optional(Type.String()),
+  location: Type.Optional(WireLocation),
+  connectionType: Type.Optional(
+    Type.Unsafe<(typeof connectionTypes)[number]>({ type: "string", enum: connectionTypes }),
+  ),
+  isProduction: Type.Optional(Type.Boolean()),
+  created: WireDate,
+  lastModified: WireDate,
+});
+
+/** The columns that an app may set. */
+export type DeviceFields = Pick<
+  DeviceRow,
+  "model" | "os_version" | "app_version" | "push_token" | "tag" | "lat" | "lng" | "connection_type" | "is_production"
+>;
+
+const nothingTold: DeviceFields = {
+  model: null,
+  os_version: null,
+  app_version: null,
+  push_token: null,
+  tag: null,
+  lat: null,
+  lng: null,
+  connection_type: null,
+  is_production: null,
+};
+
+/** What the given parameters make of what was there. */
+export function changedFields(given: Static<typeof ChangeDevice>, now: DeviceFields = nothingTold): DeviceFields {
+  const { location, connectionType, isProduction } = given;
+  return {
+    model: changedText(now.model, given.model),
+    os_version: changedText(now.os_version, given.osVersion),
+    app_version: changedText(now.app_version, given.appVersion),
+    push_token: changedText(now.push_token, given.pushToken),
+    tag: changedText(now.tag, given.tag),
+    lat: location?.lat ?? now.lat,
+    lng: location?.lng ?? now.lng,
+    connection_type: connectionType === undefined ? now.connection_type : connectionTypes.indexOf(connectionType),
+    is_production: isProduction === undefined ? now.is_production : Number(isProduction),
+  };
+}
+
+export function presentDevice(device: DeviceRow): Static<typeof Device> {
+  const { lat, lng } = device;
+  const connectionType = connectionTypes[device.connection_type ?? -1];
+  return {
+    id: device.id,
+    platform: device.platform,
+    ...(device.unique_id !== null && { uniqueId: device.unique_id }),
+    ...(device.model !== null && { model: device.model }),
+    ...(device.os_version !== null && { osVersion: device.os_version }),
+    ...(device.app_version !== null && { appVersion: device.app_version }),
+    ...(device.push_token !== null && { pushToken: device.push_token }),
+    ...(device.tag !== null && { tag: device.tag }),
+    ...(lat !== null && lng !== null && { location: { lat, lng } }),
+    ...(connectionType !== undefined && { connectionType }),
+    ...(device.is_production !== null && { isProduction: device.is_production === 1 }),
+    created: formatDate(device.created_at),
+    lastModified: formatDate(device.modified_at),
+  };
+}

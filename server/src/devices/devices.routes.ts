@@ -1,14 +1,23 @@
 import { findCredentials } from "../auth/credentials.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import type { Database } from "../db/database.ts";
+import { lockRow } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type IdGenerator, kindOfId } from "../lib/ids.ts";
-import { DeviceRegistration, RegisterDevice } from "./devices.contract.ts";
-import { insertOrUpdateDevice } from "./devices.store.ts";
+import {
+  ChangeDevice,
+  changedFields,
+  Device,
+  DeviceRegistration,
+  presentDevice,
+  RegisterDevice,
+} from "./devices.contract.ts";
+import { crashReportsRoutes } from "./devices.crash-reports.routes.ts";
+import { findDevice, insertOrUpdateDevice, updateDevice } from "./devices.store.ts";
 
-/** Registration with an application's credentials (service.md "POST /devices", surface.md section 4). */
+/** Registration with an application's credentials, and the device of a token (surface.md section 4). */
 export function devicesRoutes(services: {
   readonly database: Database;
   readonly tokens: Tokens;
@@ -28,7 +37,8 @@ export function devicesRoutes(services: {
     status: 201,
     result: DeviceRegistration,
     errors: ["ApplicationIdMalformed", "AuthAppCredentialsInvalid"],
-    async handle({ parameters: { appid, appkey, platform, uniqueId } }) {
+    async handle({ parameters }) {
+      const { appid, appkey, platform, uniqueId } = parameters;
       if (kindOfId(appid) !== "App") throw new ApiError("ApplicationIdMalformed");
       const credentials = await findCredentials(appid, appkey, database);
       if (credentials === undefined) throw new ApiError("AuthAppCredentialsInvalid");
@@ -41,6 +51,7 @@ export function devicesRoutes(services: {
             id: ids.newId("Device"),
             unique_id: uniqueId ?? null,
             platform,
+            ...changedFields(parameters),
             token_version: 0,
             created_at: now,
             modified_at: now,
@@ -61,5 +72,46 @@ export function devicesRoutes(services: {
     },
   });
 
-  return [registerDevice];
+  const getDevice = route({
+    method: "GET",
+    path: "/devices/current",
+    operation: "getDevice",
+    summary: "Read the device of the token",
+    tag: "Devices",
+    caller: "device",
+    status: 200,
+    result: Device,
+    errors: [],
+    async handle({ caller: { applicationId, deviceId } }) {
+      const device = await findDevice(applicationId, deviceId, database.reads);
+      if (device === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+      return presentDevice(device);
+    },
+  });
+
+  const changeDevice = route({
+    method: "PATCH",
+    path: "/devices/current",
+    operation: "changeDevice",
+    summary: "Change what is known of the device of the token",
+    tag: "Devices",
+    caller: "device",
+    parameters: ChangeDevice,
+    status: 200,
+    result: Device,
+    errors: [],
+    async handle({ caller: { applicationId, deviceId }, parameters }) {
+      const device = await database.write(async ({ queries }) => {
+        await lockRow(database.dialect, "devices", applicationId, deviceId, queries);
+        const found = await findDevice(applicationId, deviceId, queries);
+        if (found === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+        const changed = { ...changedFields(parameters, found), modified_at: clock.now() };
+        await updateDevice(applicationId, deviceId, changed, queries);
+        return { ...found, ...changed };
+      });
+      return presentDevice(device);
+    },
+  });
+
+  return [registerDevice, getDevice, changeDevice, ...crashReportsRoutes(services)];
 }

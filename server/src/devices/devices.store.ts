@@ -3,8 +3,8 @@ import { prepare } from "../db/prepared.ts";
 import type { DeviceRow } from "../db/tables.ts";
 
 /**
- * Inserts a device, or finds the one that the application has under this unique id already and updates it: one
- * statement, so that registrations at the same time agree on one device.
+ * Inserts a device, or finds the one that the application has under this unique id already and updates it, a null
+ * leaving what is there: one statement, so that registrations at the same time agree on one device.
  */
 export async function insertOrUpdateDevice(
   device: DeviceRow,
@@ -13,6 +13,25 @@ export async function insertOrUpdateDevice(
   const [registered] = await insertOrUpdate(queries, device);
   if (registered === undefined) throw new Error("An upsert returns its row");
   return registered;
+}
+
+export async function findDevice(applicationId: string, id: string, queries: Queries): Promise<DeviceRow | undefined> {
+  const [row] = await findById(queries, { applicationId, id });
+  return row;
+}
+
+export async function updateDevice(
+  applicationId: string,
+  id: string,
+  changed: Partial<Omit<DeviceRow, "application_id" | "id">>,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .updateTable("devices")
+    .set(changed)
+    .where("application_id", "=", applicationId)
+    .where("id", "=", id)
+    .execute();
 }
 
 const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version">>((queries, parameter) =>
@@ -26,12 +45,38 @@ const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version"
       token_version: parameter("token_version"),
       created_at: parameter("created_at"),
       modified_at: parameter("modified_at"),
+      model: parameter("model"),
+      os_version: parameter("os_version"),
+      app_version: parameter("app_version"),
+      push_token: parameter("push_token"),
+      connection_type: parameter("connection_type"),
+      is_production: parameter("is_production"),
+      tag: parameter("tag"),
+      lat: parameter("lat"),
+      lng: parameter("lng"),
     })
     .onConflict((conflict) =>
-      conflict.columns(["application_id", "unique_id"]).doUpdateSet((excluded) => ({
-        platform: excluded.ref("excluded.platform"),
-        modified_at: excluded.ref("excluded.modified_at"),
+      conflict.columns(["application_id", "unique_id"]).doUpdateSet(({ ref, fn }) => ({
+        platform: ref("excluded.platform"),
+        modified_at: ref("excluded.modified_at"),
+        model: fn.coalesce("excluded.model", "devices.model"),
+        os_version: fn.coalesce("excluded.os_version", "devices.os_version"),
+        app_version: fn.coalesce("excluded.app_version", "devices.app_version"),
+        push_token: fn.coalesce("excluded.push_token", "devices.push_token"),
+        connection_type: fn.coalesce("excluded.connection_type", "devices.connection_type"),
+        is_production: fn.coalesce("excluded.is_production", "devices.is_production"),
+        tag: fn.coalesce("excluded.tag", "devices.tag"),
+        lat: fn.coalesce("excluded.lat", "devices.lat"),
+        lng: fn.coalesce("excluded.lng", "devices.lng"),
       })),
     )
     .returning(["id", "token_version"]),
+);
+
+const findById = prepare<{ applicationId: string; id: string }, DeviceRow>((queries, parameter) =>
+  queries
+    .selectFrom("devices")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id")),
 );

@@ -52,7 +52,14 @@ describe('POST /devices: service.md "register a device", "Device registration re
 
   it("names match case-insensitively, null and unknown members are not looked at", async () => {
     const { appid, appkey } = test.application;
-    const body = { AppID: appid, appKey: appkey, PLATFORM: "test", uniqueID: null, model: { any: "thing" } };
+    const body = {
+      AppID: appid,
+      appKey: appkey,
+      PLATFORM: "test",
+      uniqueID: null,
+      MODEL: null,
+      user: { any: "thing" },
+    };
     assert.equal((await test.call("POST /devices", { body })).status, 201);
   });
 
@@ -70,6 +77,15 @@ describe('POST /devices: service.md "register a device", "Device registration re
       token_version: 0,
       created_at: test.now(),
       modified_at: test.now(),
+      model: null,
+      os_version: null,
+      app_version: null,
+      push_token: null,
+      connection_type: null,
+      is_production: null,
+      tag: null,
+      lat: null,
+      lng: null,
     });
   });
 });

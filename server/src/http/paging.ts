@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import { type Key, oppositeSide, type Page, type Position } from "../lib/keyset.ts";
+import { oppositeSide, type Page, type Position } from "../lib/keyset.ts";
 import { createSealer } from "../lib/seal.ts";
 import type { Caller } from "./route.ts";
 import { type ObjectSchema, type Schema, type Static, Type } from "./schema.ts";
@@ -55,22 +55,20 @@ export interface PageRequest<Filters> {
 export interface Paging {
   /**
    * @param listing the name of the listing: its tokens open nowhere else
-   * @param filters as read from the parameters; those of the token, if there is one, win
+   * @param parameters all but those of the paging itself are filters; those of the token, if there is one, win
    * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
    */
-  read<Filters>(
+  read<Parameters extends Static<ObjectSchema<typeof pagingParameters>>>(
     listing: string,
     caller: Caller,
-    parameters: Static<ObjectSchema<typeof pagingParameters>>,
-    filters: Filters,
-  ): PageRequest<Filters>;
+    parameters: Parameters,
+  ): PageRequest<Parameters>;
 
   present<Filters, Row, Item>(
     listing: string,
     caller: Caller,
     request: PageRequest<Filters>,
     page: Page<Row>,
-    keyOf: (row: Row) => Key,
     present: (row: Row) => Item,
   ): PresentedPage<Item>;
 }
@@ -92,7 +90,8 @@ export function createPaging(settings: {
   }
 
   return {
-    read(listing, caller, { pageSize, pagingToken }, filters) {
+    read(listing, caller, parameters) {
+      const { pageSize, pagingToken, ...filters } = parameters;
       if (pagingToken === undefined) {
         const size = pageSize === undefined ? settings.pageItemsDefault : checkSize("pageSize", pageSize);
         return { position: { at: "start" }, size, filters };
@@ -109,7 +108,7 @@ export function createPaging(settings: {
       return JSON.parse(opened); // the seal vouches for its shape
     },
 
-    present(listing, caller, request, { rows, hasNext, hasPrevious }, keyOf, present) {
+    present(listing, caller, request, { rows, hasNext, hasPrevious, keyOf }, present) {
       const { position } = request;
       const first = rows[0];
       const last = rows.at(-1);

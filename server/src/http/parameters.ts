@@ -23,6 +23,10 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
     keepsEmpty: "x-keeps-empty" in schema,
   }));
   const byLowerCaseName = new Map(parameters.map((parameter) => [parameter.name.toLowerCase(), parameter]));
+  for (const parameter of parameters) {
+    const alias = parameter.schema["x-alias"];
+    if (typeof alias === "string") byLowerCaseName.set(alias.toLowerCase(), parameter);
+  }
 
   return (raw) => {
     const values: unknown[] = new Array(parameters.length).fill(undefined);

@@ -1,6 +1,6 @@
-import { type DateRange, formatDate, parseDateRange } from "../lib/dates.ts";
+import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
-import { type Location, parseLocation } from "../lib/locations.ts";
+import { type Location, type LocationRange, parseLocation, parseLocationRange } from "../lib/locations.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
 import { type Schema, type Static, Type } from "./schema.ts";
 
@@ -17,12 +17,42 @@ interface TextOptions {
   /** The empty text is a value to be judged, not an absent parameter. */
   readonly keepsEmpty?: boolean;
   readonly description?: string;
+  /** Another name that clients send it under. */
+  readonly alias?: string;
 }
 
 /** A text: any Unicode except NUL and lone surrogates. A number is taken as its decimal text. */
 export function Text(options: TextOptions): Schema<string> {
-  const { keepsEmpty, ...keywords } = options;
-  return wire<string>("text", { type: "string", ...keywords, ...(keepsEmpty ? { "x-keeps-empty": true } : {}) });
+  const { keepsEmpty, alias, ...keywords } = options;
+  return wire<string>("text", {
+    type: "string",
+    ...keywords,
+    ...(keepsEmpty && { "x-keeps-empty": true }),
+    ...(alias !== undefined && { "x-alias": alias }),
+  });
+}
+
+/** A text that PATCH clears with the empty text. */
+export function ClearableText(options: Omit<TextOptions, "minLength" | "keepsEmpty">): Schema<string> {
+  return Text({ ...options, keepsEmpty: true });
+}
+
+/** What a {@link ClearableText} makes of the text that was there. */
+export function changedText(current: string | null, given: string | undefined): string | null {
+  return given === undefined ? current : given === "" ? null : given;
+}
+
+/**
+ * One of some words, in any case.
+ *
+ * @param options with `numbered`, the word's index is taken too, bare or as text
+ */
+export function Choice<const Word extends string>(
+  words: readonly Word[],
+  options: { numbered?: boolean; description?: string } = {},
+): Schema<Word> {
+  const { numbered, ...keywords } = options;
+  return wire<Word>("choice", { type: "string", enum: words, ...keywords, ...(numbered && { "x-numbered": true }) });
 }
 
 /** An integer, bare or as text. */
@@ -40,6 +70,11 @@ export function Flag(options: { description?: string } = {}): Schema<boolean> {
   return wire<boolean>("flag", { type: "boolean", ...options });
 }
 
+/** A date in any of the forms of surface.md section 1 "Dates", as milliseconds since 1970-01-01 UTC. */
+export function DateInput(options: { description?: string } = {}): Schema<number> {
+  return wire<number>("date", { type: "string", examples: ["1981-07-09"], ...options });
+}
+
 /** `<start>-<end>`, both inclusive, either end open. */
 export function DateRangeInput(options: { description?: string } = {}): Schema<DateRange> {
   return wire<DateRange>("dateRange", { type: "string", examples: ["2026-01-01-2026-01-31T23:59:59Z"], ...options });
@@ -50,9 +85,25 @@ export function LocationInput(options: { description?: string } = {}): Schema<Lo
   return wire<Location>("location", { type: "string", examples: ["48.2082,16.3738"], ...options });
 }
 
+/** A circle `<lat>,<lng>,<meters>` or a box `<lat>,<lng>-<lat>,<lng>`. */
+export function LocationRangeInput(options: { description?: string } = {}): Schema<LocationRange> {
+  return wire<LocationRange>("locationRange", { type: "string", examples: ["48.2082,16.3738,1000"], ...options });
+}
+
 /** The id of an object of one kind. */
 export function IdInput(kind: IdKind): Schema<string> {
   return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind });
+}
+
+/** The id of a user, or `me` for the calling one: see {@link resolveUserId}. */
+export function UserIdInput(options: { description?: string } = {}): Schema<string> {
+  const pattern = `${idPatternOf("User")}|^me$`;
+  return wire<string>("id", { type: "string", pattern, "x-kind": "User", "x-word": "me", ...options });
+}
+
+/** The id that a {@link UserIdInput} means. */
+export function resolveUserId(given: string, callerId: string): string {
+  return given === "me" ? callerId : given;
 }
 
 /** Times in responses: exactly `/Date(<ms>)/`. */
@@ -75,6 +126,9 @@ export function readWireValue(schema: Schema, value: unknown): Parsed<unknown> {
 interface Keywords {
   readonly "x-wire": keyof typeof readers;
   readonly "x-kind"?: IdKind;
+  readonly "x-word"?: string;
+  readonly "x-numbered"?: boolean;
+  readonly enum?: readonly string[];
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
@@ -90,8 +144,11 @@ const readers = {
   integer: (value: unknown, keywords: Keywords) => readNumber(value, keywords, true),
   decimal: (value: unknown, keywords: Keywords) => readNumber(value, keywords, false),
   flag: readFlag,
+  choice: readChoice,
+  date: (value: unknown) => parseDate(plain(value)),
   dateRange: (value: unknown) => parseDateRange(plain(value)),
   location: (value: unknown) => parseLocation(value),
+  locationRange: (value: unknown) => parseLocationRange(value),
   id: readId,
 };
 
@@ -146,7 +203,15 @@ function readFlag(value: unknown): Parsed<boolean> {
   return refuseFormat("must be true or false");
 }
 
-function readId(value: unknown, { "x-kind": kind }: Keywords): Parsed<string> {
+function readChoice(value: unknown, { enum: words = [], "x-numbered": isNumbered }: Keywords): Parsed<string> {
+  const text = typeof value === "string" ? value.trim().toLowerCase() : String(value);
+  const found =
+    words.find((word) => word.toLowerCase() === text) ?? (isNumbered && words.find((_, i) => `${i}` === text));
+  return found ? { value: found } : refuseFormat(`must be one of ${words.join(", ")}`);
+}
+
+function readId(value: unknown, { "x-kind": kind, "x-word": word }: Keywords): Parsed<string> {
+  if (word !== undefined && typeof value === "string" && value.toLowerCase() === word) return { value: word };
   const found = typeof value === "string" ? kindOfId(value) : undefined;
   if (found === undefined) return refuseFormat("must be an id");
   if (found !== kind) return { problem: "range", rule: "", message: `Incorrect id type, expected ${kind}.` };

@@ -10,6 +10,9 @@ const identifier = Text({ maxLength: 256, description: "The identifier in that s
 export const ProviderPath = Type.Object({ identityProviderName: provider });
 export const IdentityPath = Type.Object({ identityProviderName: provider, identityId: identifier });
 export const AddIdentity = Type.Object({ identityId: identifier });
+export const RemoveIdentities = Type.Object({
+  identityId: Type.Optional({ ...identifier, description: "Without one, all of the provider." }),
+});
 export const ListIdentities = Type.Object(pagingParameters);
 
 export const Identity = Type.Object({

@@ -1,4 +1,6 @@
 import type { Database } from "../db/database.ts";
+import { isForeignKeyViolation } from "../db/dialect.ts";
+import type { NewIdentityRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Paging } from "../http/paging.ts";
 import { type Route, route, type UserCaller } from "../http/route.ts";
@@ -11,8 +13,9 @@ import {
   ListIdentities,
   ProviderPath,
   presentIdentity,
+  RemoveIdentities,
 } from "./identities.contract.ts";
-import { findIdentityUser, identityKey, insertIdentity, listIdentities } from "./identities.store.ts";
+import { deleteIdentities, findIdentityUser, insertIdentity, listIdentities } from "./identities.store.ts";
 
 /** Links to other systems' identities (service.md "User identity", surface.md section 6). */
 export function identitiesRoutes(services: {
@@ -35,17 +38,18 @@ export function identitiesRoutes(services: {
     result: Type.Literal(1),
     errors: ["ItemAlreadyExists"],
     async handle({ caller, path, parameters }) {
+      const identity: NewIdentityRow = {
+        application_id: caller.applicationId,
+        provider: path.identityProviderName,
+        identifier: parameters.identityId,
+        user_id: caller.userId,
+        created_at: clock.now(),
+      };
       const isHeld = await database.write(({ queries }) =>
-        insertIdentity(
-          {
-            application_id: caller.applicationId,
-            provider: path.identityProviderName,
-            identifier: parameters.identityId,
-            user_id: caller.userId,
-            created_at: clock.now(),
-          },
-          queries,
-        ),
+        insertIdentity(identity, queries).catch((error) => {
+          // The user has been deleted since the token was checked.
+          throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+        }),
       );
       if (!isHeld) throw new ApiError("ItemAlreadyExists", "The identity belongs to another user.");
       return 1 as const;
@@ -58,10 +62,10 @@ export function identitiesRoutes(services: {
     parameters: { pageSize?: number; pagingToken?: string },
   ) {
     const listing = provider === undefined ? "identities" : `identities of ${provider}`; // the path decides, not the token
-    const request = paging.read(listing, caller, parameters, {});
+    const request = paging.read(listing, caller, parameters);
     const { position, size } = request;
     const page = await listIdentities(caller.applicationId, caller.userId, provider, position, size, database.reads);
-    return paging.present(listing, caller, request, page, identityKey, presentIdentity);
+    return paging.present(listing, caller, request, page, presentIdentity);
   }
 
   const listOwnIdentities = route({
@@ -93,6 +97,42 @@ export function identitiesRoutes(services: {
     handle: ({ caller, path, parameters }) => list(caller, path.identityProviderName, parameters),
   });
 
+  async function remove(caller: UserCaller, provider: string, identifier: string | undefined) {
+    await database.write(({ queries }) =>
+      deleteIdentities(caller.applicationId, caller.userId, provider, identifier, queries),
+    );
+    return true as const;
+  }
+
+  const removeIdentities = route({
+    method: "DELETE",
+    path: "/users/me/identities/{identityProviderName}",
+    operation: "deleteIdentities",
+    summary: "Remove identities of one provider from the current user: one of them, or all",
+    tag: "Identities",
+    caller: "user",
+    pathParameters: ProviderPath,
+    parameters: RemoveIdentities,
+    status: 200,
+    result: Type.Literal(true),
+    errors: [],
+    handle: ({ caller, path, parameters }) => remove(caller, path.identityProviderName, parameters.identityId),
+  });
+
+  const removeIdentity = route({
+    method: "DELETE",
+    path: "/users/me/identities/{identityProviderName}/{identityId}",
+    operation: "deleteIdentity",
+    summary: "Remove an identity from the current user",
+    tag: "Identities",
+    caller: "user",
+    pathParameters: IdentityPath,
+    status: 200,
+    result: Type.Literal(true),
+    errors: [],
+    handle: ({ caller, path }) => remove(caller, path.identityProviderName, path.identityId),
+  });
+
   const findUserOfIdentity = route({
     method: "GET",
     path: "/users/identities/{identityProviderName}/{identityId}",
@@ -112,5 +152,12 @@ export function identitiesRoutes(services: {
     },
   });
 
-  return [addIdentity, listOwnIdentities, listOwnIdentitiesOfProvider, findUserOfIdentity];
+  return [
+    addIdentity,
+    listOwnIdentities,
+    listOwnIdentitiesOfProvider,
+    removeIdentities,
+    removeIdentity,
+    findUserOfIdentity,
+  ];
 }

@@ -8,6 +8,8 @@ const prefixes = {
   User: "usr",
   Checkin: "chk",
   Token: "tok",
+  CrashReport: "crs",
+  Place: "plc",
 } as const;
 
 export type IdKind = keyof typeof prefixes;

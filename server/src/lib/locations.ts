@@ -67,6 +67,18 @@ export function distanceMeters(a: Location, b: Location): number {
   return 2 * earthRadiusMeters * Math.atan2(near, far);
 }
 
+/** The point that lies so far away in that direction, in degrees clockwise from north, along a great circle. */
+export function destination(from: Location, bearing: number, meters: number): Location {
+  const angle = (meters / earthRadiusMeters) * (180 / Math.PI);
+  const sinLat =
+    sinDegrees(from.lat) * cosDegrees(angle) + cosDegrees(from.lat) * sinDegrees(angle) * cosDegrees(bearing);
+  const east = sinDegrees(bearing) * sinDegrees(angle) * cosDegrees(from.lat);
+  const north = cosDegrees(angle) - sinDegrees(from.lat) * sinLat;
+  const lng = from.lng + (Math.atan2(east, north) * 180) / Math.PI;
+  const lat = (Math.asin(Math.min(1, Math.max(-1, sinLat))) * 180) / Math.PI;
+  return { lat, lng: lng > 180 ? lng - 360 : lng < -180 ? lng + 360 : lng };
+}
+
 // No two parts of a pattern can match the same characters, so that refusing a text takes time linear in its length.
 const number = String.raw`\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*`;
 const numberPattern = new RegExp(`^${number}$`, "i");

@@ -1,17 +1,63 @@
+import type { ListedToken } from "../auth/user-tokens.ts";
 import type { UserRow } from "../db/tables.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { Text, WireDate } from "../http/wire.ts";
+import { searchParameters } from "../http/search.ts";
+import {
+  Choice,
+  ClearableText,
+  DateInput,
+  Flag,
+  IdInput,
+  LocationInput,
+  Text,
+  UserIdInput,
+  WireDate,
+  WireLocation,
+} from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
+import { shownLocation } from "../privacy/shown-location.ts";
 
 const nameCharactersMax = 256;
 const emailCharactersMax = 320;
+const tagCharactersMax = 256;
+
+/** What is stored of a gender is its place here. */
+export const genders = ["Unknown", "Male", "Female"] as const;
+const Gender = Choice(genders, { numbered: true, description: "Unknown, Male, Female, or 0, 1, 2." });
+
+const userName = Text({ maxLength: nameCharactersMax, description: "Unique regardless of case and of Unicode form." });
+export const NewPassword = Text({ minLength: 4, maxLength: 1024, keepsEmpty: true });
 
 export const CreateUser = Type.Object({
-  username: Text({ maxLength: nameCharactersMax, description: "Unique regardless of case and of Unicode form." }),
-  password: Text({ minLength: 4, maxLength: 1024, keepsEmpty: true }),
+  username: userName,
+  password: NewPassword,
   email: Type.Optional(Text({ maxLength: emailCharactersMax })),
   firstName: Type.Optional(Text({ maxLength: nameCharactersMax })),
   lastName: Type.Optional(Text({ maxLength: nameCharactersMax })),
+  gender: Type.Optional(Gender),
+  dateOfBirth: Type.Optional(DateInput()),
+  tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+  location: Type.Optional(LocationInput()),
+});
+
+export const ChangeUser = Type.Object({
+  username: Type.Optional(userName),
+  password: Type.Optional(NewPassword),
+  currentPassword: Type.Optional(
+    Text({ keepsEmpty: true, description: "Required with password. The empty text is a wrong one." }),
+  ),
+  email: Type.Optional(ClearableText({ maxLength: emailCharactersMax })),
+  firstName: Type.Optional(ClearableText({ maxLength: nameCharactersMax })),
+  lastName: Type.Optional(ClearableText({ maxLength: nameCharactersMax })),
+  gender: Type.Optional(Gender),
+  dateOfBirth: Type.Optional(DateInput()),
+  tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax })),
+  location: Type.Optional(LocationInput()),
+  celebMode: Type.Optional(Flag({ description: "Others do not find the user, nor read the profile." })),
+  locationFuzzing: Type.Optional(
+    Flag({ description: "Others see what the user locates shifted by about a kilometre." }),
+  ),
 });
 
 export const LoginUser = Type.Object({
@@ -20,6 +66,19 @@ export const LoginUser = Type.Object({
   password: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
 });
 
+export const userOrders = ["created", "lastModified", "userName", "email", "firstName", "lastName", "gender"] as const;
+
+export const SearchUsers = Type.Object({
+  userName: Type.Optional(Text({ description: "Regardless of case and of Unicode form." })),
+  email: Type.Optional(Text({ description: "Exact." })),
+  firstName: Type.Optional(Text({ description: "Exact." })),
+  lastName: Type.Optional(Text({ description: "Exact." })),
+  gender: Type.Optional(Gender),
+  ...searchParameters(userOrders),
+});
+
+export const UserPath = Type.Object({ userId: UserIdInput({ description: "An id, or me." }) });
+
 /** A user as the user itself sees it (service.md "User"). */
 export const OwnUser = Type.Object({
   id: Type.String(),
@@ -27,12 +86,27 @@ export const OwnUser = Type.Object({
   firstName: Type.Optional(Type.String()),
   lastName: Type.Optional(Type.String()),
   email: Type.Optional(Type.String()),
+  gender: Type.Optional(Type.Unsafe<(typeof genders)[number]>({ type: "string", enum: genders })),
+  dateOfBirth: Type.Optional(WireDate),
+  tag: Type.Optional(Type.String()),
+  location: Type.Optional(WireLocation),
   celebMode: Type.Boolean(),
   locationFuzzing: Type.Boolean(),
   lastLogin: WireDate,
   created: WireDate,
   lastModified: WireDate,
 });
+
+/** A user as anybody of the application sees it: the optional fields are there for the user itself alone. */
+export const ShownUser = Type.Object({
+  ...OwnUser.properties,
+  celebMode: Type.Optional(OwnUser.properties.celebMode),
+  locationFuzzing: Type.Optional(OwnUser.properties.locationFuzzing),
+  lastLogin: Type.Optional(OwnUser.properties.lastLogin),
+  lastModified: Type.Optional(OwnUser.properties.lastModified),
+});
+
+export const UserPage = PageOf(ShownUser);
 
 /** The result of creation and login. */
 export const UserWithToken = Type.Object({
@@ -47,17 +121,63 @@ export const DeviceToken = Type.Object({
   accessTokenExpires: WireDate,
 });
 
+export const ListTokens = Type.Object(pagingParameters);
+export const TokenPath = Type.Object({ tokenId: IdInput("Token") });
+
+/** A live token of the user (surface.md section 5). */
+export const UserToken = Type.Object({
+  id: Type.String(),
+  deviceID: Type.String(),
+  platform: Type.String(),
+  created: WireDate,
+  lastUsed: WireDate,
+  expires: WireDate,
+  current: Type.Boolean(),
+});
+
+export const UserTokenPage = PageOf(UserToken);
+
 export function presentOwnUser(user: UserRow): Static<typeof OwnUser> {
+  const gender = genders[user.gender ?? -1];
+  const location = shownLocation(user, true);
   return {
-    id: user.id,
-    userName: user.user_name,
-    ...(user.first_name !== null && { firstName: user.first_name }),
-    ...(user.last_name !== null && { lastName: user.last_name }),
+    ...presentNames(user),
     ...(user.email !== null && { email: user.email }),
+    ...(gender !== undefined && { gender }),
+    ...(user.date_of_birth !== null && { dateOfBirth: formatDate(user.date_of_birth) }),
+    ...(user.tag !== null && { tag: user.tag }),
+    ...(location !== undefined && { location }),
     celebMode: user.celeb_mode === 1,
     locationFuzzing: user.location_fuzzing === 1,
     lastLogin: formatDate(user.last_login_at),
     created: formatDate(user.created_at),
     lastModified: formatDate(user.modified_at),
+  };
+}
+
+/** A user as this reader sees it. */
+export function presentUser(user: UserRow, readerId: string): Static<typeof ShownUser> {
+  if (user.id === readerId) return presentOwnUser(user);
+  return { ...presentNames(user), created: formatDate(user.created_at) };
+}
+
+function presentNames(user: UserRow) {
+  return {
+    id: user.id,
+    userName: user.user_name,
+    ...(user.first_name !== null && { firstName: user.first_name }),
+    ...(user.last_name !== null && { lastName: user.last_name }),
+  };
+}
+
+export function presentUserToken(token: ListedToken, currentTokenId: string): Static<typeof UserToken> {
+  return {
+    id: token.id,
+    deviceID: token.device_id,
+    platform: token.platform,
+    created: formatDate(token.created_at),
+    lastUsed: formatDate(token.last_used_at),
+    expires: formatDate(token.expires_at),
+    current: token.id === currentTokenId,
   };
 }

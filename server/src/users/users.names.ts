@@ -22,3 +22,7 @@ export function requireUserNameKey(userName: string): string {
   if (Buffer.byteLength(key) > keyBytesMax) throw new ApiError("ParameterOutOfRange", "username is too long.");
   return key;
 }
+
+export function userNameTaken(): ApiError {
+  return new ApiError("ItemAlreadyExists", "The username is already in use. Choose a unique username.");
+}

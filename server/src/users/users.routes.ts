@@ -1,125 +1,49 @@
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
-import type { Tokens } from "../auth/tokens.ts";
+import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
-import type { NewUserRow } from "../db/tables.ts";
+import { isUniqueViolation } from "../db/dialect.ts";
+import { lockRow } from "../db/lock.ts";
+import { searchPage } from "../db/search.ts";
+import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { type Route, route } from "../http/route.ts";
-import { Type } from "../http/schema.ts";
+import type { Paging } from "../http/paging.ts";
+import { type Route, route, type UserCaller } from "../http/route.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { changedText, resolveUserId } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
-import { CreateUser, DeviceToken, LoginUser, OwnUser, presentOwnUser, UserWithToken } from "./users.contract.ts";
-import { requireUserNameKey, userNameKey } from "./users.names.ts";
-import { findUser, findUserByName, insertUser, updateUserLogin } from "./users.store.ts";
+import type { Fuzzing } from "../privacy/fuzzing.ts";
+import { reshiftUser } from "../privacy/reshifting.ts";
+import {
+  ChangeUser,
+  genders,
+  OwnUser,
+  presentOwnUser,
+  presentUser,
+  SearchUsers,
+  ShownUser,
+  UserPage,
+  UserPath,
+} from "./users.contract.ts";
+import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
+import { requireUserNameKey, userNameTaken } from "./users.names.ts";
+import { userSearch } from "./users.search.ts";
+import { findShownUser, findUser, updateUser } from "./users.store.ts";
 
-/** Sign-up, login, logout and one's own profile (service.md "Endpoints", surface.md section 5). */
+/** So much of what a change brings with it is done before it is answered; the rest follows. */
+const stepsBeforeAnswer = 8;
+
+/** Profiles: reading, searching, changing and deleting users (surface.md section 5). */
 export function usersRoutes(services: {
   readonly database: Database;
-  readonly tokens: Tokens;
   readonly passwords: Passwords;
   readonly revocations: Revocations;
+  readonly paging: Paging;
+  readonly fuzzing: Fuzzing;
+  readonly background: Background;
   readonly clock: Clock;
-  readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, passwords, revocations, clock, ids } = services;
-
-  const createUser = route({
-    method: "POST",
-    path: "/users",
-    operation: "createUser",
-    summary: "Create a user",
-    tag: "Users",
-    caller: "device",
-    parameters: CreateUser,
-    status: 200,
-    result: UserWithToken,
-    errors: ["ItemAlreadyExists"],
-    async handle({ caller, parameters }) {
-      const { applicationId } = caller;
-      const nameKey = requireUserNameKey(parameters.username);
-      const isTaken = (await findUserByName(applicationId, nameKey, database.reads)) !== undefined;
-      if (isTaken) throw userNameTaken(); // saves the hash; the insert below decides
-
-      const password_hash = await passwords.hash(parameters.password);
-      const now = clock.now();
-      const user: NewUserRow & { email: string | null; first_name: string | null; last_name: string | null } = {
-        application_id: applicationId,
-        id: ids.newId("User"),
-        user_name: parameters.username,
-        user_name_key: nameKey,
-        password_hash,
-        email: parameters.email ?? null,
-        first_name: parameters.firstName ?? null,
-        last_name: parameters.lastName ?? null,
-        celeb_mode: 0,
-        location_fuzzing: 0,
-        token_version: 0,
-        last_login_at: now,
-        created_at: now,
-        modified_at: now,
-      };
-      const isInserted = await database.write(({ queries }) => insertUser(user, queries));
-      if (!isInserted) throw userNameTaken();
-      return {
-        ...presentOwnUser(user),
-        ...tokens.issueUserToken(caller, { id: user.id, tokenVersion: user.token_version }),
-      };
-    },
-  });
-
-  const loginUser = route({
-    method: "POST",
-    path: "/users/login",
-    operation: "loginUser",
-    summary: "Log in a user",
-    tag: "Users",
-    caller: "device",
-    parameters: LoginUser,
-    status: 200,
-    result: UserWithToken,
-    errors: ["AuthBadUsernameOrPassword"],
-    async handle({ caller, parameters: { username, password } }) {
-      const { applicationId } = caller;
-      const found = await findUserByName(applicationId, userNameKey(username), database.reads);
-      const isRight = await passwords.verify(found?.password_hash, password);
-      if (found === undefined || !isRight) throw new ApiError("AuthBadUsernameOrPassword");
-
-      const from = found.password_hash;
-      const rehash = passwords.isOutdated(from) ? { rehash: { from, to: await passwords.hash(password) } } : {};
-      const user = await database.write(({ queries }) =>
-        updateUserLogin(applicationId, { userId: found.id, at: clock.now(), ...rehash }, queries),
-      );
-      if (user === undefined) throw new ApiError("AuthBadUsernameOrPassword");
-      return {
-        ...presentOwnUser(user),
-        // The version that was read before the check: if the password was changed since, this token is dead already.
-        ...tokens.issueUserToken(caller, { id: found.id, tokenVersion: found.token_version }),
-      };
-    },
-  });
-
-  const logoutUser = route({
-    method: "POST",
-    path: "/users/me/logout",
-    operation: "logoutUser",
-    summary: "Log out: end this user token",
-    tag: "Users",
-    caller: "user",
-    parameters: Type.Object({}),
-    status: 200,
-    result: DeviceToken,
-    errors: [],
-    async handle({ caller }) {
-      await database.write((transaction) =>
-        revocations.endToken(
-          caller.applicationId,
-          { id: caller.tokenId, expiresAt: caller.tokenExpiresAt },
-          transaction,
-        ),
-      );
-      return tokens.issueDeviceToken(caller);
-    },
-  });
+  const { database, passwords, revocations, paging, fuzzing, background, clock } = services;
 
   const getOwnUser = route({
     method: "GET",
@@ -138,9 +62,167 @@ export function usersRoutes(services: {
     },
   });
 
-  return [createUser, loginUser, logoutUser, getOwnUser];
-}
+  const getUser = route({
+    method: "GET",
+    path: "/users/{userId}",
+    operation: "getUser",
+    summary: "Read a user's profile; the user itself sees all of it",
+    tag: "Users",
+    caller: "user",
+    pathParameters: UserPath,
+    status: 200,
+    result: ShownUser,
+    errors: ["ItemDoesNotExist"],
+    async handle({ caller: { applicationId, userId }, path }) {
+      const user = await findShownUser(applicationId, userId, resolveUserId(path.userId, userId), database.reads);
+      if (user === undefined) throw new ApiError("ItemDoesNotExist");
+      return presentUser(user, userId);
+    },
+  });
 
-function userNameTaken(): ApiError {
-  return new ApiError("ItemAlreadyExists", "The username is already in use. Choose a unique username.");
+  const searchUsers = route({
+    method: "GET",
+    path: "/users",
+    operation: "searchUsers",
+    summary: "Search the users of the application",
+    tag: "Users",
+    caller: "user",
+    parameters: SearchUsers,
+    status: 200,
+    result: UserPage,
+    errors: [],
+    async handle({ caller, parameters }) {
+      const request = paging.read("users", caller, parameters);
+      const search = userSearch(caller.applicationId, caller.userId, request.filters);
+      const page = await searchPage(search, request.position, request.size, database.reads);
+      return paging.present("users", caller, request, page, (row) => presentUser(row, caller.userId));
+    },
+  });
+
+  /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
+  async function requireOneself({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
+    const id = resolveUserId(path.userId, userId);
+    if (id === userId) return;
+    const other = await findShownUser(applicationId, userId, id, database.reads);
+    throw new ApiError(other === undefined ? "ItemDoesNotExist" : "ObjectPermissionDenied");
+  }
+
+  /** The hash of a new password, and the one that it takes the place of. */
+  async function changePassword(
+    { applicationId, userId }: UserCaller,
+    { password, currentPassword }: Static<typeof ChangeUser>,
+  ): Promise<{ from: string; to: string } | undefined> {
+    if (password === undefined) return undefined;
+    if (currentPassword === undefined) {
+      throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with password.");
+    }
+    const user = await findUser(applicationId, userId, database.reads);
+    const from = user?.password_hash ?? "";
+    const isRight = await passwords.verify(from === "" ? undefined : from, currentPassword);
+    if (!isRight) throw new ApiError("AuthBadUsernameOrPassword");
+    return { from, to: await passwords.hash(password) };
+  }
+
+  const changeUser = route({
+    method: "PATCH",
+    path: "/users/{userId}",
+    operation: "changeUser",
+    summary: "Change one's own profile, settings or password",
+    tag: "Users",
+    caller: "user",
+    pathParameters: UserPath,
+    parameters: ChangeUser,
+    status: 200,
+    result: OwnUser,
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied", "ItemAlreadyExists", "AuthBadUsernameOrPassword"],
+    async handle({ caller, path, parameters }) {
+      await requireOneself(caller, path);
+      const { applicationId, userId } = caller;
+      const password = await changePassword(caller, parameters);
+      const { user, isFuzzingChanged } = await database.write(async (transaction) => {
+        const { queries } = transaction;
+        await lockRow(database.dialect, "users", applicationId, userId, queries);
+        const found = await findUser(applicationId, userId, queries);
+        if (found === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+        if (password !== undefined && password.from !== found.password_hash) {
+          throw new ApiError("AuthBadUsernameOrPassword"); // changed since it was checked
+        }
+        const changed = await changedColumns(found, parameters);
+        const withPassword = password === undefined ? changed : { ...changed, password_hash: password.to };
+        await updateUser(applicationId, userId, withPassword, queries).catch((error) => {
+          throw isUniqueViolation(error) ? userNameTaken() : error;
+        });
+        if (password !== undefined) {
+          await revocations.endOtherUserTokens(applicationId, userId, caller.tokenId, transaction);
+        }
+        return {
+          user: { ...found, ...changed },
+          isFuzzingChanged: changed.location_fuzzing !== found.location_fuzzing,
+        };
+
+        async function changedColumns(now: UserRow, given: Static<typeof ChangeUser>) {
+          const isFuzzed = given.locationFuzzing ?? now.location_fuzzing === 1;
+          const location =
+            given.location ?? (now.lat === null || now.lng === null ? undefined : { lat: now.lat, lng: now.lng });
+          const placing = location && { applicationId, userId, setterId: userId, location };
+          return {
+            ...(given.username !== undefined && {
+              user_name: given.username,
+              user_name_key: requireUserNameKey(given.username),
+            }),
+            email: changedText(now.email, given.email),
+            first_name: changedText(now.first_name, given.firstName),
+            last_name: changedText(now.last_name, given.lastName),
+            tag: changedText(now.tag, given.tag),
+            ...(given.gender !== undefined && { gender: genders.indexOf(given.gender) }),
+            ...(given.dateOfBirth !== undefined && { date_of_birth: given.dateOfBirth }),
+            ...(given.celebMode !== undefined && { celeb_mode: given.celebMode ? 1 : 0 }),
+            ...(placing && (await fuzzing.locateAs(isFuzzed, placing, queries))),
+            location_fuzzing: isFuzzed ? 1 : 0,
+            is_reshifting: (isFuzzed ? 1 : 0) === now.location_fuzzing ? now.is_reshifting : 1,
+            modified_at: clock.now(),
+          };
+        }
+      });
+      if (isFuzzingChanged) {
+        await inSteps("reshiftUser", (limits) => reshiftUser(applicationId, userId, { database, fuzzing }, limits));
+      }
+      return presentOwnUser(user);
+    },
+  });
+
+  /** Does the first steps now and the others after the answer. */
+  async function inSteps(
+    name: string,
+    work: (limits: { stepsMax?: number; signal?: AbortSignal }) => Promise<boolean>,
+  ): Promise<void> {
+    if (await work({ stepsMax: stepsBeforeAnswer })) return;
+    background.run(name, async (signal) => {
+      await work({ signal });
+    });
+  }
+
+  const deleteUser = route({
+    method: "DELETE",
+    path: "/users/{userId}",
+    operation: "deleteUser",
+    summary: "Delete oneself, and all that one owns",
+    tag: "Users",
+    caller: "user",
+    pathParameters: UserPath,
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller, path }) {
+      await requireOneself(caller, path);
+      const { applicationId, userId } = caller;
+      await database.write((transaction) =>
+        updateUserDeleted(applicationId, userId, clock.now(), revocations, transaction),
+      );
+      await inSteps("eraseUser", (limits) => eraseUser(applicationId, userId, database, limits));
+      return true as const;
+    },
+  });
+
+  return [getOwnUser, getUser, searchUsers, changeUser, deleteUser];
 }

@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
-import type { NewUserRow, UserRow } from "../db/tables.ts";
+import type { UserRow } from "../db/tables.ts";
 
 /** @returns false when the name is taken */
-export async function insertUser(row: NewUserRow, queries: Queries): Promise<boolean> {
+export async function insertUser(row: UserRow, queries: Queries): Promise<boolean> {
   const inserted = await queries
     .insertInto("users")
     .values(row)
@@ -16,6 +16,17 @@ export async function insertUser(row: NewUserRow, queries: Queries): Promise<boo
 export async function findUser(applicationId: string, id: string, queries: Queries): Promise<UserRow | undefined> {
   const [row] = await findById(queries, { applicationId, id });
   return row;
+}
+
+/** A user whose profile this reader may see: oneself, or somebody without celebMode. */
+export async function findShownUser(
+  applicationId: string,
+  readerId: string,
+  id: string,
+  queries: Queries,
+): Promise<UserRow | undefined> {
+  const user = await findUser(applicationId, id, queries);
+  return user?.id === readerId || user?.celeb_mode === 0 ? user : undefined;
 }
 
 export async function findUserByName(
@@ -49,8 +60,24 @@ export async function updateUserLogin(
     })
     .where("application_id", "=", applicationId)
     .where("id", "=", login.userId)
+    .where("deleted_at", "is", null)
     .returningAll()
     .executeTakeFirst();
+}
+
+/** @throws a unique violation when the name is taken: see `isUniqueViolation` */
+export async function updateUser(
+  applicationId: string,
+  id: string,
+  changed: Partial<Omit<UserRow, "application_id" | "id">>,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .updateTable("users")
+    .set(changed)
+    .where("application_id", "=", applicationId)
+    .where("id", "=", id)
+    .execute();
 }
 
 const findById = prepare<{ applicationId: string; id: string }, UserRow>((queries, parameter) =>
@@ -58,7 +85,8 @@ const findById = prepare<{ applicationId: string; id: string }, UserRow>((querie
     .selectFrom("users")
     .selectAll()
     .where("application_id", "=", parameter("applicationId"))
-    .where("id", "=", parameter("id")),
+    .where("id", "=", parameter("id"))
+    .where("deleted_at", "is", null),
 );
 
 const findByName = prepare<{ applicationId: string; userNameKey: string }, UserRow>((queries, parameter) =>

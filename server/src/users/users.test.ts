@@ -214,9 +214,10 @@ describe("GET /users/me", () => {
     const { appid } = test.application;
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     t.after(() => other.close());
-    await other.app.database.write(({ queries }) =>
-      queries.deleteFrom("users").where("application_id", "=", appid).where("id", "=", id).execute(),
-    );
+    await other.app.database.write(async ({ queries }) => {
+      await queries.deleteFrom("user_tokens").where("application_id", "=", appid).where("user_id", "=", id).execute();
+      await queries.deleteFrom("users").where("application_id", "=", appid).where("id", "=", id).execute();
+    });
     const answer = await test.call("GET /users/me", { token });
     assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
   });

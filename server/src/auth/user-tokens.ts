@@ -1,0 +1,108 @@
+import { sql } from "kysely";
+import { condition, equals, isAbove, type Order } from "../db/conditions.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { readPage } from "../db/page.ts";
+import { prepare } from "../db/prepared.ts";
+import { type Scope, scopeStream } from "../db/scope.ts";
+import type { UserTokenRow } from "../db/tables.ts";
+import type { Page, Position } from "../lib/keyset.ts";
+
+/** Makes a user token good from the moment the transaction is on disk. */
+export async function insertUserToken(row: UserTokenRow, queries: Queries): Promise<void> {
+  await insert(queries, row);
+}
+
+/** A live user token, and the platform that its device told. */
+export type ListedToken = UserTokenRow & { readonly platform: string };
+
+/** A page of the tokens that are good now, newest first. */
+export function listUserTokens(
+  applicationId: string,
+  userId: string,
+  now: number,
+  position: Position,
+  size: number,
+  queries: Queries,
+): Promise<Page<ListedToken>> {
+  const scope: Scope = {
+    shape: "user tokens",
+    from: sql`user_tokens as token
+      join devices as device on device.application_id = token.application_id and device.id = token.device_id`,
+    select: sql`token.*, device.platform`,
+    conditions: [
+      equals("token.application_id", applicationId),
+      equals("token.user_id", userId),
+      isAbove("token.expires_at", now),
+      condition("is good", {}, () => isGood),
+    ],
+  };
+  return readPage(scopeStream(scope, byId, true, queries), position, size);
+}
+
+const isGood = sql`token.user_version = (
+  select token_version from users where application_id = token.application_id and id = token.user_id
+)`;
+
+/** Ids sort by creation. */
+const byId: Order<ListedToken> = { shape: "id", columns: [sql.ref("token.id")], keyOf: ({ id }) => [id] };
+
+/** When a token was used last. */
+export interface TokenUse {
+  readonly applicationId: string;
+  readonly userId: string;
+  readonly tokenId: string;
+  readonly usedAt: number;
+}
+
+export async function updateUserTokenUses(uses: readonly TokenUse[], queries: Queries): Promise<void> {
+  for (const { applicationId, userId, tokenId, usedAt } of uses) {
+    await queries
+      .updateTable("user_tokens")
+      .set({ last_used_at: usedAt })
+      .where("application_id", "=", applicationId)
+      .where("user_id", "=", userId)
+      .where("id", "=", tokenId)
+      .where("last_used_at", "<", usedAt)
+      .execute();
+  }
+}
+
+const rowsPerStep = 1_000;
+
+/** Drops the rows of tokens that have expired, a bounded number in each transaction. */
+export async function deleteExpiredUserTokens(now: number, database: Database, signal?: AbortSignal): Promise<void> {
+  let rows: number;
+  do {
+    signal?.throwIfAborted();
+    rows = await database.write(async ({ queries }) => {
+      const expired = await queries
+        .selectFrom("user_tokens")
+        .select(["application_id", "user_id", "id"])
+        .where("expires_at", "<", now)
+        .limit(rowsPerStep)
+        .execute();
+      for (const row of expired) {
+        await queries
+          .deleteFrom("user_tokens")
+          .where("application_id", "=", row.application_id)
+          .where("user_id", "=", row.user_id)
+          .where("id", "=", row.id)
+          .execute();
+      }
+      return expired.length;
+    });
+  } while (rows === rowsPerStep);
+}
+
+const insert = prepare<UserTokenRow, unknown>((queries, parameter) =>
+  queries.insertInto("user_tokens").values({
+    application_id: parameter("application_id"),
+    user_id: parameter("user_id"),
+    id: parameter("id"),
+    device_id: parameter("device_id"),
+    user_version: parameter("user_version"),
+    created_at: parameter("created_at"),
+    last_used_at: parameter("last_used_at"),
+    expires_at: parameter("expires_at"),
+  }),
+);

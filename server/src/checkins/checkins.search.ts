@@ -1,0 +1,93 @@
+import { sql } from "kysely";
+import {
+  type Condition,
+  condition,
+  equals,
+  numberOrder,
+  type Order,
+  textEquals,
+  textOrder,
+  within,
+} from "../db/conditions.ts";
+import type { Scope } from "../db/scope.ts";
+import type { Search } from "../db/search.ts";
+import type { CheckinRow } from "../db/tables.ts";
+import type { Static } from "../http/schema.ts";
+import { readSortOrder } from "../http/search.ts";
+import { resolveUserId } from "../http/wire.ts";
+import { shownLocation } from "../privacy/shown-location.ts";
+import type { checkinOrders, SearchCheckins } from "./checkins.contract.ts";
+import { isShownToOthersSql } from "./checkins.store.ts";
+
+const orders: Readonly<Record<(typeof checkinOrders)[number], Order<CheckinRow>>> = {
+  created: numberOrder("created_at"),
+  lastModified: numberOrder("modified_at"),
+  comment: textOrder("comment"),
+  description: textOrder("description"),
+  tag: textOrder("tag"),
+};
+
+/**
+ * The search of a user among the own check-ins and those that others share (surface.md sections 3 and 7).
+ *
+ * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange
+ */
+export function checkinSearch(
+  applicationId: string,
+  readerId: string,
+  filters: Static<typeof SearchCheckins>,
+): Search<CheckinRow> {
+  const { name, isDescending } = readSortOrder(filters, "-created");
+  const { locationRange } = filters;
+  return {
+    scopes: scopesOf(applicationId, readerId, filters),
+    order: orders[name === "distance" ? "created" : name],
+    isDescending,
+    area: locationRange && {
+      range: locationRange,
+      isByDistance: name === "distance",
+      locationOf: (row) => shownLocation(row, row.user_id === readerId),
+    },
+  };
+}
+
+function scopesOf(
+  applicationId: string,
+  readerId: string,
+  filters: Static<typeof SearchCheckins>,
+): Search<CheckinRow>["scopes"] {
+  const { userID, created, lastModified, tag, comment, description } = filters;
+  const conditions: Condition[] = [equals("application_id", applicationId)];
+  if (tag !== undefined) conditions.push(textEquals("tag", tag));
+  if (comment !== undefined) conditions.push(textEquals("comment", comment));
+  if (description !== undefined) conditions.push(textEquals("description", description));
+  if (created !== undefined) conditions.push(...within("created_at", created));
+  if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
+
+  const own = checkins("own", [...conditions, equals("user_id", readerId)]);
+  if (userID === undefined) return [own, shared([...conditions, isOfOthers(readerId)])];
+  const ownerId = resolveUserId(userID, readerId);
+  return ownerId === readerId ? [own] : [shared([...conditions, equals("user_id", ownerId)])];
+}
+
+function shared(conditions: readonly Condition[]): Scope {
+  return checkins("shared", [
+    ...conditions,
+    condition("is shared", {}, () => sql`read_permission = 1`),
+    condition("is shown", {}, () => isShownToOthersSql),
+  ]);
+}
+
+function isOfOthers(readerId: string): Condition {
+  return condition("user_id <>", { readerId }, (parameter) => sql`user_id <> ${parameter("readerId")}`);
+}
+
+function checkins(scope: "own" | "shared", conditions: readonly Condition[]): Scope {
+  return {
+    shape: `checkins ${scope}`,
+    from: sql`checkins`,
+    select: sql`checkins.*`,
+    cell: scope === "own" ? sql`cell` : sql`coalesce(seen_cell, cell)`,
+    conditions,
+  };
+}

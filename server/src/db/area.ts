@@ -1,0 +1,148 @@
+import { cellsOfRange, cellsOfRing, isInRange } from "../lib/cells.ts";
+import type { Key } from "../lib/keyset.ts";
+import { distanceMeters, type Location, type LocationRange } from "../lib/locations.ts";
+import type { Queries } from "./database.ts";
+import { countInCells, rowsInCells, type Scope } from "./scope.ts";
+import { filterStream, isOnSide, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
+
+/** The part of the map that is searched. */
+export interface Area<Row> {
+  readonly range: LocationRange;
+  /** Where the caller sees the row: what the search goes by, and nothing else. */
+  locationOf(row: Row): Location | undefined;
+  /** The listing runs by the distance from the middle of the area. */
+  readonly isByDistance: boolean;
+}
+
+/** As many rows are read at once without asking how many there are. */
+const fewRows = 256;
+/** More rows than this are not gathered in memory. */
+const rowsGatheredMax = 2_000;
+
+/**
+ * The rows of an area. An index has them either in the order of the listing or by their place, so:
+ *
+ * - few rows in the area are gathered by their cells, and ordered in memory;
+ * - else the listing is walked in its own order, and what lies outside is left out: where many lie inside, a page is
+ *   full soon;
+ * - by distance, many rows are gathered ring by ring.
+ *
+ * Cells only choose: what decides is the exact distance, or the exact box.
+ *
+ * @param whole the listing without the area
+ */
+export async function areaStream<Row extends { readonly id: string }>(
+  scopes: readonly Scope[],
+  area: Area<Row>,
+  whole: Stream<Row>,
+  queries: Queries,
+): Promise<Stream<Row>> {
+  const order = area.isByDistance ? distanceOrder(area, whole.isDescending) : whole;
+  const isIn = (row: Row) => isInArea(area, row);
+  const cells = cellsOfRange(area.range);
+  const gather = async (count: number) => {
+    const found = await Promise.all(scopes.map((scope) => rowsInCells<Row>(scope, cells, count, queries)));
+    return found.every(({ length }) => length < count) ? found.flat() : undefined;
+  };
+
+  const few = await gather(fewRows);
+  if (few !== undefined) return streamOf(few.filter(isIn), order);
+  const counts = await Promise.all(scopes.map((scope) => countInCells(scope, cells, rowsGatheredMax, queries)));
+  if (counts.every((count) => count < rowsGatheredMax)) {
+    const rows = await gather(rowsGatheredMax * 2); // some may have come since
+    if (rows !== undefined) return streamOf(rows.filter(isIn), order);
+  }
+  return area.isByDistance ? ringStream(scopes, area, order, queries) : filterStream(whole, isIn);
+}
+
+type RowOrder<Row> = Pick<Stream<Row>, "keyOf" | "isDescending">;
+
+function distanceOrder<Row extends { readonly id: string }>(area: Area<Row>, isDescending: boolean): RowOrder<Row> {
+  const middle = middleOf(area.range);
+  return {
+    isDescending,
+    keyOf(row): Key {
+      const location = area.locationOf(row);
+      return [location === undefined ? 0 : distanceMeters(middle, location), row.id]; // rows of an area have one
+    },
+  };
+}
+
+function isInArea<Row>({ range, locationOf }: Area<Row>, row: Row): boolean {
+  const location = locationOf(row);
+  return location !== undefined && isInRange(location, range);
+}
+
+const halfRoundMeters = Math.PI * 6_371_008.8;
+/** Rows closer together than this are not told apart by rings. */
+const ringMetersMin = 2;
+
+/** Rows by distance, gathered ring by ring from the bound on, each ring as wide as holds a page or two. */
+function ringStream<Row>(
+  scopes: readonly Scope[],
+  area: Area<Row>,
+  order: RowOrder<Row>,
+  queries: Queries,
+): Stream<Row> {
+  const { range } = area;
+  const middle = middleOf(range);
+  const farthest = Math.min(boundingRadius(range), halfRoundMeters);
+
+  /** The rows of a ring, or undefined when they are too many and the ring can be made narrower. */
+  async function gatherRing(inner: number, outer: number): Promise<Row[] | undefined> {
+    const isNarrowest = outer - inner <= ringMetersMin;
+    const count = isNarrowest ? Number.MAX_SAFE_INTEGER : rowsGatheredMax;
+    const cells = cellsOfRing(middle, inner, outer);
+    const found = await Promise.all(scopes.map((scope) => rowsInCells<Row>(scope, cells, count, queries)));
+    return found.every(({ length }) => length < count) ? found.flat() : undefined;
+  }
+
+  return {
+    ...order,
+    async take({ direction, bound, count }: Take) {
+      const isInward = order.isDescending === (direction === "forward");
+      const taken: Row[] = [];
+      let edge = bound === undefined ? (isInward ? farthest : 0) : Number(bound.key[0]);
+      let isFirst = true;
+      for (let width = farthest / 64; ; ) {
+        const next = isInward ? Math.max(edge - width, 0) : Math.min(edge + width, farthest);
+        const [inner, outer] = isInward ? [next, edge] : [edge, next];
+        const ring = await gatherRing(inner, outer);
+        if (ring === undefined) {
+          width /= 4;
+          continue;
+        }
+        for (const row of ring) {
+          const key = order.keyOf(row);
+          const meters = Number(key[0]);
+          const isInRing = meters >= inner && meters <= outer && (isFirst || meters !== edge); // else of the ring before
+          if (isInRing && isInArea(area, row) && (bound === undefined || isOnSide(order, key, bound))) taken.push(row);
+        }
+        if (taken.length >= count || next === (isInward ? 0 : farthest)) {
+          return sortRows(taken, order, direction).slice(0, count);
+        }
+        edge = next;
+        isFirst = false;
+        width *= 2;
+        await new Promise(setImmediate);
+      }
+    },
+  };
+}
+
+/** No point of the area is farther from its middle: one goes along a meridian first, then along a parallel. */
+function boundingRadius(range: LocationRange): number {
+  if (range.shape === "circle") return range.radiusMeters;
+  const { southWest, northEast } = range;
+  const height = northEast.lat - southWest.lat;
+  const width = (northEast.lng - southWest.lng + 360) % 360 || 360;
+  return ((height + width) / 2 / 180) * halfRoundMeters * 1.001;
+}
+
+function middleOf(range: LocationRange): Location {
+  if (range.shape === "circle") return range.center;
+  const { southWest, northEast } = range;
+  const width = (northEast.lng - southWest.lng + 360) % 360;
+  const lng = southWest.lng + width / 2;
+  return { lat: (southWest.lat + northEast.lat) / 2, lng: lng > 180 ? lng - 360 : lng };
+}

@@ -1,0 +1,106 @@
+import { type RawBuilder, sql } from "kysely";
+import type { DateRange } from "../lib/dates.ts";
+import type { Key } from "../lib/keyset.ts";
+
+/** Stands in a statement for a value of that name. */
+export type Parameter = (name: string) => never;
+
+/** A condition, apart from its values, so that its statement is built once for all values. */
+export interface Condition {
+  /** Unique for the text of the condition. */
+  readonly shape: string;
+  readonly values: Readonly<Record<string, string | number>>;
+  sql(parameter: Parameter): RawBuilder<unknown>;
+}
+
+/** An order that an index has. All columns run in one direction. */
+export interface Order<Row> {
+  readonly shape: string;
+  readonly columns: readonly RawBuilder<unknown>[];
+  /** The values of the columns: unique in the listing. */
+  keyOf(row: Row): Key;
+}
+
+export function equals(column: string, value: string | number): Condition {
+  return {
+    shape: `${column} =`,
+    values: { [column]: value },
+    sql: (parameter) => sql`${sql.ref(column)} = ${parameter(column)}`,
+  };
+}
+
+/** By the index of the text's order, and then exactly. */
+export function textEquals(column: string, text: string): Condition {
+  const key = `key of ${column}`;
+  return {
+    shape: `${column} = text`,
+    values: { [column]: text, [key]: textKey(text) },
+    sql: (parameter) => sql`${textKeySql(column)} = ${parameter(key)} and ${sql.ref(column)} = ${parameter(column)}`,
+  };
+}
+
+/** Both ends belong to the range; an absent end is open. */
+export function within(column: string, { start, end }: DateRange): Condition[] {
+  const conditions: Condition[] = [];
+  if (start !== undefined) conditions.push(compare(column, ">=", start));
+  if (end !== undefined) conditions.push(compare(column, "<=", end));
+  return conditions;
+}
+
+function compare(column: string, operator: ">=" | "<=" | ">", value: number): Condition {
+  const shape = `${column} ${operator}`;
+  return {
+    shape,
+    values: { [shape]: value },
+    sql: (parameter) => sql`${sql.ref(column)} ${sql.raw(operator)} ${parameter(shape)}`,
+  };
+}
+
+export function isAbove(column: string, value: number): Condition {
+  return compare(column, ">", value);
+}
+
+/** A condition that is written out, with its values named in it. */
+export function condition(
+  shape: string,
+  values: Readonly<Record<string, string | number>>,
+  write: (parameter: Parameter) => RawBuilder<unknown>,
+): Condition {
+  return { shape, values, sql: write };
+}
+
+/** The order of a column of numbers that is never null. */
+export function numberOrder<Column extends string>(
+  column: Column,
+): Order<{ readonly [Name in Column]: number } & { readonly id: string }> {
+  return {
+    shape: column,
+    columns: [sql.ref(column), sql.ref("id")],
+    keyOf: (row) => [row[column], row.id],
+  };
+}
+
+/** The order of a text column, rows alike in it by their creation. */
+export function textOrder<Column extends string>(
+  column: Column,
+): Order<{ readonly [Name in Column]: string | null } & { readonly created_at: number; readonly id: string }> {
+  return {
+    shape: column,
+    columns: [textKeySql(column), sql.ref("created_at"), sql.ref("id")],
+    keyOf: (row) => [textKey(row[column]), row.created_at, row.id],
+  };
+}
+
+/** Index entries have a bounded size, so texts are ordered by this many characters. */
+const keyCharacters = 128;
+
+/** What a text is ordered by, an absent one first. */
+function textKey(text: string | null): string {
+  if (text === null) return "";
+  return text.length <= keyCharacters ? text : [...text].slice(0, keyCharacters).join("");
+}
+
+/** The same in SQL, as the indexes have it. */
+function textKeySql(column: string): RawBuilder<unknown> {
+  return sql`coalesce(substr(${sql.ref(column)}, 1, 128), '')`;
+}

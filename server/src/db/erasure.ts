@@ -1,0 +1,34 @@
+import { sql } from "kysely";
+import type { Queries } from "./database.ts";
+import type { Tables } from "./tables.ts";
+
+/** By what some rows of a table are told apart from the others of their owner. */
+const idColumns = {
+  checkins: "id",
+  identities: "identifier",
+  location_shifts: "id",
+  password_resets: "user_id",
+  user_tokens: "id",
+  users: "id",
+  crash_reports: "id",
+  devices: "id",
+  application_keys: "id",
+} as const satisfies Record<Exclude<keyof Tables, "applications">, string>;
+
+/** Deletes some of an owner's rows, about `count` of them. @returns how many, 0 when there were none left */
+export async function deleteSomeRows(
+  table: keyof typeof idColumns,
+  owner: { readonly application_id: string; readonly user_id?: string },
+  count: number,
+  queries: Queries,
+): Promise<number> {
+  const owned = sql.join(
+    Object.entries(owner).map(([column, value]) => sql`${sql.ref(column)} = ${value}`),
+    sql` and `,
+  );
+  const id = sql.ref(idColumns[table]);
+  const { numAffectedRows = 0n } = await sql`
+    delete from ${sql.table(table)}
+    where ${owned} and ${id} in (select ${id} from ${sql.table(table)} where ${owned} limit ${count})`.execute(queries);
+  return Number(numAffectedRows);
+}

@@ -1,0 +1,58 @@
+import type { Database } from "../db/database.ts";
+import type { CrashReportRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import { type Route, route } from "../http/route.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import { CrashReport, CreateCrashReport, presentCrashReport } from "./devices.crash-reports.contract.ts";
+import { insertCrashReport } from "./devices.crash-reports.store.ts";
+import { findDevice } from "./devices.store.ts";
+
+/** What apps report of their crashes (surface.md section 4). */
+export function crashReportsRoutes(services: {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}): Route[] {
+  const { database, clock, ids } = services;
+
+  const createCrashReport = route({
+    method: "POST",
+    path: "/devices/current/crashreports",
+    operation: "createCrashReport",
+    summary: "Report a crash of the app on the device of the token",
+    tag: "Devices",
+    caller: "device",
+    parameters: CreateCrashReport,
+    status: 201,
+    result: CrashReport,
+    errors: [],
+    async handle({ caller: { applicationId, deviceId }, parameters }) {
+      const { stackTrace, message, methodName, location, tag } = parameters;
+      const report = await database.write(async ({ queries }) => {
+        const device = await findDevice(applicationId, deviceId, queries);
+        if (device === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+        const row: CrashReportRow = {
+          application_id: applicationId,
+          id: ids.newId("CrashReport"),
+          device_id: deviceId,
+          stack_trace: stackTrace,
+          message: message ?? null,
+          method_name: methodName ?? null,
+          tag: tag ?? null,
+          lat: location?.lat ?? null,
+          lng: location?.lng ?? null,
+          // As they are now: reports of one version stay together when the device has moved on.
+          app_version: device.app_version,
+          os_version: device.os_version,
+          created_at: clock.now(),
+        };
+        await insertCrashReport(row, queries);
+        return row;
+      });
+      return presentCrashReport(report);
+    },
+  });
+
+  return [createCrashReport];
+}

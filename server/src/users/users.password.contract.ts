@@ -1,0 +1,21 @@
+import { Type } from "../http/schema.ts";
+import { Text } from "../http/wire.ts";
+import { NewPassword } from "./users.contract.ts";
+
+/** Stands in the text of the mail where the code goes. */
+export const resetCodePlace = "@ResetCode";
+
+// Without bounds: a name that is too long is an unknown one.
+const userName = Text({});
+
+export const RequestPasswordReset = Type.Object({
+  userName,
+  subject: Text({ maxLength: 256, description: "Subject of the mail." }),
+  body: Text({ maxLength: 10_000, description: `Text of the mail, with ${resetCodePlace} where the code goes.` }),
+});
+
+export const ResetPassword = Type.Object({
+  userName,
+  resetCode: Text({ description: "The mailed code, in any case, with or without blanks and dashes." }),
+  newPassword: NewPassword,
+});

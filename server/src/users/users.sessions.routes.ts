@@ -1,0 +1,191 @@
+import type { Passwords } from "../auth/passwords.ts";
+import type { Revocations } from "../auth/revocations.ts";
+import type { TokenUses } from "../auth/token-uses.ts";
+import type { Tokens } from "../auth/tokens.ts";
+import { insertUserToken, listUserTokens } from "../auth/user-tokens.ts";
+import type { Database } from "../db/database.ts";
+import type { UserRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import type { Paging } from "../http/paging.ts";
+import { type Route, route } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import type { Fuzzing } from "../privacy/fuzzing.ts";
+import {
+  CreateUser,
+  DeviceToken,
+  genders,
+  ListTokens,
+  LoginUser,
+  presentOwnUser,
+  presentUserToken,
+  TokenPath,
+  UserTokenPage,
+  UserWithToken,
+} from "./users.contract.ts";
+import { requireUserNameKey, userNameKey, userNameTaken } from "./users.names.ts";
+import { findUserByName, insertUser, updateUserLogin } from "./users.store.ts";
+
+/** Sign-up, login, logout, and the tokens that came of them (service.md "Endpoints", surface.md section 5). */
+export function usersSessionsRoutes(services: {
+  readonly database: Database;
+  readonly tokens: Tokens;
+  readonly tokenUses: TokenUses;
+  readonly passwords: Passwords;
+  readonly revocations: Revocations;
+  readonly paging: Paging;
+  readonly fuzzing: Fuzzing;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}): Route[] {
+  const { database, tokens, tokenUses, passwords, revocations, paging, fuzzing, clock, ids } = services;
+
+  const createUser = route({
+    method: "POST",
+    path: "/users",
+    operation: "createUser",
+    summary: "Create a user",
+    tag: "Users",
+    caller: "device",
+    parameters: CreateUser,
+    status: 200,
+    result: UserWithToken,
+    errors: ["ItemAlreadyExists"],
+    async handle({ caller, parameters }) {
+      const { applicationId } = caller;
+      const { location } = parameters;
+      const nameKey = requireUserNameKey(parameters.username);
+      const isTaken = (await findUserByName(applicationId, nameKey, database.reads)) !== undefined;
+      if (isTaken) throw userNameTaken(); // saves the hash; the insert below decides
+      const password_hash = await passwords.hash(parameters.password);
+      const now = clock.now();
+      const id = ids.newId("User");
+      const { token, row } = tokens.issueUserToken(caller, { id, tokenVersion: 0 });
+      const user = await database.write(async ({ queries }) => {
+        const placing = location && { applicationId, userId: id, setterId: id, location };
+        const created: UserRow = {
+          application_id: applicationId,
+          id,
+          user_name: parameters.username,
+          user_name_key: nameKey,
+          password_hash,
+          email: parameters.email ?? null,
+          first_name: parameters.firstName ?? null,
+          last_name: parameters.lastName ?? null,
+          gender: parameters.gender === undefined ? null : genders.indexOf(parameters.gender),
+          date_of_birth: parameters.dateOfBirth ?? null,
+          tag: parameters.tag ?? null,
+          ...(placing === undefined ? nowhere : await fuzzing.locateAs(false, placing, queries)),
+          celeb_mode: 0,
+          location_fuzzing: 0,
+          is_reshifting: 0,
+          token_version: 0,
+          last_login_at: now,
+          created_at: now,
+          modified_at: now,
+          deleted_at: null,
+        };
+        if (!(await insertUser(created, queries))) throw userNameTaken();
+        await insertUserToken(row, queries);
+        return created;
+      });
+      return { ...presentOwnUser(user), ...token };
+    },
+  });
+
+  const loginUser = route({
+    method: "POST",
+    path: "/users/login",
+    operation: "loginUser",
+    summary: "Log in a user",
+    tag: "Users",
+    caller: "device",
+    parameters: LoginUser,
+    status: 200,
+    result: UserWithToken,
+    errors: ["AuthBadUsernameOrPassword"],
+    async handle({ caller, parameters: { username, password } }) {
+      const { applicationId } = caller;
+      const found = await findUserByName(applicationId, userNameKey(username), database.reads);
+      const isRight = await passwords.verify(found?.password_hash || undefined, password); // some have none
+      if (found === undefined || !isRight) throw new ApiError("AuthBadUsernameOrPassword");
+      const from = found.password_hash;
+      const rehash = passwords.isOutdated(from) ? { rehash: { from, to: await passwords.hash(password) } } : {};
+      // The version that was read before the check: if the password was changed since, this token is dead already.
+      const { token, row } = tokens.issueUserToken(caller, { id: found.id, tokenVersion: found.token_version });
+      const user = await database.write(async ({ queries }) => {
+        const login = { userId: found.id, at: clock.now(), ...rehash };
+        const updated = await updateUserLogin(applicationId, login, queries);
+        if (updated === undefined) throw new ApiError("AuthBadUsernameOrPassword");
+        await insertUserToken(row, queries);
+        return updated;
+      });
+      return { ...presentOwnUser(user), ...token };
+    },
+  });
+
+  const logoutUser = route({
+    method: "POST",
+    path: "/users/me/logout",
+    operation: "logoutUser",
+    summary: "Log out: end this user token",
+    tag: "Users",
+    caller: "user",
+    parameters: Type.Object({}),
+    status: 200,
+    result: DeviceToken,
+    errors: [],
+    async handle({ caller }) {
+      await database.write((transaction) =>
+        revocations.endToken(caller.applicationId, caller.userId, caller.tokenId, transaction),
+      );
+      return tokens.issueDeviceToken(caller);
+    },
+  });
+
+  const listTokens = route({
+    method: "GET",
+    path: "/users/me/tokens",
+    operation: "listTokens",
+    summary: "List one's live tokens, newest first",
+    tag: "Users",
+    caller: "user",
+    parameters: ListTokens,
+    status: 200,
+    result: UserTokenPage,
+    errors: [],
+    async handle({ caller, parameters }) {
+      const { applicationId, userId, tokenId } = caller;
+      const request = paging.read("tokens", caller, parameters);
+      await tokenUses.save(userId);
+      const { position, size } = request;
+      const page = await listUserTokens(applicationId, userId, clock.now(), position, size, database.reads);
+      return paging.present("tokens", caller, request, page, (token) => presentUserToken(token, tokenId));
+    },
+  });
+
+  const endToken = route({
+    method: "DELETE",
+    path: "/users/me/tokens/{tokenId}",
+    operation: "endToken",
+    summary: "End one of one's tokens",
+    tag: "Users",
+    caller: "user",
+    pathParameters: TokenPath,
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["ItemDoesNotExist"],
+    async handle({ caller: { applicationId, userId }, path }) {
+      const isEnded = await database.write((transaction) =>
+        revocations.endToken(applicationId, userId, path.tokenId, transaction),
+      );
+      if (!isEnded) throw new ApiError("ItemDoesNotExist");
+      return true as const;
+    },
+  });
+
+  return [createUser, loginUser, logoutUser, listTokens, endToken];
+}
+
+const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
