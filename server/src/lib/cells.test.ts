@@ -137,6 +137,22 @@ describe("cellsOfRing", () => {
     );
   });
 
+  it("holds the cells of places on the border of about half the world", () => {
+    const offset = fc.oneof(
+      fc.constant(0),
+      fc.double({ min: -300, max: -1, noNaN: true }).map((power) => 10 ** power),
+    );
+    fc.assert(
+      fc.property(offset, offset, longitude, fc.boolean(), (lat, offPole, lng, isSouth) => {
+        const place = at(isSouth ? offPole - 90 : 90 - offPole, lng);
+        const radius = distanceMeters(at(lat, 10), place);
+        assertHeld(cellsOfRing(at(lat, 10), 0, radius), place);
+        assertHeld(cellsOfRing(at(lat, 10), radius, radius), place);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("is one range for the whole world", () => {
     for (const center of [at(0, 0), at(48, 11), at(90, 0), at(-90, 180)]) {
       assert.deepEqual(cellsOfRing(center, 0, 3e7), [{ from: 0, to: cellsMax - 1 }]);

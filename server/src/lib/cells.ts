@@ -70,7 +70,7 @@ export function cellsOfRing(
   const south = Math.max(center.lat - disc.degrees, -90);
   const north = Math.min(center.lat + disc.degrees, 90);
   const height = (north - south) / 180;
-  const width = reach(disc, south, north, Math.max) / 180;
+  const width = widthOf(disc) / 360;
   const share = 1 - (hole.degrees / disc.degrees) ** 2;
 
   const level = finestLevel(rangesMax, (side) => {
@@ -179,10 +179,20 @@ function wholeDisc(lat: number, degrees: number, haversine: number): Disc {
 function makeDisc(lat: number, radians: number): Disc {
   const cosLat = cosDegrees(lat);
   const sin = Math.sin(radians);
-  // Where cos(radius) * sin(latitude) = sin(center's latitude); none, and NaN, when the border goes around a pole.
-  const turn = Math.atan2(sinDegrees(lat), Math.sqrt((cosLat - sin) * (cosLat + sin)));
+  const cos = Math.cos(radians);
+  // Where cos(radius) * sin(latitude) = sin(center's latitude); none, and NaN, when the border goes around a pole. The
+  // root is of cosLat^2 - sin^2 = cos^2 - sinLat^2: of the two the one whose terms are not near 1.
+  const sinLat = sinDegrees(lat);
+  const square = cosLat < Math.abs(sinLat) ? (cosLat - sin) * (cosLat + sin) : (cos - sinLat) * (cos + sinLat);
+  const turn = Math.atan2(sinLat, Math.sqrt(square));
   const turnLat = ((radians < Math.PI / 2 ? turn : -turn) * 180) / Math.PI;
   return { lat, cosLat, degrees: (radians * 180) / Math.PI, haversine: Math.sin(radians / 2) ** 2, turnLat };
+}
+
+/** How many degrees of longitude a disc takes at its widest: all of them when a pole is in it. */
+function widthOf(disc: Disc): number {
+  if (Math.abs(disc.lat) + disc.degrees >= 90) return 360;
+  return (Math.asin(Math.min(sinDegrees(disc.degrees) / disc.cosLat, 1)) * 360) / Math.PI;
 }
 
 /** How far east and west of its center a disc reaches at a latitude, in degrees; negative where it does not. */
