@@ -91,8 +91,16 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
 }
 
 /** The bytes of one request after the other. */
-function createRequests({ request, firstNumber, numbersMax }: LoadPlan): () => string {
-  const { method, path, token, body } = request;
+function createRequests(plan: LoadPlan): () => string {
+  const { request, firstNumber, numbersMax } = plan;
+  const { method, path, paths, token, body } = request;
+  if (paths !== undefined) {
+    const requests = paths.map((each) =>
+      createRequests({ ...plan, request: { method, path: each, ...(token && { token }) } })(),
+    );
+    let place = 0;
+    return () => requests[place++ % requests.length] ?? "";
+  }
   const head = [
     `${method} ${path} HTTP/1.1`,
     "Host: 127.0.0.1",

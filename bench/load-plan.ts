@@ -1,7 +1,9 @@
 /** One kind of request. In the body, `numberMark` becomes another number each time. */
 export interface RequestShape {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PATCH";
   readonly path: string;
+  /** In turn, in place of `path`. For requests without a body. */
+  readonly paths?: readonly string[];
   readonly token?: string;
   /** JSON. */
   readonly body?: string;

@@ -23,7 +23,7 @@ export function hasWrk(): boolean {
 export async function runWrk(plan: LoadPlan): Promise<LoadResult> {
   const { port, request, connections, seconds } = plan;
   const script = path.join(newFolder("wrk"), "script.lua");
-  writeFileSync(script, request.body === undefined ? printResult : `${makeBodies(plan, request.body)}${printResult}`);
+  writeFileSync(script, `${makeRequests(plan)}${printResult}`);
   const settings = ["-t1", `-c${connections}`, `-d${Math.ceil(seconds)}s`, "--timeout", "30s", "-s", script];
   const headers = Object.entries(headersOf(request)).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
   const wrk = adopt(
@@ -62,14 +62,25 @@ function headersOf({ token, body }: LoadPlan["request"]): Record<string, string>
 }
 
 /** JSON texts of plain ASCII are Lua texts too. */
-function makeBodies({ firstNumber, numbersMax }: LoadPlan, body: string): string {
+function makeRequests({ request, firstNumber, numbersMax }: LoadPlan): string {
+  const { method, body, paths } = request;
+  if (paths !== undefined) {
+    return `
+    local paths = {${paths.map((each) => JSON.stringify(each)).join(",")}}
+    local n = 0
+    request = function()
+      n = n % ${paths.length} + 1
+      return wrk.format("${method}", paths[n])
+    end`;
+  }
+  if (body === undefined) return "";
   const [before = "", after] = body.split(numberMark);
   const varied = `${JSON.stringify(before)} .. string.format("%0${numberMark.length}.0f", n) .. ${JSON.stringify(after)}`;
   return `
     local n = ${firstNumber - 1}
     request = function()
       n = (n + 1) % ${numbersMax}
-      return wrk.format("POST", nil, nil, ${after === undefined ? JSON.stringify(before) : varied})
+      return wrk.format("${method}", nil, nil, ${after === undefined ? JSON.stringify(before) : varied})
     end`;
 }
 

@@ -11,13 +11,14 @@ import { describeMachine, readLoadAverage } from "./machine.ts";
 import { measureLogins } from "./measure-logins.ts";
 import { measurePaging } from "./measure-paging.ts";
 import { measureScenario } from "./measure-scenario.ts";
+import { measureSearch } from "./measure-search.ts";
 import { measureIdleMemory, measureLoadedMemory, measureStart } from "./measure-start.ts";
 import { readOptions, UsageError } from "./options.ts";
 import { readDisturbedCount } from "./quiet.ts";
 import { formatTable, type Row } from "./report.ts";
 import { scenarios } from "./scenarios.ts";
 
-const names = ["start", "memory", ...scenarios.map(({ key }) => key), "me-during-logins", "paging"];
+const names = ["start", "memory", ...scenarios.map(({ key }) => key), "me-during-logins", "paging", "search"];
 const startedAt = new Date();
 const fileName = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}.json`;
 
@@ -63,6 +64,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
     await measure("memory", async () => measureLoadedMemory(fixture.server));
     await measure("me-during-logins", (report) => measureLogins(fixture, options, report));
     await measure("paging", (report) => measurePaging(fixture, options, report));
+    await measure("search", (report) => measureSearch(fixture, options, report));
     await fixture.server.stop();
   }
   if (isInterrupted()) return;

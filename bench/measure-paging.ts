@@ -1,10 +1,5 @@
-import { insertCheckin } from "../server/src/checkins/checkins.store.ts";
-import { loadConfig } from "../server/src/config.ts";
-import { openDatabase } from "../server/src/db/open.ts";
-import { createClock } from "../server/src/lib/clock.ts";
-import { createIdGenerator } from "../server/src/lib/ids.ts";
-import { checkinRow } from "../server/test/rows.ts";
 import { call, signUp } from "./api.ts";
+import { fillCheckins } from "./fill.ts";
 import { commentOf, type Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";
 import type { LoadResult } from "./load-plan.ts";
@@ -13,14 +8,14 @@ import { untilQuiet } from "./quiet.ts";
 import type { Row } from "./report.ts";
 import { median } from "./statistics.ts";
 
-const pageItems = 100;
-const deepPage = 1_000;
+const pageItems = 10;
+const deepPage = 10_000;
 /** One page more than is read, so that the deep page is not the last and has a next token to make, as the first has. */
 const checkinCount = pageItems * (deepPage + 1);
 const factorGoal = 1.5;
 const rounds = 5;
 
-/** Page 1 against page 1,000 of one user's 100,000 check-ins, one request at a time. */
+/** Page 1 against page 10,000 of one user's 100,000 check-ins, one request at a time. */
 export async function measurePaging(
   fixture: Fixture,
   options: Options,
@@ -28,7 +23,13 @@ export async function measurePaging(
 ): Promise<Row> {
   const { port } = fixture.server;
   const collector = await signUp(port, fixture.deviceToken, "collector");
-  await insertCheckins(fixture, collector.id);
+  await fillCheckins(fixture.deployment, checkinCount, (number) => ({
+    application_id: fixture.credentials.appid,
+    user_id: collector.id,
+    lat: 48.2082,
+    lng: 16.3738,
+    comment: commentOf(String(number)),
+  }));
   report(`${checkinCount} check-ins are there`);
 
   const firstPath = `/checkins?pageSize=${pageItems}`;
@@ -51,7 +52,7 @@ export async function measurePaging(
   }
   const factor = median(pairs.map((pair) => pair.factor));
   return {
-    name: "page 1,000 of 100",
+    name: "page 10,000 of 10",
     measured: `${median(pairs.map(({ deep }) => deep.p50Ms)).toFixed(2)} ms`,
     p50Ms: median(pairs.map(({ deep }) => deep.p50Ms)),
     p99Ms: median(pairs.map(({ deep }) => deep.p99Ms)),
@@ -60,38 +61,6 @@ export async function measurePaging(
     goal: { text: `≤ × ${factorGoal}`, isMet: factor <= factorGoal },
     details: { checkins: checkinCount, pairs },
   };
-}
-
-/** With the server's own store, beside the running server. */
-async function insertCheckins({ deployment, credentials }: Fixture, userId: string): Promise<void> {
-  const { databaseUrl } = loadConfig(deployment.settings);
-  const database = openDatabase(databaseUrl, { connectionsMax: 10, timeoutMs: 30_000 });
-  const clock = createClock();
-  const ids = createIdGenerator(() => clock.now());
-  const startAt = clock.now() - checkinCount * 1000;
-  async function insertPage(page: number): Promise<void> {
-    await database.write(async ({ queries }) => {
-      for (let item = page * pageItems; item < (page + 1) * pageItems; item += 1) {
-        const at = startAt + item * 1000;
-        const row = checkinRow({
-          application_id: credentials.appid,
-          id: ids.newId("Checkin"),
-          user_id: userId,
-          lat: 48.2082,
-          lng: 16.3738,
-          comment: commentOf(String(item)),
-          created_at: at,
-        });
-        await insertCheckin(row, queries);
-      }
-    });
-  }
-  try {
-    const pages = Array.from({ length: checkinCount / pageItems }, (_, page) => page);
-    while (pages.length > 0) await Promise.all(pages.splice(0, 8).map(insertPage));
-  } finally {
-    await database.close();
-  }
 }
 
 /** Follows `nextToken` as a client does, and counts what it gets. @returns the path of the deep page */

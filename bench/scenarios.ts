@@ -85,6 +85,18 @@ export const scenarios: readonly Scenario[] = [
     goal: { perSecond: 8_000 },
   },
   {
+    key: "change",
+    name: "PATCH /checkins/{id}",
+    status: 200,
+    request: ({ reader, checkinId }) => ({
+      method: "PATCH",
+      path: `/checkins/${checkinId}`,
+      token: reader.token,
+      body: JSON.stringify({ comment: commentOf(numberMark) }),
+    }),
+    startCeiling: durableInserts("checkins"),
+  },
+  {
     key: "list",
     name: "GET /checkins, 20",
     status: 200,

@@ -1,4 +1,4 @@
-import { oppositeSide, type Page, type Position, type Side } from "../lib/keyset.ts";
+import { compareKeys, type Key, oppositeSide, type Page, type Position, type Side } from "../lib/keyset.ts";
 import { type Stream, type Take, takeAfterOffset } from "./stream.ts";
 
 /**
@@ -14,6 +14,19 @@ export async function readPage<Row>(stream: Stream<Row>, position: Position, siz
     if (row !== undefined) return isAny(onSide(side, keyOf(row)));
     // An empty page: whatever there is lies on the other side of where the page would have been.
     return "key" in position && isAny(onSide(oppositeSide[position.at], position.key));
+  }
+
+  /**
+   * The rows of a page and one more. Where the row of the key does not belong to it, that row is read too: it is the row on
+   * the other side, and is still there as a rule, so that nobody has to look for another.
+   */
+  async function takeFrom(side: Side, key: Key): Promise<{ isKeyThere: boolean; found: Row[] }> {
+    const isOutside = side === "after" || side === "before";
+    const found = await stream.take({ ...onSide(including[side], key), count: size + (isOutside ? 2 : 1) });
+    const [first] = found;
+    const isKeyThere = isOutside && first !== undefined && compareKeys(keyOf(first), key) === 0;
+    if (isKeyThere) found.shift();
+    return { isKeyThere, found };
   }
 
   switch (position.at) {
@@ -33,20 +46,20 @@ export async function readPage<Row>(stream: Stream<Row>, position: Position, siz
     }
     case "after":
     case "from": {
-      const found = await stream.take({ ...onSide(position.at, position.key), count: size + 1 });
+      const { isKeyThere, found } = await takeFrom(position.at, position.key);
       return {
         rows: found.slice(0, size),
         hasNext: found.length > size,
-        hasPrevious: await isBeyond("before", found[0]),
+        hasPrevious: isKeyThere || (await isBeyond("before", found[0])),
         keyOf,
       };
     }
     case "before":
     case "until": {
-      const found = await stream.take({ ...onSide(position.at, position.key), count: size + 1 });
+      const { isKeyThere, found } = await takeFrom(position.at, position.key);
       return {
         rows: found.slice(0, size).reverse(),
-        hasNext: await isBeyond("after", found[0]),
+        hasNext: isKeyThere || (await isBeyond("after", found[0])),
         hasPrevious: found.length > size,
         keyOf,
       };
@@ -54,7 +67,9 @@ export async function readPage<Row>(stream: Stream<Row>, position: Position, siz
   }
 }
 
-function onSide(side: Side, key: NonNullable<Take["bound"]>["key"]): Omit<Take, "count"> {
+const including = { after: "from", from: "from", before: "until", until: "until" } as const;
+
+function onSide(side: Side, key: Key): Omit<Take, "count"> {
   const direction = side === "after" || side === "from" ? "forward" : "backward";
   return { direction, bound: { side, key } };
 }

@@ -41,7 +41,10 @@ export function scopeStream<Row>(
       return runShape<Row>(queries, `${shape} ${isDown} ${comparison}`, values, (parameter) => {
         const key = order.columns.map((_, index) => sql`${parameter(`key ${index}`)}`);
         const columns = sql.join([...order.columns]);
-        const side = comparison ? sql`and (${columns}) ${sql.raw(comparison)} (${sql.join(key)})` : sql``;
+        // The first column alone says less, but SQLite finds the place in an index on an expression by it, and only so.
+        const side = comparison
+          ? sql`and ${order.columns[0]} ${sql.raw(`${beyond}=`)} ${key[0]} and (${columns}) ${sql.raw(comparison)} (${sql.join(key)})`
+          : sql``;
         const sorted = sql.join(order.columns.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
         return compilable(
           sql<Row>`select ${scope.select} from ${scope.from} where ${conditionsOf(scope, parameter)} ${side}

@@ -107,8 +107,9 @@ interface CrashReportsTable {
  * Where something located lies, and where others see it.
  *
  * `cell` is the location on a curve that fills the map (`lib/cells.ts`), so that an area is a few ranges of it. The
- * `seen_` columns hold the shifted point while the owner has locationFuzzing, and null otherwise: then others see the
- * true one. A row of such an owner that has no shifted point yet is not shown to others at all.
+ * `seen_` coordinates hold the shifted point while the owner has locationFuzzing, and null otherwise: then others see the
+ * true one. A row of such an owner that has no shifted point yet is not shown to others at all. `seen_cell` is the cell of
+ * the point that others see, whichever it is.
  */
 interface Located {
   lat: number;
@@ -116,7 +117,7 @@ interface Located {
   cell: number;
   seen_lat: number | null;
   seen_lng: number | null;
-  seen_cell: number | null;
+  seen_cell: number;
 }
 
 interface UsersTable extends Nullable<Located> {

@@ -62,7 +62,7 @@ export const peopleAndPlaces: Migration = {
       first_name: sql`${textKey("first_name")}, created_at`,
       last_name: sql`${textKey("last_name")}, created_at`,
       gender: sql`coalesce(gender, -1), created_at`,
-      cell: sql`coalesce(seen_cell, cell)`,
+      cell: sql`seen_cell`,
     }),
     sql`create index users_unfinished on users (application_id, id) where deleted_at is not null or is_reshifting = 1`,
 
@@ -133,7 +133,7 @@ export const peopleAndPlaces: Migration = {
       comment: sql`${textKey("comment")}, created_at`,
       description: sql`${textKey("description")}, created_at`,
       tag: sql`${textKey("tag")}, created_at`,
-      cell: sql`coalesce(seen_cell, cell)`,
+      cell: sql`seen_cell`,
       by_user: sql`user_id, created_at`,
     }),
   ],
@@ -143,7 +143,7 @@ export const peopleAndPlaces: Migration = {
     for (const { application_id, id, lat, lng } of located) {
       await queries
         .updateTable("checkins")
-        .set({ cell: cellOf({ lat, lng }) })
+        .set({ cell: cellOf({ lat, lng }), seen_cell: cellOf({ lat, lng }) })
         .where("application_id", "=", application_id)
         .where("id", "=", id)
         .execute();
