@@ -1,4 +1,6 @@
+import { loadOidcProvider } from "./applications/applications.settings.ts";
 import { createCallers } from "./auth/caller.ts";
+import { createIdTokens } from "./auth/oidc.ts";
 import { createPasswords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
@@ -16,12 +18,15 @@ import { identitiesRoutes } from "./identities/identities.routes.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
+import { createMailer } from "./mail/mailer.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
+import { usersPasswordRoutes } from "./users/users.password.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";
 import { usersSessionsRoutes } from "./users/users.sessions.routes.ts";
+import { usersSocialRoutes } from "./users/users.social.routes.ts";
 import { version } from "./version.ts";
 
 /** A server that is ready to listen. */
@@ -67,6 +72,9 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
 
+  const idTokens = createIdTokens({ clock, log });
+  const mailer = createMailer(config, { clock, log });
+
   let isDraining = false;
   const services = {
     database,
@@ -77,6 +85,10 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     passwords,
     paging,
     fuzzing,
+    idTokens,
+    findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
+    mailer,
+    resetCodeLifetimeMs: config.resetCodeLifetimeMs,
     clock,
     ids,
     version,
@@ -86,6 +98,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const routes: readonly Route[] = [
     ...devicesRoutes(services),
     ...usersSessionsRoutes(services),
+    ...usersPasswordRoutes(services),
+    ...usersSocialRoutes(services),
     ...usersRoutes(services),
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),

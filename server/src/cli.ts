@@ -1,5 +1,11 @@
 #!/usr/bin/env node
+import { readFileSync } from "node:fs";
 import { parseArgs, styleText } from "node:util";
+import {
+  ApplicationSettingsError,
+  parseApplicationSettings,
+  updateApplicationSettings,
+} from "./applications/applications.settings.ts";
 import {
   deleteApplicationRows,
   insertApplication,
@@ -17,11 +23,12 @@ import { serve } from "./serve.ts";
 
 const usage = `Usage: rollcall <command>
 
-  serve                          serve until SIGTERM
-  migrate                        bring the database schema up to date
-  apps create --name N [--json]  create an application; its key is shown this once
-  apps list [--json]             list the applications
-  apps delete APPID --yes        delete an application and everything it owns
+  serve                                    serve until SIGTERM
+  migrate                                  bring the database schema up to date
+  apps create --name N [--json]            create an application; its key is shown this once
+  apps list [--json]                       list the applications
+  apps configure APPID FILE.json [--json]  set what the file says in place of all settings before
+  apps delete APPID --yes                  delete an application and everything it owns
 
 Settings come from the environment: see .env.example.
 `;
@@ -65,6 +72,17 @@ const commands: Readonly<Record<string, Command>> = {
       print(json ? JSON.stringify(rows) : table(rows));
     }),
 
+  "apps configure": (config, { json = false }, [appid, file]) =>
+    withDatabase(config, async (database) => {
+      if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps configure needs an APPID");
+      if (file === undefined) throw new UsageError("apps configure needs a FILE.json");
+      const settings = parseApplicationSettings(readFileSync(file, "utf8"));
+      const isThere = await database.write(({ queries }) => updateApplicationSettings(appid, settings, queries));
+      if (!isThere) throw new UsageError(`there is no application ${appid}`);
+      const providers = Object.keys(settings.oidc);
+      print(json ? JSON.stringify(settings) : `configured ${appid}\noidc  ${providers.join(", ") || "none"}`);
+    }),
+
   "apps delete": (config, { yes = false }, [appid]) =>
     withDatabase(config, async (database) => {
       if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps delete needs an APPID");
@@ -100,8 +118,10 @@ try {
 } catch (error) {
   // parseArgs throws a TypeError for an option that there is not.
   const isMisuse = error instanceof UsageError || (error instanceof TypeError && "code" in error);
-  console.error(isMisuse ? `${error.message}\n\n${usage}` : explainFailure(error));
-  process.exitCode = isMisuse ? 2 : 1;
+  const isWrongFile = error instanceof ApplicationSettingsError;
+  if (isMisuse) console.error(`${error.message}\n\n${usage}`);
+  else console.error(isWrongFile ? error.message : explainFailure(error));
+  process.exitCode = isMisuse || isWrongFile ? 2 : 1;
 }
 
 /** Opens the database, brings its schema up to date, runs the command beside whatever server is running, and closes. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -88,6 +89,69 @@ describe("rollcall apps list", () => {
   });
 });
 
+describe("rollcall apps configure", () => {
+  const google = { issuer: "https://accounts.google.com", audience: "id", jwksUrl: "https://www.googleapis.com/keys" };
+
+  function write(name: string, text: string): string {
+    const file = join(test.config.dataDir, name);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  async function stored(appid: string): Promise<unknown> {
+    const { reads } = test.app.database;
+    const { settings } = await reads
+      .selectFrom("applications")
+      .select("settings")
+      .where("application_id", "=", appid)
+      .executeTakeFirstOrThrow();
+    return JSON.parse(settings);
+  }
+
+  it("stores what the file says in place of all settings before, and says so", async () => {
+    const { appid } = await test.createApplication();
+    const file = write("settings.json", JSON.stringify({ oidc: { google, own: google } }));
+    const { code, stdout, stderr } = await rollcall("apps", "configure", appid, file);
+    assert.deepEqual([code, stdout, stderr], [0, `configured ${appid}\noidc  google, own\n`, ""]);
+    assert.deepEqual(await stored(appid), { oidc: { google, own: google } });
+
+    const second = await rollcall("apps", "configure", appid, write("other.json", '{ "oidc": {} }'), "--json");
+    assert.deepEqual([second.code, second.stdout], [0, '{"oidc":{}}\n']);
+    assert.deepEqual(await stored(appid), { oidc: {} });
+  });
+
+  it("wrong settings: exit code 2, every wrong member with its rule, and nothing is stored", async () => {
+    const { appid } = await test.createApplication();
+    const wrong = { oidc: { google: { ...google, jwksUrl: "http://elsewhere" } }, oicd: {} };
+    const { code, stdout, stderr } = await rollcall("apps", "configure", appid, write("w.json", JSON.stringify(wrong)));
+    assert.deepEqual([code, stdout], [2, ""]);
+    const [first, ...problems] = stderr.trimEnd().split("\n");
+    assert.equal(first, "Wrong application settings:");
+    assert.deepEqual(problems, [
+      '  the file has an unknown member "oicd"; it can have oidc',
+      "  oidc.google.jwksUrl must be an https:// URL without a password (http:// on this machine only)",
+    ]);
+    assert.deepEqual(await stored(appid), {});
+  });
+
+  it("needs an application that there is, and a file that can be read", async () => {
+    const file = write("right.json", "{}");
+    const wrong: [args: string[], code: number, reason: RegExp][] = [
+      [[], 2, /APPID/],
+      [["nonsense", file], 2, /APPID/],
+      [[test.application.appid], 2, /FILE\.json/],
+      [[test.app.ids.newId("App"), file], 2, /no application/],
+      [[test.application.appid, join(test.config.dataDir, "nowhere.json")], 1, /ENOENT.*nowhere\.json/],
+    ];
+    const results = await Promise.all(wrong.map(([args]) => rollcall("apps", "configure", ...args)));
+    for (const [n, { code, stdout, stderr }] of results.entries()) {
+      assert.deepEqual([code, stdout], [wrong[n]?.[1], ""]);
+      assert.match(stderr, wrong[n]?.[2] ?? /never/);
+      assert.doesNotMatch(stderr, /\n\s+at /);
+    }
+  });
+});
+
 describe("rollcall apps delete", () => {
   it("needs --yes and an application that there is: exit code 2, and nothing is deleted", async () => {
     const application = await test.createApplication();
@@ -166,7 +230,7 @@ describe("rollcall", () => {
   it("--help is the usage on standard output", async () => {
     const { code, stdout, stderr } = await rollcall("--help");
     assert.deepEqual([code, stderr], [0, ""]);
-    for (const command of ["serve", "migrate", "apps create", "apps list", "apps delete"]) {
+    for (const command of ["serve", "migrate", "apps create", "apps list", "apps configure", "apps delete"]) {
       assert.match(stdout, new RegExp(`^ {2}${command} `, "m"));
     }
   });

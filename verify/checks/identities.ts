@@ -2,7 +2,12 @@ import { each, type Group } from "../check.ts";
 import { further, missing } from "../errors.ts";
 import { expectDate, expectEqual, expectError, expectResult } from "../expect.ts";
 import { addIdentity, findIdentity, listIdentities } from "../identity-calls.ts";
-import { otherUser, sharedUser, signUp, uniqueName } from "../world.ts";
+import { otherUser, sharedUser, signUp, type TestUser, uniqueName, type World } from "../world.ts";
+
+/** Removes what the rest of the path, or the body, names. */
+async function removeIdentities(world: World, user: TestUser, rest: string, body?: unknown) {
+  return world.call(`DELETE /users/me/identities/${rest}`, { token: user.token, body });
+}
 
 /** Identities (service.md "User identity", surface.md section 6). */
 export const identities: Group = {
@@ -118,6 +123,73 @@ export const identities: Group = {
       expectResult(await addIdentity(world, user, "verify", number));
       const found = await findIdentity(world, user, "verify", String(number));
       expectEqual(found, "result", expectResult(found), user.id);
+    },
+    ...each(
+      ["/1", "?identityId=1", "?IDENTITYid=1", { identityId: "1" }, { identityID: 1 }],
+      (named) => `surface.md 6 · DELETE /users/me/identities/{provider}: true, the id as ${JSON.stringify(named)}`,
+      async (world, named) => {
+        const user = await signUp(world);
+        const provider = uniqueName();
+        for (const identityId of ["1", "2"]) expectResult(await addIdentity(world, user, provider, identityId));
+        const isPath = typeof named === "string";
+        const body = isPath ? undefined : named;
+        const answer = await removeIdentities(world, user, `${provider}${isPath ? named : ""}`, body);
+        expectEqual(answer, "result", expectResult(answer), true);
+        const listed = await listIdentities(world, user);
+        const left = expectResult(listed).pageResults.map(
+          (row: { identityProviderID: string }) => row.identityProviderID,
+        );
+        expectEqual(listed, "identifiers", left, ["2"]);
+        expectError(await findIdentity(world, user, provider, "1"), further.itemDoesNotExist);
+      },
+    ),
+    "surface.md 6 · DELETE /users/me/identities/{provider}: without an id all of that provider": async (world) => {
+      const user = await signUp(world);
+      for (const id of ["1", "2"]) expectResult(await addIdentity(world, user, "verify", user.id + id));
+      expectResult(await addIdentity(world, user, "verify 2", user.id));
+      const answer = await removeIdentities(world, user, "verify");
+      expectEqual(answer, "result", expectResult(answer), true);
+      const listed = await listIdentities(world, user);
+      const left = expectResult(listed).pageResults.map(
+        (row: { identityProviderName: string }) => row.identityProviderName,
+      );
+      expectEqual(listed, "providers", left, ["verify 2"]);
+    },
+    "surface.md 6 · DELETE /users/me/identities: true also when there was nothing to remove": async (world) => {
+      const user = await sharedUser(world);
+      const nothing = uniqueName();
+      for (const rest of [nothing, `${nothing}/1`, `${nothing}?identityId=1`]) {
+        const answer = await removeIdentities(world, user, rest);
+        expectEqual(answer, "result", expectResult(answer), true);
+      }
+    },
+    "surface.md 6 · DELETE /users/me/identities: takes nothing from another user": async (world) => {
+      const [owner, other] = [await sharedUser(world), await otherUser(world)];
+      const provider = uniqueName();
+      expectResult(await addIdentity(world, owner, provider, "1"));
+      for (const rest of [provider, `${provider}/1`, `${provider}?identityId=1`]) {
+        const answer = await removeIdentities(world, other, rest);
+        expectEqual(answer, "result", expectResult(answer), true);
+      }
+      const found = await findIdentity(world, other, provider, "1");
+      expectEqual(found, "result", expectResult(found), owner.id);
+    },
+    "surface.md 6 · A removed identity is free for another user": async (world) => {
+      const [first, second] = [await sharedUser(world), await otherUser(world)];
+      const identityId = uniqueName();
+      expectResult(await addIdentity(world, first, "verify", identityId));
+      expectResult(await removeIdentities(world, first, `verify/${identityId}`));
+      expectResult(await addIdentity(world, second, "verify", identityId));
+      const found = await findIdentity(world, first, "verify", identityId);
+      expectEqual(found, "result", expectResult(found), second.id);
+    },
+    "surface.md 5 · The identities of a deleted user are gone, and free": async (world) => {
+      const [leaving, user] = [await signUp(world), await sharedUser(world)];
+      const identityId = uniqueName();
+      expectResult(await addIdentity(world, leaving, "verify", identityId));
+      expectResult(await world.call("DELETE /users/me", { token: leaving.token }));
+      expectError(await findIdentity(world, user, "verify", identityId), further.itemDoesNotExist);
+      expectResult(await addIdentity(world, user, "verify", identityId));
     },
   },
 };

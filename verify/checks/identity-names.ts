@@ -54,6 +54,10 @@ export const identityNames: Group = {
         expectEqual(listed, "the pair", pair, { identityProviderName: text, identityProviderID: identityId });
         const found = await findIdentity(world, user, text, identityId);
         expectEqual(found, "result", expectResult(found), user.id);
+        const path = `/users/me/identities/${encodeURIComponent(text)}/${encodeURIComponent(identityId)}`;
+        const removed = await world.call(`DELETE ${path}`, { token: user.token });
+        expectEqual(removed, "result", expectResult(removed), true);
+        expectError(await findIdentity(world, user, text, identityId), further.itemDoesNotExist);
       },
     ),
     "surface.md 6 · An identifier may have 256 characters of any kind": async (world) => {

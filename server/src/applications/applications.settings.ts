@@ -25,24 +25,110 @@ export class ApplicationSettingsError extends Error {
  */
 export function parseApplicationSettings(text: string): ApplicationSettings {
   const problems: string[] = [];
+  const members = readObject("the file", parseJson(text, problems), ["oidc"], problems);
+  const providers = members?.has("oidc") ? readObject("oidc", members.get("oidc"), undefined, problems) : undefined;
+  const read = [...(providers ?? [])].map(([name, value]) => [name, readProvider(name, value, problems)] as const);
+  if (problems.length > 0) throw new ApplicationSettingsError(problems);
+  return { oidc: Object.fromEntries(read) }; // which makes a member of any name, also of __proto__
+}
 
-  /** The members of an object; those that are not known are problems. */
-  function membersOf(value: unknown, name: string, known?: readonly string[]): [string, unknown][] {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      problems.push(`${name} must be an object`);
-      return [];
-    }
-    const members = Object.entries(value);
-    for (const [member] of known === undefined ? [] : members) {
-      if (!known?.includes(member)) problems.push(`${nameIn(name, member)} is no setting; there are ${known?.join(", ")}`);
-    }
-    return members;
+/** The settings of an application as they are now; none when it has none. */
+export async function loadApplicationSettings(applicationId: string, queries: Queries): Promise<ApplicationSettings> {
+  const row = await queries
+    .selectFrom("applications")
+    .select("settings")
+    .where("application_id", "=", applicationId)
+    .executeTakeFirst();
+  return parseApplicationSettings(row?.settings ?? "{}");
+}
+
+/** The provider that the application knows by this name, in exactly these letters. */
+export async function loadOidcProvider(
+  applicationId: string,
+  name: string,
+  queries: Queries,
+): Promise<OidcProvider | undefined> {
+  const { oidc } = await loadApplicationSettings(applicationId, queries);
+  return Object.hasOwn(oidc, name) ? oidc[name] : undefined;
+}
+
+/** @returns false when there is no such application */
+export async function updateApplicationSettings(
+  applicationId: string,
+  settings: ApplicationSettings,
+  queries: Queries,
+): Promise<boolean> {
+  const updated = await queries
+    .updateTable("applications")
+    .set({ settings: JSON.stringify(settings) })
+    .where("application_id", "=", applicationId)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
+  return updated.numUpdatedRows === 1n;
+}
+
+const providerNameCharactersMax = 256; // as long as an identityProviderName may be
+
+function readProvider(name: string, value: unknown, problems: string[]): OidcProvider {
+  const path = `oidc.${name}`;
+  if (name.trim() === "" || [...name].length > providerNameCharactersMax || !isUnicode(name)) {
+    problems.push(`the name ${JSON.stringify(name)} in oidc must have 1 to ${providerNameCharactersMax} characters`);
   }
-  function text_(value: unknown, name: string): string {
-    if (typeof value === "string" && value.trim() !== "") return value;
-    problems.push(`${name} must be a text that is not empty`);
+  const members = readObject(path, value, ["issuer", "audience", "jwksUrl"], problems);
+
+  function readText(member: string): string {
+    const text = members?.get(member);
+    if (typeof text === "string" && text.trim() !== "" && isUnicode(text)) return text;
+    if (members !== undefined) problems.push(`${path}.${member} must be a text that is not empty`);
     return "";
   }
+  const provider = { issuer: readText("issuer"), audience: readText("audience"), jwksUrl: readText("jwksUrl") };
+  if (provider.jwksUrl !== "" && !isSafeUrl(provider.jwksUrl)) {
+    problems.push(`${path}.jwksUrl must be an https:// URL without a password (http:// on this machine only)`);
+  }
+  return provider;
+}
 
-  return { oidc: {} };
+function parseJson(text: string, problems: string[]): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    problems.push(`the file must be JSON: ${(error as Error).message}`); // JSON.parse throws a SyntaxError
+    return {};
+  }
+}
+
+/** The members of an object. What is no object, or a member that is not known, is a problem. */
+function readObject(
+  path: string,
+  value: unknown,
+  known: readonly string[] | undefined,
+  problems: string[],
+): Map<string, unknown> | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    problems.push(`${path} must be an object`);
+    return undefined;
+  }
+  const members = new Map(Object.entries(value));
+  for (const member of members.keys()) {
+    if (known === undefined || known.includes(member)) continue;
+    problems.push(`${path} has an unknown member ${JSON.stringify(member)}; it can have ${known.join(", ")}`);
+  }
+  return members;
+}
+
+/** Both engines store it. */
+function isUnicode(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
+function isSafeUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== "" || password !== "") return false;
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

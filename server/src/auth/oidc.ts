@@ -23,7 +23,19 @@ export interface IdTokens {
 }
 
 /** Signatures that only the provider can make: none without a key, none with a key that the application shares. */
-const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
+const algorithms = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+];
 const clockToleranceSeconds = 60;
 const keyTimeoutMs = 5_000;
 const urlsMax = 100;
@@ -47,8 +59,9 @@ export function createIdTokens({ clock, log }: { readonly clock: Clock; readonly
       try {
         return await remote(header, token);
       } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || !mayRefetch()) throw error;
-        await remote.reload();
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        if (!remote.reloading && !mayRefetch()) throw error;
+        await remote.reload(); // or waits for the one that is under way
         return remote(header, token);
       }
     };

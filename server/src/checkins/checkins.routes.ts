@@ -1,4 +1,5 @@
 import type { Database } from "../db/database.ts";
+import { isForeignKeyViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
 import { searchPage } from "../db/search.ts";
 import type { CheckinRow } from "../db/tables.ts";
@@ -10,7 +11,9 @@ import { Type } from "../http/schema.ts";
 import { changedText } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { Location } from "../lib/locations.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
+import { shownLocation } from "../privacy/shown-location.ts";
 import {
   ChangeCheckin,
   Checkin,
@@ -54,6 +57,7 @@ export function checkinsRoutes(services: {
           application_id: applicationId,
           id,
           user_id: userId,
+          setter_id: null,
           ...(await fuzzing.locate({ applicationId, userId, setterId: userId, location }, queries)),
           comment: comment ?? null,
           description: description ?? null,
@@ -62,7 +66,10 @@ export function checkinsRoutes(services: {
           created_at: now,
           modified_at: now,
         };
-        await insertCheckin(row, queries);
+        await insertCheckin(row, queries).catch((error) => {
+          // The user has been deleted since the token was checked.
+          throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+        });
         return row;
       });
       return presentCheckin(checkin, userId);
@@ -130,7 +137,10 @@ export function checkinsRoutes(services: {
           ...found,
           ...permissions,
           ...(location !== undefined &&
-            (await fuzzing.locate({ applicationId, userId: found.user_id, setterId: userId, location }, queries))),
+            !isSeenAt(found, userId, location) && {
+              setter_id: userId === found.user_id ? null : userId,
+              ...(await fuzzing.locate({ applicationId, userId: found.user_id, setterId: userId, location }, queries)),
+            }),
           comment: changedText(found.comment, parameters.comment),
           description: changedText(found.description, parameters.description),
           tag: changedText(found.tag, parameters.tag),
@@ -167,4 +177,13 @@ export function checkinsRoutes(services: {
   });
 
   return [createCheckin, searchCheckins, getCheckin, changeCheckin, removeCheckin];
+}
+
+/**
+ * Whether a location that somebody sends is the one that somebody sees: clients send whole objects back, and what is sent
+ * back as it was shown must not put the shifted point in the place of the true one, nor say anew who chose it.
+ */
+function isSeenAt(checkin: CheckinRow, userId: string, location: Location): boolean {
+  const seen = shownLocation(checkin, checkin.user_id === userId);
+  return seen?.lat === location.lat && seen.lng === location.lng;
 }

@@ -133,16 +133,19 @@ function ringStream<Row>(
 /** No point of the area is farther from its middle: one goes along a meridian first, then along a parallel. */
 function boundingRadius(range: LocationRange): number {
   if (range.shape === "circle") return range.radiusMeters;
-  const { southWest, northEast } = range;
-  const height = northEast.lat - southWest.lat;
-  const width = (northEast.lng - southWest.lng + 360) % 360 || 360;
-  return ((height + width) / 2 / 180) * halfRoundMeters * 1.001;
+  const height = range.northEast.lat - range.southWest.lat;
+  return ((height + widthOf(range)) / 2 / 180) * halfRoundMeters * 1.001;
 }
 
 function middleOf(range: LocationRange): Location {
   if (range.shape === "circle") return range.center;
   const { southWest, northEast } = range;
-  const width = (northEast.lng - southWest.lng + 360) % 360;
-  const lng = southWest.lng + width / 2;
+  const lng = southWest.lng + widthOf(range) / 2;
   return { lat: (southWest.lat + northEast.lat) / 2, lng: lng > 180 ? lng - 360 : lng };
+}
+
+/** In degrees, from the west to the east of a box. */
+function widthOf({ southWest, northEast }: LocationRange & { shape: "box" }): number {
+  const width = northEast.lng - southWest.lng;
+  return width < 0 ? width + 360 : width;
 }

@@ -13,8 +13,12 @@ export interface Condition {
   sql(parameter: Parameter): RawBuilder<unknown>;
 }
 
-/** An order that an index has. All columns run in one direction. */
+/**
+ * An order that an index has. All columns run in one direction. With more than two of them the first may be an
+ * expression, and many rows may be alike in it.
+ */
 export interface Order<Row> {
+  /** The name of the first column, or another that is unique. */
   readonly shape: string;
   readonly columns: readonly RawBuilder<unknown>[];
   /** The values of the columns: unique in the listing. */

@@ -18,7 +18,13 @@ export interface Scope {
 
 const runShape = prepareShapes();
 
-/** The rows of a scope in an order that one of its indexes has: nothing is counted or sorted. */
+/**
+ * The rows of a scope in an order that one of its indexes has: nothing is counted or sorted.
+ *
+ * A row comparison finds its place in an index on columns. SQLite does not find it so in one on an expression, which is
+ * what the longer orders have: there the rest of the rows alike in the first column is read on its own, then those
+ * beyond. So a page costs the same however many rows are alike, and wherever among them it begins.
+ */
 export function scopeStream<Row>(
   scope: Scope,
   order: Order<Row>,
@@ -27,31 +33,58 @@ export function scopeStream<Row>(
 ): Stream<Row> {
   const shape = `${shapeOf(scope)} by ${order.shape}`;
   const scopeValues = valuesOf(scope);
+
+  function read(
+    isDown: boolean,
+    values: Readonly<Record<string, unknown>>,
+    part: string,
+    columns: readonly RawBuilder<unknown>[],
+    write?: (key: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
+  ): Promise<Row[]> {
+    return runShape<Row>(queries, `${shape} ${isDown} ${part}`, values, (parameter) => {
+      const key = order.columns.map((_, index) => sql`${parameter(`key ${index}`)}`);
+      const side = write === undefined ? sql`` : sql`and ${write(key)}`;
+      const sorted = sql.join(columns.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
+      return compilable(
+        sql<Row>`select ${scope.select} from ${scope.from} where ${conditionsOf(scope, parameter)} ${side}
+          order by ${sorted} limit ${parameter("count")}`,
+        queries,
+      );
+    });
+  }
+
   return {
     keyOf: order.keyOf,
     isDescending,
-    take({ direction, bound, count }) {
+    async take({ direction, bound, count }) {
+      const { columns } = order;
       const isDown = isDescending === (direction === "forward");
-      const beyond = isDown ? "<" : ">";
-      const isInclusive = bound?.side === "from" || bound?.side === "until";
-      const comparison = bound && (isInclusive ? `${beyond}=` : beyond);
       const values: Record<string, unknown> = { ...scopeValues, count };
-      for (const [index, value] of (bound?.key ?? []).entries()) values[`key ${index}`] = value;
+      if (bound === undefined) return read(isDown, values, "", columns);
 
-      return runShape<Row>(queries, `${shape} ${isDown} ${comparison}`, values, (parameter) => {
-        const key = order.columns.map((_, index) => sql`${parameter(`key ${index}`)}`);
-        const columns = sql.join([...order.columns]);
-        // The first column alone says less, but SQLite finds the place in an index on an expression by it, and only so.
-        const side = comparison
-          ? sql`and ${order.columns[0]} ${sql.raw(`${beyond}=`)} ${key[0]} and (${columns}) ${sql.raw(comparison)} (${sql.join(key)})`
-          : sql``;
-        const sorted = sql.join(order.columns.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
-        return compilable(
-          sql<Row>`select ${scope.select} from ${scope.from} where ${conditionsOf(scope, parameter)} ${side}
-            order by ${sorted} limit ${parameter("count")}`,
-          queries,
-        );
+      for (const [index, value] of bound.key.entries()) values[`key ${index}`] = value;
+      // Of two bounds of one column an engine enters the index by either: so both are the narrower one.
+      const limit = `${order.shape} ${isDown ? "<=" : ">="}`;
+      const limits = [scopeValues[limit], bound.key[0]].filter((value) => typeof value === "number");
+      if (limits.length === 2) values[limit] = isDown ? Math.min(...limits) : Math.max(...limits);
+
+      const beyond = sql.raw(isDown ? "<" : ">");
+      const isInclusive = bound.side === "from" || bound.side === "until";
+      const comparison = isInclusive ? sql`${beyond}=` : beyond;
+      const part = isInclusive ? "from the key" : "beyond the key";
+      const [first, ...others] = columns;
+      if (others.length === 1) {
+        return read(isDown, values, part, columns, (key) => {
+          return sql`(${sql.join([...columns])}) ${comparison} (${sql.join([...key])})`;
+        });
+      }
+      const alike = await read(isDown, values, `${part}, alike`, others, ([firstKey, ...otherKeys]) => {
+        return sql`${first} = ${firstKey} and (${sql.join(others)}) ${comparison} (${sql.join(otherKeys)})`;
       });
+      if (alike.length === count) return alike;
+      values["count"] = count - alike.length;
+      const rest = await read(isDown, values, "rest", columns, ([firstKey]) => sql`${first} ${beyond} ${firstKey}`);
+      return [...alike, ...rest];
     },
   };
 }
@@ -120,7 +153,7 @@ function shapeOf(scope: Scope): string {
   return `${scope.shape} where ${scope.conditions.map(({ shape }) => shape).join(" and ")}`;
 }
 
-function valuesOf(scope: Scope): Record<string, unknown> {
+function valuesOf(scope: Scope): Readonly<Record<string, string | number>> {
   return Object.assign({}, ...scope.conditions.map(({ values }) => values));
 }
 

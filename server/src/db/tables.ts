@@ -204,6 +204,8 @@ interface CheckinsTable extends Located, Permitted {
   application_id: string;
   id: string;
   user_id: string;
+  /** Who said where it lies; null for the owner. */
+  setter_id: string | null;
   comment: string | null;
   description: string | null;
   tag: string | null;

@@ -93,7 +93,7 @@ const addressPattern = /^[^\s\p{Cc}\p{Cf},;:<>()[\]"\\@]+@[^\s\p{Cc}\p{Cf},;:<>(
 /** Loaded on first use: most deployments start more often than they send a mail. */
 async function openTransport(smtpUrl: string | undefined): Promise<Transporter> {
   const { createTransport } = await import("nodemailer");
-  if (smtpUrl === undefined) return createTransport({ streamTransport: true, buffer: true });
+  if (smtpUrl === undefined) return createTransport({ streamTransport: true, buffer: true, newline: "windows" });
   // A connection for each mail: they are few, and none is left open when the process ends.
   return createTransport({
     url: smtpUrl,
@@ -106,7 +106,9 @@ async function openTransport(smtpUrl: string | undefined): Promise<Transporter> 
 
 /** What servers answer names the address, so their codes have to do. */
 function withoutDetails(error: unknown): Error {
-  const { name, code, responseCode, command } = error as { [Name in "name" | "code" | "responseCode" | "command"]?: unknown };
+  const { name, code, responseCode, command } = error as {
+    [Name in "name" | "code" | "responseCode" | "command"]?: unknown;
+  };
   const details = [code ?? name, responseCode, command].filter((detail) => detail !== undefined);
   return new Error(`a mail was not sent: ${details.join(", ")}`);
 }

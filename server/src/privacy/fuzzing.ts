@@ -81,7 +81,7 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
   async function locateAs(isFuzzed: boolean, placing: Placing, queries: Queries): Promise<LocatedRow> {
     const { location } = placing;
     const truth = { lat: location.lat, lng: location.lng, cell: cellOf(location) };
-    if (!isFuzzed) return { ...truth, seen_lat: null, seen_lng: null, seen_cell: null };
+    if (!isFuzzed) return { ...truth, seen_lat: null, seen_lng: null, seen_cell: truth.cell };
     const place = await findOrInsertPlace(placing, queries);
     const seen = destination(place, place.bearing, shiftMeters);
     return { ...truth, seen_lat: seen.lat, seen_lng: seen.lng, seen_cell: cellOf(seen) };

@@ -21,39 +21,46 @@ export async function reshiftUser(
   for (let steps = 0; ; steps += 1) {
     signal?.throwIfAborted();
     if (steps >= stepsMax) return false;
-    after = await database.write(({ queries }) => reshiftSome(applicationId, userId, after, fuzzing, queries));
-    if (after === undefined) return true;
+    const step = await database.write(({ queries }) =>
+      reshiftSome(applicationId, userId, after, { database, fuzzing }, queries),
+    );
+    if (step === "done") return true;
+    after = step;
   }
 }
 
-/** How far the steps have come, in order of creation. */
+/** How far the steps have come, in order of creation, and the setting that they went by. */
 interface Reached {
   readonly created_at: number;
   readonly id: string;
+  readonly isFuzzed: boolean;
 }
 
-/** @returns undefined when nothing is left */
+/** @returns undefined when the setting has changed since the step before, so that it all begins again */
 async function reshiftSome(
   applicationId: string,
   userId: string,
   after: Reached | undefined,
-  fuzzing: Fuzzing,
+  { database, fuzzing }: { database: Database; fuzzing: Fuzzing },
   queries: Queries,
-): Promise<Reached | undefined> {
-  const isFuzzed = await fuzzing.isFuzzed(applicationId, userId, queries);
+): Promise<Reached | "done" | undefined> {
   let some = queries
     .selectFrom("checkins")
-    .select(["created_at", "id", "lat", "lng", "seen_cell"])
+    .select(["created_at", "id", "lat", "lng", "seen_lat", "setter_id"])
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId)
     .orderBy("created_at")
     .orderBy("id")
     .limit(rowsPerStep);
   if (after !== undefined) some = some.where(sql<boolean>`(created_at, id) > (${after.created_at}, ${after.id})`);
+  // Who moves one of them meanwhile waits, and has locked it before anything else as well.
+  if (database.dialect.hasRowLocks) some = some.forUpdate();
   const rows = await some.execute();
-  for (const { id, lat, lng, seen_cell } of rows) {
-    if ((seen_cell !== null) === isFuzzed) continue;
-    const placing = { applicationId, userId, setterId: userId, location: { lat, lng } };
+  const isFuzzed = await fuzzing.isFuzzed(applicationId, userId, queries);
+  if (after !== undefined && after.isFuzzed !== isFuzzed) return undefined;
+  for (const { id, lat, lng, seen_lat, setter_id } of rows) {
+    if ((seen_lat !== null) === isFuzzed) continue;
+    const placing = { applicationId, userId, setterId: setter_id ?? userId, location: { lat, lng } };
     await queries
       .updateTable("checkins")
       .set(await fuzzing.locateAs(isFuzzed, placing, queries))
@@ -61,8 +68,10 @@ async function reshiftSome(
       .where("id", "=", id)
       .execute();
   }
-  if (rows.length === 0) await updateReshifted(applicationId, userId, isFuzzed, queries);
-  return rows.at(-1);
+  const last = rows.at(-1);
+  if (last !== undefined) return { created_at: last.created_at, id: last.id, isFuzzed };
+  await updateReshifted(applicationId, userId, isFuzzed, queries);
+  return "done";
 }
 
 /** Unless the setting has changed again meanwhile: then somebody else is at it. */

@@ -89,7 +89,7 @@ function users(scope: "others" | "oneself", conditions: readonly Condition[]): S
     shape: `users ${scope}`,
     from: sql`users`,
     select: sql`users.*`,
-    cell: scope === "oneself" ? sql`cell` : sql`coalesce(seen_cell, cell)`,
+    cell: scope === "oneself" ? sql`cell` : sql`seen_cell`,
     conditions,
   };
 }

@@ -112,6 +112,7 @@ export const peopleAndPlaces: Migration = {
     sql`alter table identities add column is_verified ${integer} not null default 0`,
 
     ...addColumns("checkins", {
+      setter_id: text,
       tag: text,
       read_permission: integer,
       write_permission: integer,

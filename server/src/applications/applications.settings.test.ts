@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startTestApp, type TestApp } from "../../test/harness.ts";
+import {
+  ApplicationSettingsError,
+  loadApplicationSettings,
+  loadOidcProvider,
+  parseApplicationSettings,
+  updateApplicationSettings,
+} from "./applications.settings.ts";
+import { updateApplicationDeleted } from "./applications.store.ts";
+
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+const provider = { issuer: "https://id.example", audience: "client", jwksUrl: "https://id.example/keys" };
+
+function problemsOf(settings: unknown): readonly string[] {
+  try {
+    parseApplicationSettings(typeof settings === "string" ? settings : JSON.stringify(settings));
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ApplicationSettingsError);
+    return error.problems;
+  }
+}
+
+describe("parseApplicationSettings: surface.md section 5", () => {
+  it("reads providers, and nothing as none", () => {
+    const settings = { oidc: { google: provider, "my own": { ...provider, audience: "other" } } };
+    assert.deepEqual(parseApplicationSettings(JSON.stringify(settings)), settings);
+    for (const none of ["{}", '{"oidc":{}}', ' {\n"oidc": {} }\n']) {
+      assert.deepEqual(parseApplicationSettings(none), { oidc: {} });
+    }
+  });
+
+  it("a provider may have any name, also one that means something to JavaScript (hostile.md 15)", () => {
+    for (const name of ["__proto__", "constructor", "toString", "Größe 👋", "x".repeat(256)]) {
+      const text = `{"oidc":{${JSON.stringify(name)}:${JSON.stringify(provider)}}}`;
+      const { oidc } = parseApplicationSettings(text);
+      assert.deepEqual(Object.keys(oidc), [name]);
+      assert.deepEqual(Object.getOwnPropertyDescriptor(oidc, name)?.value, provider);
+      assert.equal(Object.getPrototypeOf(oidc), Object.prototype);
+    }
+  });
+
+  it("refuses what is no JSON object", () => {
+    for (const text of ["", "{", "{oidc:{}}", '{"oidc":{},}']) {
+      assert.match(problemsOf(text).join("\n"), /^the file must be JSON: [^\n]+$/);
+    }
+    for (const value of [null, [], 1, "text", true]) {
+      assert.deepEqual(problemsOf(JSON.stringify(value)), ["the file must be an object"]);
+      assert.deepEqual(problemsOf({ oidc: value }), ["oidc must be an object"]);
+      assert.deepEqual(problemsOf({ oidc: { google: value } }), ["oidc.google must be an object"]);
+    }
+  });
+
+  it("refuses members that it does not know, at every level", () => {
+    assert.deepEqual(problemsOf({ OIDC: {} }), ['the file has an unknown member "OIDC"; it can have oidc']);
+    assert.deepEqual(problemsOf({ oidc: { google: { ...provider, jwksURL: "x" } } }), [
+      'oidc.google has an unknown member "jwksURL"; it can have issuer, audience, jwksUrl',
+    ]);
+  });
+
+  it("names each text that is missing, empty or no text, all of them at once", () => {
+    for (const wrong of [undefined, null, "", "  ", 1, true, {}, ["x"], "a\0b", "\uD800"]) {
+      const every = { issuer: wrong, audience: wrong, jwksUrl: wrong };
+      assert.deepEqual(
+        problemsOf({ oidc: { google: every } }),
+        ["issuer", "audience", "jwksUrl"].map((member) => `oidc.google.${member} must be a text that is not empty`),
+      );
+    }
+  });
+
+  it("refuses keys from an address that others could answer for", () => {
+    const rule = "oidc.google.jwksUrl must be an https:// URL without a password (http:// on this machine only)";
+    const problems = (jwksUrl: string) => problemsOf({ oidc: { google: { ...provider, jwksUrl } } });
+    for (const right of ["https://a.example/k", "http://localhost:1/k", "http://127.0.0.1/k", "http://[::1]:8080/k"]) {
+      assert.deepEqual(problems(right), [], right);
+    }
+    for (const wrong of [
+      "http://a.example/k",
+      "http://127.0.0.1.example/k",
+      "http://localhost.example/k",
+      "http://10.0.0.1/k",
+      "ftp://a.example/k",
+      "file:///etc/keys",
+      "a.example/k",
+      "https://",
+      "https://user:password@a.example/k",
+    ]) {
+      assert.deepEqual(problems(wrong), [rule], wrong);
+    }
+  });
+
+  it("refuses a name that no identityProviderName can be", () => {
+    for (const name of ["", " ", "x".repeat(257), "a\0b"]) {
+      assert.deepEqual(problemsOf({ oidc: { [name]: provider } }), [
+        `the name ${JSON.stringify(name)} in oidc must have 1 to 256 characters`,
+      ]);
+    }
+  });
+});
+
+describe("the settings of an application", () => {
+  const settings = {
+    oidc: Object.fromEntries([
+      ["google", provider],
+      ["__proto__", provider],
+    ]),
+  };
+
+  function update(applicationId: string): Promise<boolean> {
+    return test.app.database.write(({ queries }) => updateApplicationSettings(applicationId, settings, queries));
+  }
+
+  it("are none at first, and then what was stored, of that application alone", async () => {
+    const { reads } = test.app.database;
+    const [one, other] = [await test.createApplication(), await test.createApplication()];
+    assert.deepEqual(await loadApplicationSettings(one.appid, reads), { oidc: {} });
+    assert.equal(await update(one.appid), true);
+    assert.deepEqual(await loadApplicationSettings(one.appid, reads), settings);
+    assert.deepEqual(await loadApplicationSettings(other.appid, reads), { oidc: {} });
+  });
+
+  it("a provider is found by its name and by nothing else", async () => {
+    const { reads } = test.app.database;
+    const { appid } = await test.createApplication();
+    await update(appid);
+    for (const name of ["google", "__proto__"]) assert.deepEqual(await loadOidcProvider(appid, name, reads), provider);
+    for (const name of ["Google", "", "constructor", "toString"]) {
+      assert.equal(await loadOidcProvider(appid, name, reads), undefined);
+    }
+  });
+
+  it("cannot be set where there is no application, or one that is being deleted", async () => {
+    const { appid } = await test.createApplication();
+    await test.app.database.write(({ queries }) => updateApplicationDeleted(appid, test.now(), queries));
+    assert.equal(await update(appid), false);
+    assert.equal(await update(test.app.ids.newId("App")), false);
+  });
+});

@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { createLog } from "../log.ts";
+import { createMailer, isPlainAddress, type Mailer } from "./mailer.ts";
+
+const mailFrom = { name: "Rollcall, Inc.", address: "no-reply@example.org" };
+const mail = { userId: "usr_1", to: "jane@example.com", subject: "Hello", text: "First line\nSecond line\n" };
+
+let dataDir: string;
+let logText: string[] = [];
+before(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "rollcall-mail-"));
+});
+after(() => rmSync(dataDir, { recursive: true, force: true }));
+
+function newMailer(smtpUrl?: string): Mailer {
+  logText = [];
+  const log = createLog("trace", { write: (line) => void logText.push(line) });
+  return createMailer({ smtpUrl, mailFrom, dataDir }, { clock: { now: () => 1_800_000_000_000 }, log });
+}
+
+function files(): string[] {
+  const folder = join(dataDir, "mail");
+  return existsSync(folder) ? readdirSync(folder).sort() : [];
+}
+
+/** The one mail that has been written since. */
+async function written(send: () => Promise<void>): Promise<{ name: string; head: string; body: string }> {
+  const before = new Set(files());
+  await send();
+  const [name = "", ...more] = files().filter((each) => !before.has(each));
+  assert.equal(more.length, 0);
+  const [head = "", body = ""] = readFileSync(join(dataDir, "mail", name), "utf8").split(/\r\n\r\n(.*)/s);
+  return { name, head, body };
+}
+
+/** A real SMTP server, and what arrives at it. */
+async function startSmtp(t: TestContext, options: SMTPServerOptions = {}) {
+  const arrived: { to: string[]; text: string }[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ["STARTTLS", "AUTH"],
+    onData: (stream, { envelope }, done) =>
+      void text(stream).then((bytes) => {
+        arrived.push({ to: envelope.rcptTo.map(({ address }) => address), text: bytes });
+        done();
+      }),
+    ...options,
+  });
+  const listener = server.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  t.after(() => new Promise<void>((resolve) => server.close(resolve)));
+  const { port } = listener.address() as { port: number }; // it listens on TCP
+  return { url: `smtp://127.0.0.1:${port}`, arrived };
+}
+
+describe("mails without SMTP_URL", () => {
+  it("are files in DATA_DIR/mail that nobody else may read, named in the order of their time", async () => {
+    const mailer = newMailer();
+    for (let n = 0; n < 20; n++) await mailer.send({ ...mail, subject: `Mail ${n}` });
+    const folder = join(dataDir, "mail");
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    const subjects = files().map((name) => {
+      assert.match(name, /^2027-01-15T08-00-00\.\d{3}Z-[0-9a-f]{12}\.eml$/);
+      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+      return /^Subject: (.*)\r$/m.exec(readFileSync(join(folder, name), "utf8"))?.[1];
+    });
+    assert.deepEqual(
+      subjects,
+      Array.from({ length: 20 }, (_, n) => `Mail ${n}`),
+    );
+  });
+
+  it("are plain text with a sender, a recipient, the time and word that no person sent it", async () => {
+    const { head, body } = await written(() => newMailer().send(mail));
+    for (const line of [
+      'From: "Rollcall, Inc." <no-reply@example.org>',
+      "To: jane@example.com",
+      "Subject: Hello",
+      "Date: Fri, 15 Jan 2027 08:00:00 +0000",
+      "Auto-Submitted: auto-generated",
+      "Content-Type: text/plain; charset=utf-8",
+    ]) {
+      assert.ok(head.split("\r\n").includes(line), `${line} in ${head}`);
+    }
+    assert.equal(body, "First line\r\nSecond line\r\n");
+  });
+
+  it("are told to the log by their file name alone", async () => {
+    const { name } = await written(() => newMailer().send({ ...mail, text: "the secret text" }));
+    assert.equal(logText.length, 1);
+    const { level, file } = JSON.parse(logText[0] ?? "");
+    assert.deepEqual({ level, file }, { level: 30, file: name });
+    assert.doesNotMatch(logText.join(""), /jane|Hello|secret/);
+  });
+});
+
+describe("header injection (hostile.md 23)", () => {
+  it("a subject is one header line, whatever is in it", async () => {
+    const rest = "Bcc: victim@example.com";
+    for (const lineBreak of ["\r\n", "\n", "\r", "\r\n\r\n", "\u0085", "\u2028", "\v", "\f", "\0"]) {
+      const { head, body } = await written(() => newMailer().send({ ...mail, subject: `Hello${lineBreak}${rest}` }));
+      assert.ok(head.split("\r\n").includes(`Subject: Hello ${rest}`), head);
+      assert.doesNotMatch(head, /^bcc/im);
+      assert.equal(body, "First line\r\nSecond line\r\n");
+    }
+  });
+
+  it("a subject of any script, also a long one, is encoded on lines of its own header", async () => {
+    const { head } = await written(() =>
+      newMailer().send({ ...mail, subject: `${"Grüße 👋 ".repeat(30)}\r\nBcc: x@y` }),
+    );
+    assert.match(head, /^Subject: =\?UTF-8\?/m);
+    assert.doesNotMatch(head, /^bcc/im);
+    for (const line of head.split("\r\n")) assert.ok(line.length <= 78, line);
+  });
+
+  it("a text does not end early, nor does it begin with headers", async () => {
+    const { head, body } = await written(() => newMailer().send({ ...mail, text: "Bcc: x@y\r\n\r\n.\r\nQUIT\r\n" }));
+    assert.doesNotMatch(head, /^bcc/im);
+    assert.equal(body, "Bcc: x@y\r\n\r\n.\r\nQUIT\r\n");
+  });
+});
+
+describe("recipients", () => {
+  it("are one plain address", () => {
+    for (const right of ["jane@example.com", "j.a+n'e@localhost", "jäne@bücher.example", "a/b=c@d"]) {
+      assert.ok(isPlainAddress(right), right);
+    }
+    for (const wrong of [
+      "",
+      "jane",
+      "@example.com",
+      "jane@",
+      "a@b@c",
+      "a@b,c@d",
+      "a@b;c@d",
+      "a@b c@d",
+      "Jane <a@b>",
+      "<a@b>",
+      "a@b\r\nBcc: c@d",
+      "a@b\n",
+      "a@b\u0000",
+      "a@b\u200B",
+      "a(comment)@b",
+      '"a b"@c',
+      "group:a@b",
+      "a\\@b",
+      " a@b",
+      `${"a".repeat(319)}@b`,
+    ]) {
+      assert.ok(!isPlainAddress(wrong), wrong);
+    }
+  });
+
+  it("to anything else nothing is sent, and the log names the user", async () => {
+    const mailer = newMailer();
+    const before = files();
+    for (const to of ["a@b, c@d", "Jane <a@b>", "a@b\r\nBcc: c@d"]) await mailer.send({ ...mail, to });
+    assert.deepEqual(files(), before);
+    const lines = logText.map((line) => JSON.parse(line));
+    assert.deepEqual(
+      lines.map(({ level, user }) => ({ level, user })),
+      Array(3).fill({ level: 40, user: "usr_1" }),
+    );
+    assert.doesNotMatch(logText.join(""), /a@b/);
+  });
+});
+
+describe("mails with SMTP_URL", () => {
+  it("go to that server, to the one recipient, and leave no file", async (t) => {
+    const { url, arrived } = await startSmtp(t);
+    const before = files();
+    await newMailer(url).send({ ...mail, text: "Dear Jane,\n.\nyours\n" });
+    assert.equal(arrived.length, 1);
+    assert.deepEqual(arrived[0]?.to, ["jane@example.com"]);
+    assert.match(arrived[0]?.text ?? "", /\r\n\r\nDear Jane,\r\n\.\r\nyours\r\n$/);
+    assert.deepEqual(files(), before);
+    assert.deepEqual(logText, []);
+  });
+
+  it("that are refused reject with codes alone: what the server says names the address", async (t) => {
+    const { url } = await startSmtp(t, {
+      onRcptTo: ({ address }, _session, done) =>
+        done(Object.assign(new Error(`no such mailbox ${address}`), { responseCode: 550 })),
+    });
+    await assert.rejects(newMailer(url).send(mail), (error: Error) => {
+      assert.deepEqual(Object.keys(error), []);
+      assert.equal(error.cause, undefined);
+      assert.equal(error.message, "a mail was not sent: EENVELOPE, 550, RCPT TO");
+      return true;
+    });
+  });
+
+  it("reject when the server does not answer a connection", async () => {
+    const closed = createServer().listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const { port } = closed.address() as { port: number }; // it listens on TCP
+    closed.close();
+    await assert.rejects(newMailer(`smtp://127.0.0.1:${port}`).send(mail), /^Error: a mail was not sent: ESOCKET/);
+  });
+
+  it("are at most 64 at once; more are refused at once, and there is room again when these are through", async (t) => {
+    const waiting: (() => void)[] = [];
+    const { url, arrived } = await startSmtp(t, { onMailFrom: (_address, _session, done) => void waiting.push(done) });
+    const mailer = newMailer(url);
+    const sending = Array.from({ length: 64 }, () => mailer.send(mail));
+    await assert.rejects(mailer.send(mail), /64 others/);
+    while (waiting.length < 64) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const goOn of waiting.splice(0)) goOn();
+    await Promise.all(sending);
+    assert.equal(arrived.length, 64);
+    const last = mailer.send(mail);
+    while (waiting.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    waiting[0]?.();
+    await last;
+  });
+});

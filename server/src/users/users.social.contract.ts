@@ -1,0 +1,18 @@
+import { Type } from "../http/schema.ts";
+import { Text } from "../http/wire.ts";
+import { UserWithToken } from "./users.contract.ts";
+
+export const LoginSocialUser = Type.Object({
+  identityProviderName: Text({
+    maxLength: 256,
+    alias: "identityProviderId",
+    description: "As in the settings of the application.",
+  }),
+  identityID: Text({ maxLength: 256, description: "The subject (sub) of the id_token." }),
+  identityAccessToken: Text({ maxLength: 16_384, description: "An OpenID Connect id_token." }),
+});
+
+export const SocialUserWithToken = Type.Object({
+  ...UserWithToken.properties,
+  isNew: Type.Boolean({ description: "True when this login created the user." }),
+});

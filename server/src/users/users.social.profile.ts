@@ -1,0 +1,60 @@
+import type { UserRow } from "../db/tables.ts";
+import type { Schema } from "../http/schema.ts";
+import { readWireValue } from "../http/wire.ts";
+import { takeRandomBytes } from "../lib/random.ts";
+import { digestSecret } from "../lib/secrets.ts";
+import { CreateUser } from "./users.contract.ts";
+import { requireUserNameKey } from "./users.names.ts";
+
+/** The user of a first social login, from what the id_token says of the person. */
+export function newSocialUser(
+  user: { readonly applicationId: string; readonly id: string; readonly userName: string; readonly at: number },
+  claims: Readonly<Record<string, unknown>>,
+): UserRow {
+  const { email, firstName, lastName } = CreateUser.properties;
+  return {
+    application_id: user.applicationId,
+    id: user.id,
+    user_name: user.userName,
+    user_name_key: requireUserNameKey(user.userName),
+    password_hash: "",
+    // An address that the provider has not verified may be somebody else's, and passwords are reset by mail.
+    email: claims["email_verified"] === true ? readClaim(email, claims["email"]) : null,
+    first_name: readClaim(firstName, claims["given_name"]),
+    last_name: readClaim(lastName, claims["family_name"]),
+    gender: null,
+    date_of_birth: null,
+    tag: null,
+    ...{ lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null },
+    celeb_mode: 0,
+    location_fuzzing: 0,
+    is_reshifting: 0,
+    token_version: 0,
+    last_login_at: user.at,
+    created_at: user.at,
+    modified_at: user.at,
+    deleted_at: null,
+  };
+}
+
+const providerCharactersMax = 40; // a user name has a bounded size in its folded form
+const digestCharacters = 16;
+
+/**
+ * The name of such a user. Others see it, so it does not tell the subject, by which the person could be found elsewhere.
+ */
+export function socialUserName(provider: string, subject: string): string {
+  const shownProvider = [...provider].slice(0, providerCharactersMax).join("");
+  return `${shownProvider}-${digestSecret(`${provider}\0${subject}`).slice(0, digestCharacters)}`;
+}
+
+/** Another name, for when somebody has that one. */
+export function anotherUserName(userName: string): string {
+  return `${userName}-${takeRandomBytes(6).toString("hex")}`;
+}
+
+/** A claim that is a text as the contract has it, or nothing. */
+function readClaim(schema: Schema, claim: unknown): string | null {
+  if (typeof claim !== "string" || claim === "") return null;
+  return "value" in readWireValue(schema, claim) ? claim : null;
+}

@@ -1,0 +1,92 @@
+import type { IdTokens, OidcProvider } from "../auth/oidc.ts";
+import type { Tokens } from "../auth/tokens.ts";
+import { insertUserToken } from "../auth/user-tokens.ts";
+import type { Database, Queries } from "../db/database.ts";
+import type { UserRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import { type Route, route } from "../http/route.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import { presentOwnUser } from "./users.contract.ts";
+import { LoginSocialUser, SocialUserWithToken } from "./users.social.contract.ts";
+import { anotherUserName, newSocialUser, socialUserName } from "./users.social.profile.ts";
+import { findUserByProof, type ProvenIdentity, putProvenIdentity } from "./users.social.store.ts";
+import { insertUser, updateUserLogin } from "./users.store.ts";
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Login with a proof of an identity provider (surface.md section 5). */
+export function usersSocialRoutes(services: {
+  readonly database: Database;
+  readonly tokens: Tokens;
+  readonly idTokens: IdTokens;
+  /** The provider that an application is configured for. */
+  readonly findOidcProvider: (applicationId: string, name: string) => Promise<OidcProvider | undefined>;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}): Route[] {
+  const { database, tokens, idTokens, findOidcProvider, clock, ids } = services;
+
+  async function insertSocialUser(identity: ProvenIdentity, claims: Claims, queries: Queries): Promise<UserRow> {
+    const { applicationId, provider, identifier } = identity;
+    const at = clock.now();
+    const id = ids.newId("User");
+    const userName = socialUserName(provider, identifier);
+    let user = newSocialUser({ applicationId, id, userName, at }, claims);
+    while (!(await insertUser(user, queries))) {
+      user = newSocialUser({ applicationId, id, userName: anotherUserName(userName), at }, claims);
+    }
+    await putProvenIdentity(identity, id, at, queries);
+    return user;
+  }
+
+  /** Finds the user who proved this identity, and records the login; or creates one. */
+  async function logIn(
+    identity: ProvenIdentity,
+    claims: Claims,
+    queries: Queries,
+  ): Promise<{ user: UserRow; isNew: boolean }> {
+    async function logInKnown(): Promise<UserRow | undefined> {
+      const found = await findUserByProof(identity, queries);
+      return found && updateUserLogin(identity.applicationId, { userId: found.id, at: clock.now() }, queries);
+    }
+    const known = await logInKnown();
+    if (known !== undefined) return { user: known, isNew: false };
+    // Of the first logins with one identity, each looks again when the one before it is through.
+    const turn = `social login ${JSON.stringify(identity)}`;
+    for (const statement of database.dialect.takeTurns(turn)) await statement.execute(queries);
+    const knownByNow = await logInKnown();
+    if (knownByNow !== undefined) return { user: knownByNow, isNew: false };
+    return { user: await insertSocialUser(identity, claims, queries), isNew: true };
+  }
+
+  const loginSocialUser = route({
+    method: "POST",
+    path: "/users/login/social",
+    operation: "loginSocialUser",
+    summary: "Log in with an OpenID Connect id_token; the first login creates the user",
+    tag: "Users",
+    caller: "device",
+    parameters: LoginSocialUser,
+    status: 200,
+    result: SocialUserWithToken,
+    errors: ["AuthBadUsernameOrPassword"],
+    async handle({ caller, parameters: { identityProviderName, identityID, identityAccessToken } }) {
+      const { applicationId } = caller;
+      const provider = await findOidcProvider(applicationId, identityProviderName);
+      const claims = provider && (await idTokens.verify(identityAccessToken, identityID, provider));
+      if (claims === undefined) throw new ApiError("AuthBadUsernameOrPassword");
+      const identity: ProvenIdentity = { applicationId, provider: identityProviderName, identifier: identityID };
+      const { user, isNew, token } = await database.write(async ({ queries }) => {
+        const login = await logIn(identity, claims, queries);
+        const { id, token_version: tokenVersion } = login.user;
+        const { token, row } = tokens.issueUserToken(caller, { id, tokenVersion });
+        await insertUserToken(row, queries);
+        return { ...login, token };
+      });
+      return { ...presentOwnUser(user), ...token, isNew };
+    },
+  });
+
+  return [loginSocialUser];
+}

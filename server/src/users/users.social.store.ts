@@ -1,0 +1,40 @@
+import type { Queries } from "../db/database.ts";
+import type { UserRow } from "../db/tables.ts";
+
+/** What a provider calls somebody. */
+export interface ProvenIdentity {
+  readonly applicationId: string;
+  readonly provider: string;
+  readonly identifier: string;
+}
+
+/** The user who proved this identity; not one who merely claimed it, nor one who has been deleted. */
+export async function findUserByProof(identity: ProvenIdentity, queries: Queries): Promise<UserRow | undefined> {
+  return queries
+    .selectFrom("identities as identity")
+    .innerJoin("users as user", (join) =>
+      join.onRef("user.application_id", "=", "identity.application_id").onRef("user.id", "=", "identity.user_id"),
+    )
+    .selectAll("user")
+    .where("identity.application_id", "=", identity.applicationId)
+    .where("identity.provider", "=", identity.provider)
+    .where("identity.identifier", "=", identity.identifier)
+    .where("identity.is_verified", "=", 1)
+    .where("user.deleted_at", "is", null)
+    .executeTakeFirst();
+}
+
+/** Gives an identity to the user who proved it, whoever claimed it before. */
+export async function putProvenIdentity(
+  { applicationId, provider, identifier }: ProvenIdentity,
+  userId: string,
+  at: number,
+  queries: Queries,
+): Promise<void> {
+  const held = { user_id: userId, created_at: at, is_verified: 1 };
+  await queries
+    .insertInto("identities")
+    .values({ application_id: applicationId, provider, identifier, ...held })
+    .onConflict((conflict) => conflict.columns(["application_id", "provider", "identifier"]).doUpdateSet(held))
+    .execute();
+}

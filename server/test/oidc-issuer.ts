@@ -1,0 +1,80 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+import type { OidcProvider } from "../src/auth/oidc.ts";
+
+/** An OpenID Connect provider of a test's own: a key server on loopback, and id_tokens that it stands for. */
+export interface TestIssuer {
+  readonly provider: OidcProvider;
+  /** How often its keys have been asked for. */
+  readonly fetches: number;
+  /** The public key that signs now. */
+  readonly publicJwk: JWK;
+  /** A good id_token of an hour, but for what is said otherwise; a claim that is undefined is left out. */
+  sign(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): Promise<string>;
+  /** Signs with a new key from now on; the old one is gone. */
+  rotate(algorithm?: string): Promise<void>;
+  /** Answers requests for the keys from now on. */
+  answerWith(answer: (response: ServerResponse) => void): void;
+  close(): Promise<void>;
+}
+
+/** @param now the time that the tokens go by, in milliseconds */
+export async function startTestIssuer(now: () => number, algorithm = "RS256"): Promise<TestIssuer> {
+  let fetches = 0;
+  let keyCount = 0;
+  let key = await newKey(algorithm);
+  let answer = (response: ServerResponse): void => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ keys: [key.publicJwk] }));
+  };
+  const server = createServer((_request, response) => {
+    fetches += 1;
+    answer(response);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number }; // it listens on TCP
+  const url = `http://127.0.0.1:${port}`;
+  const provider = { issuer: url, audience: "the client id", jwksUrl: `${url}/keys` };
+
+  async function newKey(alg: string) {
+    const { privateKey, publicKey } = await generateKeyPair(alg);
+    keyCount += 1;
+    const kid = `key ${keyCount}`;
+    return { alg, kid, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } };
+  }
+
+  return {
+    provider,
+    get fetches() {
+      return fetches;
+    },
+    get publicJwk() {
+      return key.publicJwk;
+    },
+    sign(claims, header = {}) {
+      const { alg, kid } = key;
+      const seconds = Math.floor(now() / 1_000);
+      const times = { iat: seconds, exp: seconds + 3_600 };
+      const all = { iss: provider.issuer, aud: provider.audience, ...times, ...claims };
+      return new SignJWT(all).setProtectedHeader({ alg, kid, typ: "JWT", ...header }).sign(key.privateKey);
+    },
+    async rotate(alg = algorithm) {
+      key = await newKey(alg);
+    },
+    answerWith(given) {
+      answer = given;
+    },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+/** The parts of a token put together by hand: what a library would refuse to sign. */
+export function joinToken(header: unknown, payload: unknown, signature = ""): string {
+  const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString("base64url");
+  return `${encode(header)}.${encode(payload)}.${signature}`;
+}
