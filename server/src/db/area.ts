@@ -2,7 +2,7 @@ import { cellsOfRange, cellsOfRing, isInRange } from "../lib/cells.ts";
 import type { Key } from "../lib/keyset.ts";
 import { distanceMeters, type Location, type LocationRange } from "../lib/locations.ts";
 import type { Queries } from "./database.ts";
-import { countInCells, rowsInCells, type Scope } from "./scope.ts";
+import { hasMoreInCells, rowsInCells, type Scope } from "./scope.ts";
 import { filterStream, isOnSide, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
 
 /** The part of the map that is searched. */
@@ -47,8 +47,8 @@ export async function areaStream<Row extends { readonly id: string }>(
 
   const few = await gather(fewRows);
   if (few !== undefined) return streamOf(few.filter(isIn), order);
-  const counts = await Promise.all(scopes.map((scope) => countInCells(scope, cells, rowsGatheredMax, queries)));
-  if (counts.every((count) => count < rowsGatheredMax)) {
+  const areMore = await Promise.all(scopes.map((scope) => hasMoreInCells(scope, cells, rowsGatheredMax, queries)));
+  if (!areMore.includes(true)) {
     const rows = await gather(rowsGatheredMax * 2); // some may have come since
     if (rows !== undefined) return streamOf(rows.filter(isIn), order);
   }

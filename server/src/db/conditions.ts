@@ -7,18 +7,18 @@ export type Parameter = (name: string) => never;
 
 /** A condition, apart from its values, so that its statement is built once for all values. */
 export interface Condition {
-  /** Unique for the text of the condition. */
+  /** Unique for the text of the condition. Begins with `<column> =`, `>=` or `<=` where it is that: see `scopeStream`. */
   readonly shape: string;
   readonly values: Readonly<Record<string, string | number>>;
   sql(parameter: Parameter): RawBuilder<unknown>;
 }
 
 /**
- * An order that an index has. All columns run in one direction. With more than two of them the first may be an
- * expression, and many rows may be alike in it.
+ * An order that an index has: by a column, rows alike in it by `created_at`, and in the end by `id`. All columns run in
+ * one direction. The first may be an expression.
  */
 export interface Order<Row> {
-  /** The name of the first column, or another that is unique. */
+  /** The name of the first column. */
   readonly shape: string;
   readonly columns: readonly RawBuilder<unknown>[];
   /** The values of the columns: unique in the listing. */
@@ -33,13 +33,20 @@ export function equals(column: string, value: string | number): Condition {
   };
 }
 
-/** By the index of the text's order, and then exactly. */
+/**
+ * By the index of the text's order, and then exactly where that is not exact. Both conditions on every text would count
+ * twice where PostgreSQL estimates how many rows are left.
+ */
 export function textEquals(column: string, text: string): Condition {
   const key = `key of ${column}`;
+  const isWhole = text.length < keyCharacters;
   return {
-    shape: `${column} = text`,
+    shape: `${column} = ${isWhole ? "text" : "long text"}`,
     values: { [column]: text, [key]: textKey(text) },
-    sql: (parameter) => sql`${textKeySql(column)} = ${parameter(key)} and ${sql.ref(column)} = ${parameter(column)}`,
+    sql(parameter) {
+      const isAlike = sql`${textKeySql(column)} = ${parameter(key)}`;
+      return isWhole ? isAlike : sql`${isAlike} and ${sql.ref(column)} = ${parameter(column)}`;
+    },
   };
 }
 

@@ -21,9 +21,9 @@ const runShape = prepareShapes();
 /**
  * The rows of a scope in an order that one of its indexes has: nothing is counted or sorted.
  *
- * A row comparison finds its place in an index on columns. SQLite does not find it so in one on an expression, which is
- * what the longer orders have: there the rest of the rows alike in the first column is read on its own, then those
- * beyond. So a page costs the same however many rows are alike, and wherever among them it begins.
+ * A row comparison finds its place in an index on columns. In one on an expression, which is what the longer orders have,
+ * SQLite finds none by it: so first the other rows that are alike in the expression are read, and then those beyond it.
+ * A page costs the same however many are alike, and wherever among them it begins.
  */
 export function scopeStream<Row>(
   scope: Scope,
@@ -33,20 +33,24 @@ export function scopeStream<Row>(
 ): Stream<Row> {
   const shape = `${shapeOf(scope)} by ${order.shape}`;
   const scopeValues = valuesOf(scope);
+  // What a condition makes alike in all rows orders nothing, and of an expression no engine sees that by itself.
+  const isAlike = scope.conditions.some((condition) => `${condition.shape} `.startsWith(`${order.shape} = `));
+  const columns = isAlike ? order.columns.slice(1) : order.columns;
+  const ranged = isAlike ? "created_at" : order.shape;
+  const [first, ...others] = columns;
 
   function read(
     isDown: boolean,
     values: Readonly<Record<string, unknown>>,
     part: string,
-    columns: readonly RawBuilder<unknown>[],
-    write?: (key: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
+    sortedBy: readonly RawBuilder<unknown>[],
+    writePart: (key: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
   ): Promise<Row[]> {
     return runShape<Row>(queries, `${shape} ${isDown} ${part}`, values, (parameter) => {
-      const key = order.columns.map((_, index) => sql`${parameter(`key ${index}`)}`);
-      const side = write === undefined ? sql`` : sql`and ${write(key)}`;
-      const sorted = sql.join(columns.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
+      const key = columns.map((_, index) => sql`${parameter(`key ${index}`)}`);
+      const sorted = sql.join(sortedBy.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
       return compilable(
-        sql<Row>`select ${scope.select} from ${scope.from} where ${conditionsOf(scope, parameter)} ${side}
+        sql<Row>`select ${scope.select} from ${scope.from} where ${conditionsOf(scope, parameter)} ${writePart(key)}
           order by ${sorted} limit ${parameter("count")}`,
         queries,
       );
@@ -57,33 +61,32 @@ export function scopeStream<Row>(
     keyOf: order.keyOf,
     isDescending,
     async take({ direction, bound, count }) {
-      const { columns } = order;
       const isDown = isDescending === (direction === "forward");
       const values: Record<string, unknown> = { ...scopeValues, count };
-      if (bound === undefined) return read(isDown, values, "", columns);
+      if (bound === undefined) return read(isDown, values, "all", columns, () => sql``);
 
-      for (const [index, value] of bound.key.entries()) values[`key ${index}`] = value;
+      const keyValues = isAlike ? bound.key.slice(1) : bound.key;
+      for (const [index, value] of keyValues.entries()) values[`key ${index}`] = value;
       // Of two bounds of one column an engine enters the index by either: so both are the narrower one.
-      const limit = `${order.shape} ${isDown ? "<=" : ">="}`;
-      const limits = [scopeValues[limit], bound.key[0]].filter((value) => typeof value === "number");
+      const limit = `${ranged} ${isDown ? "<=" : ">="}`;
+      const limits = [scopeValues[limit], keyValues[0]].filter((value) => typeof value === "number");
       if (limits.length === 2) values[limit] = isDown ? Math.min(...limits) : Math.max(...limits);
 
-      const beyond = sql.raw(isDown ? "<" : ">");
       const isInclusive = bound.side === "from" || bound.side === "until";
-      const comparison = isInclusive ? sql`${beyond}=` : beyond;
+      const beyond = sql.raw(isDown ? "<" : ">");
+      const onSide = isInclusive ? sql`${beyond}=` : beyond;
       const part = isInclusive ? "from the key" : "beyond the key";
-      const [first, ...others] = columns;
       if (others.length === 1) {
         return read(isDown, values, part, columns, (key) => {
-          return sql`(${sql.join([...columns])}) ${comparison} (${sql.join([...key])})`;
+          return sql`and (${sql.join([...columns])}) ${onSide} (${sql.join([...key])})`;
         });
       }
       const alike = await read(isDown, values, `${part}, alike`, others, ([firstKey, ...otherKeys]) => {
-        return sql`${first} = ${firstKey} and (${sql.join(others)}) ${comparison} (${sql.join(otherKeys)})`;
+        return sql`and ${first} = ${firstKey} and (${sql.join(others)}) ${onSide} (${sql.join(otherKeys)})`;
       });
       if (alike.length === count) return alike;
       values["count"] = count - alike.length;
-      const rest = await read(isDown, values, "rest", columns, ([firstKey]) => sql`${first} ${beyond} ${firstKey}`);
+      const rest = await read(isDown, values, "rest", columns, ([key]) => sql`and ${first} ${beyond} ${key}`);
       return [...alike, ...rest];
     },
   };
@@ -96,49 +99,53 @@ export function rowsInCells<Row>(
   count: number,
   queries: Queries,
 ): Promise<Row[]> {
-  return runInCells<Row>("rows", scope, cells, count, queries, (found) => sql<Row>`select ${scope.select} ${found}`);
+  return runInCells<Row>(scope, cells, scope.select, (parameter) => sql`limit ${parameter}`, count, queries);
 }
 
-/** How many rows of a scope lie in these cells, but no more than `bound`: a look at the index alone, where it can. */
-export async function countInCells(
+/** Whether more than so many rows of a scope lie in these cells: a look at the index alone, where it can. */
+export async function hasMoreInCells(
   scope: Scope,
   cells: readonly CellRange[],
   bound: number,
   queries: Queries,
-): Promise<number> {
-  const [row] = await runInCells<{ n: number }>(
-    "count",
+): Promise<boolean> {
+  const found = await runInCells(
     scope,
     cells,
+    sql`1 as one`,
+    (parameter) => sql`limit 1 offset ${parameter}`,
     bound,
     queries,
-    (found) => sql<{ n: number }>`select count(*) as n from (select 1 ${found}) as some`,
   );
-  return row?.n ?? 0;
+  return found.length > 0;
 }
 
 function runInCells<Row>(
-  what: string,
   scope: Scope,
   cells: readonly CellRange[],
+  select: RawBuilder<unknown>,
+  limit: (count: never) => RawBuilder<unknown>,
   count: number,
   queries: Queries,
-  write: (found: RawBuilder<unknown>) => RawBuilder<Row>,
 ): Promise<Row[]> {
   const values: Record<string, unknown> = { ...valuesOf(scope), count };
   for (const [index, { from, to }] of cells.entries()) {
     values[`from ${index}`] = from;
     values[`to ${index}`] = to;
   }
+  const what = select === scope.select ? "rows" : "more";
   return runShape<Row>(queries, `${what} of ${shapeOf(scope)} in ${cells.length}`, values, (parameter) => {
     const ranges = cells.map(
       (_, index) => sql`(cast(${parameter(`from ${index}`)} as bigint), cast(${parameter(`to ${index}`)} as bigint))`,
     );
     // "cross join" makes SQLite go through the ranges, and the index for each, and never the other way round.
-    const found = sql`from span cross join ${scope.from}
-      where ${conditionsOf(scope, parameter)} and ${scope.cell ?? sql``} between span.low and span.high
-      limit ${parameter("count")}`;
-    return compilable(sql<Row>`with span (low, high) as (values ${sql.join(ranges)}) ${write(found)}`, queries);
+    return compilable(
+      sql<Row>`with span (low, high) as (values ${sql.join(ranges)})
+        select ${select} from span cross join ${scope.from}
+        where ${conditionsOf(scope, parameter)} and ${scope.cell ?? sql``} between span.low and span.high
+        ${limit(parameter("count"))}`,
+      queries,
+    );
   });
 }
 
