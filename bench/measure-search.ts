@@ -1,5 +1,5 @@
-import { sql } from "kysely";
 import { destination, type Location } from "../server/src/lib/locations.ts";
+import { insertUser } from "../server/src/users/users.store.ts";
 import { type BenchUser, registerDevice, signUp } from "./api.ts";
 import { createApplication } from "./engine.ts";
 import { fill, fillCheckins } from "./fill.ts";
@@ -51,6 +51,7 @@ const searches: readonly Search[] = [
 
 /** Check-ins of one user and, as many, of another who shares them, spread evenly over a square. */
 interface World {
+  readonly applicationId: string;
   readonly count: number;
   readonly user: BenchUser;
   readonly places: readonly Location[];
@@ -89,7 +90,12 @@ async function createWorld({ server, deployment }: Fixture, count: number): Prom
     comment: commentOf(String(number)),
     ...somewhere(sideMeters),
   }));
-  return { count, user, places: Array.from({ length: placesCount }, () => somewhere(sideMeters * 0.9)) };
+  return {
+    applicationId: credentials.appid,
+    count,
+    user,
+    places: Array.from({ length: placesCount }, () => somewhere(sideMeters * 0.9)),
+  };
 }
 
 function somewhere(sideMeters: number): Location {
@@ -146,13 +152,41 @@ async function compare(
 async function measureUserSearch(world: World, fixture: Fixture, options: Options): Promise<Row> {
   const { deployment, server } = fixture;
   const names = usersCount / 20;
+  const someone = {
+    application_id: world.applicationId,
+    password_hash: "",
+    email: null,
+    first_name: null,
+    gender: null,
+    date_of_birth: null,
+    tag: null,
+    lat: null,
+    lng: null,
+    cell: null,
+    seen_lat: null,
+    seen_lng: null,
+    seen_cell: null,
+    celeb_mode: 0,
+    location_fuzzing: 0,
+    is_reshifting: 0,
+    token_version: 0,
+    last_login_at: 0,
+    deleted_at: null,
+  };
   await fill(deployment, usersCount, (number, ids, queries) => {
     const id = ids.newId("User");
-    return sql`
-      insert into users (application_id, id, user_name, user_name_key, password_hash, last_name, celeb_mode,
-        location_fuzzing, token_version, last_login_at, created_at, modified_at)
-      select application_id, ${id}, ${id}, ${id}, '', ${`Name ${number % names}`}, 0, 0, 0, ${number}, ${number}, ${number}
-      from users where id = ${world.user.id}`.execute(queries);
+    return insertUser(
+      {
+        ...someone,
+        id,
+        user_name: id,
+        user_name_key: id,
+        last_name: `Name ${number % names}`,
+        created_at: number,
+        modified_at: number,
+      },
+      queries,
+    );
   });
   const paths = Array.from({ length: names }, (_, number) => `/users?lastName=Name%20${number}`);
   const request = { method: "GET", path: "/", paths, token: world.user.token } as const;

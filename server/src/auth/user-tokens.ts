@@ -43,8 +43,12 @@ const isGood = sql`token.user_version = (
   select token_version from users where application_id = token.application_id and id = token.user_id
 )`;
 
-/** Ids sort by creation. */
-const byId: Order<ListedToken> = { shape: "id", columns: [sql.ref("token.id")], keyOf: ({ id }) => [id] };
+/** As the primary key has them; ids sort by creation. */
+const byId: Order<ListedToken> = {
+  shape: "id",
+  columns: [sql.ref("token.user_id"), sql.ref("token.id")],
+  keyOf: ({ user_id, id }) => [user_id, id],
+};
 
 /** When a token was used last. */
 export interface TokenUse {

@@ -41,7 +41,7 @@ export function checkinSearch(
   const { locationRange } = filters;
   return {
     scopes: scopesOf(applicationId, readerId, filters),
-    order: orderOf(name, filters),
+    order: orders[name === "distance" ? "created" : name],
     isDescending,
     area: locationRange && {
       range: locationRange,
@@ -49,12 +49,6 @@ export function checkinSearch(
       locationOf: (row) => shownLocation(row, row.user_id === readerId),
     },
   };
-}
-
-/** What is alike in all that is found orders nothing; no engine sees that in an expression by itself. */
-function orderOf(name: keyof typeof orders | "distance", filters: Static<typeof SearchCheckins>): Order<CheckinRow> {
-  const isAlike = name !== "created" && name !== "lastModified" && name !== "distance" && filters[name] !== undefined;
-  return orders[isAlike || name === "distance" ? "created" : name];
 }
 
 function scopesOf(

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from "kysely";
+import { PostgresAdapter, type RawBuilder, sql } from "kysely";
 import type { CellRange } from "../lib/cells.ts";
 import type { Condition, Order, Parameter } from "./conditions.ts";
 import type { Queries } from "./database.ts";
@@ -138,12 +138,17 @@ function runInCells<Row>(
     const ranges = cells.map(
       (_, index) => sql`(cast(${parameter(`from ${index}`)} as bigint), cast(${parameter(`to ${index}`)} as bigint))`,
     );
-    // "cross join" makes SQLite go through the ranges, and the index for each, and never the other way round.
+    const found = sql`${conditionsOf(scope, parameter)} and ${scope.cell ?? sql``} between span.low and span.high`;
+    // Each engine has its way to be told to go through the ranges, and the index for each, and never the other way round.
+    const rows =
+      queries.getExecutor().adapter instanceof PostgresAdapter
+        ? sql`select found.* from span cross join lateral (
+            select ${select} from ${scope.from} where ${found}
+            order by ${scope.cell ?? sql``} limit cast(${parameter("count")} as bigint) + 1
+          ) as found`
+        : sql`select ${select} from span cross join ${scope.from} where ${found}`;
     return compilable(
-      sql<Row>`with span (low, high) as (values ${sql.join(ranges)})
-        select ${select} from span cross join ${scope.from}
-        where ${conditionsOf(scope, parameter)} and ${scope.cell ?? sql``} between span.low and span.high
-        ${limit(parameter("count"))}`,
+      sql<Row>`with span (low, high) as (values ${sql.join(ranges)}) ${rows} ${limit(parameter("count"))}`,
       queries,
     );
   });

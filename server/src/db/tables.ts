@@ -221,4 +221,3 @@ export type NewIdentityRow = Insertable<IdentitiesTable>;
 export type CrashReportRow = Selectable<CrashReportsTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
 export type LocatedRow = Located;
-export type PermittedRow = Permitted;

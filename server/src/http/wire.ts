@@ -204,10 +204,13 @@ function readFlag(value: unknown): Parsed<boolean> {
 }
 
 function readChoice(value: unknown, { enum: words = [], "x-numbered": isNumbered }: Keywords): Parsed<string> {
-  const text = typeof value === "string" ? value.trim().toLowerCase() : String(value);
-  const found =
-    words.find((word) => word.toLowerCase() === text) ?? (isNumbered && words.find((_, i) => `${i}` === text));
-  return found ? { value: found } : refuseFormat(`must be one of ${words.join(", ")}`);
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text === "string") {
+    const given = text.trim().toLowerCase();
+    const found = words.find((word, index) => word.toLowerCase() === given || (isNumbered && String(index) === given));
+    if (found !== undefined) return { value: found };
+  }
+  return refuseFormat(`must be one of ${words.join(", ")}`);
 }
 
 function readId(value: unknown, { "x-kind": kind, "x-word": word }: Keywords): Parsed<string> {

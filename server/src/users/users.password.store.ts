@@ -45,6 +45,15 @@ export async function tryResetCode(
   return tried?.digest === digest;
 }
 
+/** A code that was sent to an address, or for a password, that is not the user's any more. */
+export async function deleteResetCodes(applicationId: string, userId: string, queries: Queries): Promise<void> {
+  await queries
+    .deleteFrom("password_resets")
+    .where("application_id", "=", applicationId)
+    .where("user_id", "=", userId)
+    .execute();
+}
+
 /** Uses up a code that has been found right. @returns false when somebody else did, or a new code took its place */
 export async function deleteResetCode(
   { applicationId, userId, digest }: ResetCode,

@@ -27,6 +27,7 @@ import {
 } from "./users.contract.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import { requireUserNameKey, userNameTaken } from "./users.names.ts";
+import { deleteResetCodes } from "./users.password.store.ts";
 import { userSearch } from "./users.search.ts";
 import { findShownUser, findUser, updateUser } from "./users.store.ts";
 
@@ -152,6 +153,9 @@ export function usersRoutes(services: {
         await updateUser(applicationId, userId, withPassword, queries).catch((error) => {
           throw isUniqueViolation(error) ? userNameTaken() : error;
         });
+        if (password !== undefined || changed.email !== found.email) {
+          await deleteResetCodes(applicationId, userId, queries);
+        }
         if (password !== undefined) {
           await revocations.endOtherUserTokens(applicationId, userId, caller.tokenId, transaction);
         }

@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
+import {
+  type Answer,
+  assertError,
+  assertResult,
+  startTestApp,
+  type TestApp,
+  type TestUser,
+} from "../../test/harness.ts";
+import { checkinRow, insertCheckins } from "../../test/rows.ts";
+import { createRevocations } from "../auth/revocations.ts";
+import { maintain } from "../maintenance.ts";
+import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
+import { putResetCode } from "./users.password.store.ts";
+
+let test: TestApp;
+/** Another process on the same database. */
+let other: TestApp;
+before(async () => {
+  test = await startTestApp();
+  other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+});
+after(async () => {
+  await other.close();
+  await test.close();
+});
+
+function remove(token: string, id = "me", app = test): Promise<Answer> {
+  return app.call(`DELETE /users/${id}`, { token });
+}
+
+async function assertDead(token: string): Promise<void> {
+  for (const app of [test, other]) {
+    for (const operation of [
+      "GET /checkins?pageSize=1",
+      "GET /users/me",
+      "POST /users/me/logout",
+      "DELETE /users/me",
+    ]) {
+      assertError(await app.call(operation, { token }), 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+    }
+  }
+}
+
+/** How many rows of a user each table has; those without any are left out. */
+async function rowsOf({ id }: TestUser, { app }: TestApp = test): Promise<Record<string, number>> {
+  const { reads } = app.database;
+  const counts: Record<string, number> = {};
+  for (const { name, columns } of await reads.introspection.getTables()) {
+    const column = name === "users" ? "id" : columns.find((each) => each.name === "user_id")?.name;
+    if (column === undefined) continue;
+    const found = sql<{ n: number }>`select count(*) as n from ${sql.table(name)} where ${sql.ref(column)} = ${id}`;
+    const [row] = (await found.execute(reads)).rows;
+    if (row !== undefined && Number(row.n) > 0) counts[name] = Number(row.n);
+  }
+  return counts;
+}
+
+/** A user with something in every table. */
+async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
+  const user = await app.signUp();
+  const { id, token } = user;
+  const { appid } = app.application;
+  await app.call("PATCH /users/me", { token, body: { locationFuzzing: true, location: "48,16", email: "j@x.at" } });
+  await app.call("POST /users/me/identities/acme", { token, body: { identityId: id } });
+  await app.call("POST /checkins", { token, body: { location: "1,2", readPermissions: "App" } });
+  await app.app.database.write(({ queries }) =>
+    putResetCode({ applicationId: appid, userId: id, digest: "x" }, app.now() + 1_000, queries),
+  );
+  const seen = { seen_lat: 1.01, seen_lng: 2, read_permission: 1 };
+  const more = Array.from({ length: checkIns - 1 }, (_, n) =>
+    checkinRow({ application_id: appid, id: app.app.ids.newId("Checkin"), user_id: id, created_at: n, ...seen }),
+  );
+  await insertCheckins(app, more);
+  const tables = ["checkins", "identities", "location_shifts", "password_resets", "user_tokens", "users"];
+  assert.deepEqual(Object.keys(await rowsOf(user, app)).sort(), tables, "a new table belongs into this test");
+  return user;
+}
+
+/** Deletes a user, and leaves what the user owned to be erased. */
+async function markDeleted({ id }: TestUser): Promise<void> {
+  const revocations = createRevocations({ recheckAll: () => {} }); // for this process: the others see the commit
+  await other.app.database.write((transaction) =>
+    updateUserDeleted(test.application.appid, id, test.now(), revocations, transaction),
+  );
+}
+
+async function find(reader: TestUser, query: string, app = test): Promise<unknown[]> {
+  const { status, body } = await app.call(`GET ${query}`, { token: reader.token });
+  assert.equal(status, 200);
+  return body.result.pageResults;
+}
+
+describe("DELETE /users/{userId}: surface.md section 5", () => {
+  it("200 true, by either name; every token of the user is dead in every process, and no row is left", async () => {
+    for (const [name, app] of [
+      ["me", test],
+      ["own", test],
+      ["ME", other],
+    ] as const) {
+      const user = await signUpWithAll();
+      const body = { username: user.userName, password: user.password };
+      const login = await test.call("POST /users/login", { token: user.deviceToken, body });
+      const second = login.body.result.accessToken;
+      for (const each of [test, other]) assert.equal((await each.call("GET /users/me", { token: second })).status, 200);
+      assertResult(await remove(user.token, name === "own" ? user.id : name, app), 200, true);
+      for (const token of [user.token, second]) await assertDead(token);
+      assert.deepEqual(await rowsOf(user), {});
+      const again = await test.call("POST /users/login", { token: user.deviceToken, body });
+      assertError(again, 403, "AuthBadUsernameOrPassword", 262);
+    }
+  });
+
+  it("the name and the identities are free again; who takes the name is somebody else", async () => {
+    const user = await signUpWithAll();
+    await remove(user.token);
+    const next = await test.signUp(user.userName.toUpperCase());
+    assert.notEqual(next.id, user.id);
+    const body = { identityId: user.id };
+    assertResult(await test.call("POST /users/me/identities/acme", { token: next.token, body }), 200, 1);
+    assert.deepEqual(await find(next, "/checkins"), []);
+    await assertDead(user.token);
+  });
+
+  it("others get 404 for the user and what the user shared, and find neither", async () => {
+    const user = await signUpWithAll();
+    const reader = await test.signUp();
+    const [shared] = (await find(reader, `/checkins?userID=${user.id}`)) as { id: string }[];
+    await remove(user.token);
+    for (const path of [`users/${user.id}`, `checkins/${shared?.id}`, `users/identities/acme/${user.id}`]) {
+      const answer = await test.call(`GET /${path}`, { token: reader.token });
+      assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
+    }
+    for (const query of [`/checkins?userID=${user.id}`, `/users?userName=${encodeURIComponent(user.userName)}`]) {
+      assert.deepEqual(await find(reader, query), []);
+    }
+    const gone = await remove(reader.token, user.id);
+    assertError(gone, 404, "ItemDoesNotExist", 769, "The item does not exist.");
+  });
+
+  it("touches nobody else: neither another user, nor what others share", async () => {
+    const bystander = await signUpWithAll();
+    const elsewhere = await test.signUp(bystander.userName, await test.createApplication());
+    const user = await signUpWithAll();
+    const rows = await rowsOf(bystander);
+    const profile = (await test.call("GET /users/me", { token: bystander.token })).body.result;
+    await remove(user.token);
+    await maintain(test.app);
+    assert.deepEqual(await rowsOf(bystander), rows);
+    assertResult(await test.call("GET /users/me", { token: bystander.token }), 200, profile);
+    assert.equal((await find(elsewhere, "/users")).length, 1);
+  });
+
+  it("deletions at once of one user all end well", async () => {
+    const user = await signUpWithAll();
+    const answers = await Promise.all([test, other, test, other].map((app) => remove(user.token, "me", app)));
+    assert.ok(answers.some(({ status }) => status === 200));
+    for (const answer of answers) assert.ok(answer.status === 200 || answer.status === 401);
+    await maintain(test.app);
+    assert.deepEqual(await rowsOf(user), {});
+  });
+
+  it("what was being written at the same time is refused or goes as well", async () => {
+    for (let round = 0; round < 4; round++) {
+      const user = await signUpWithAll();
+      const { token, deviceToken, userName, password } = user;
+      const write = (n: number): Promise<Answer> => {
+        const app = n % 2 === 0 ? test : other;
+        if (n % 5 === 0) return app.call("PATCH /users/me", { token, body: { username: `${userName} ${n}` } });
+        if (n % 5 === 1) return app.call("POST /users/me/identities/acme", { token, body: { identityId: `${n}` } });
+        if (n % 5 === 2) return app.call("PATCH /users/me", { token, body: { locationFuzzing: n % 2 } });
+        if (n % 5 === 3) {
+          return app.call("POST /users/login", { token: deviceToken, body: { username: userName, password } });
+        }
+        return app.call("POST /checkins", { token, body: { location: `${n},${n}`, readPermissions: "App" } });
+      };
+      const writes = Array.from({ length: 40 }, (_, n) => write(n));
+      const [removed, ...answers] = await Promise.all([remove(token), ...writes]);
+      assert.ok(removed.status === 200 || removed.status === 503);
+      for (const { status } of answers) assert.ok([200, 201, 401, 403, 503].includes(status), `${status}`);
+      if (removed.status === 503) await remove(token);
+      await maintain(test.app);
+      assert.deepEqual(await rowsOf(user), {});
+      await assertDead(token);
+      const logins = answers.flatMap(({ body }) => body.result?.accessToken ?? []);
+      for (const each of logins) await assertDead(each);
+    }
+  });
+});
+
+describe("a user whose rows are still being erased", () => {
+  it("is gone for everybody from the moment of the deletion, in every search and by id", async () => {
+    const user = await signUpWithAll();
+    const reader = await test.signUp();
+    const shared = (await find(reader, `/checkins?userID=${user.id}`)) as { id: string }[];
+    assert.equal(shared.length, 3);
+    await markDeleted(user);
+    await assertDead(user.token);
+    assert.equal((await rowsOf(user))["checkins"], 3);
+    const everywhere = "locationRange=0,0,20100000";
+    for (const query of [
+      `/checkins?userID=${user.id}`,
+      `/checkins?userID=${user.id}&${everywhere}`,
+      `/checkins?${everywhere}&sortOrder=distance`,
+      "/checkins?sortOrder=tag",
+      "/users?email=j@x.at",
+      `/users?${everywhere}`,
+    ]) {
+      assert.ok(!JSON.stringify(await find(reader, query)).includes(user.id), query);
+    }
+    for (const { id } of shared) {
+      for (const operation of ["GET", "PATCH", "DELETE"]) {
+        const answer = await test.call(`${operation} /checkins/${id}`, { token: reader.token });
+        assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
+      }
+    }
+    const body = { identityId: user.id };
+    assertResult(await test.call("POST /users/me/identities/acme", { token: reader.token, body }), 200, 1);
+    assert.equal((await test.signUp(user.userName)).userName, user.userName);
+    await maintain(test.app);
+    assert.deepEqual(await rowsOf(user), {});
+  });
+
+  it("is erased in bounded steps, which break off and go on at any point", async () => {
+    const user = await signUpWithAll(test, 1_200);
+    await markDeleted(user);
+    const { appid } = test.application;
+    const left = async () => Object.values(await rowsOf(user)).reduce((sum, n) => sum + n, 0);
+    for (let before = await left(), rounds = 0; rounds < 3; rounds++) {
+      assert.equal(await eraseUser(appid, user.id, test.app.database, { stepsMax: 2 }), false);
+      const now = await left();
+      assert.ok(now < before && before - now <= 500 + 1, `${before} ${now}`);
+      before = now;
+    }
+    const signal = AbortSignal.abort();
+    await assert.rejects(eraseUser(appid, user.id, test.app.database, { signal }));
+    await assert.rejects(maintain(test.app, signal));
+    assert.notEqual(await left(), 0);
+    await Promise.all([maintain(test.app), maintain(other.app)]);
+    assert.equal(await left(), 0);
+  });
+
+  it("with thousands of rows: answered before the end, and finished by maintenance after a shutdown", async () => {
+    const leaving = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    const user = await signUpWithAll(leaving, 5_000);
+    const reader = await leaving.signUp();
+    assertResult(await remove(user.token, "me", leaving), 200, true);
+    assert.deepEqual(await find(reader, `/checkins?userID=${user.id}`, leaving), []);
+    await leaving.close();
+    const rows = await rowsOf(user);
+    assert.ok((rows["checkins"] ?? 0) > 1_000, "there was more to do than before an answer");
+    assert.equal(rows["identities"], undefined);
+    await maintain(test.app);
+    assert.deepEqual(await rowsOf(user), {});
+  });
+});
