@@ -1,5 +1,7 @@
+import assert from "node:assert/strict";
 import type { CheckinRow } from "../src/db/tables.ts";
 import { cellOf } from "../src/lib/cells.ts";
+import type { TestApp, TestUser } from "./harness.ts";
 
 /** A check-in as it is stored, private and without anything optional, where a test says nothing else. */
 export function checkinRow(
@@ -23,4 +25,53 @@ export function checkinRow(
     modified_at: created_at,
     ...row,
   };
+}
+
+/** Stores check-ins at once, in numbers that no engine has too many parameters in. */
+export async function insertCheckins({ app }: TestApp, rows: readonly CheckinRow[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += 500) {
+    const some = rows.slice(start, start + 500);
+    await app.database.write(({ queries }) => queries.insertInto("checkins").values(some).execute());
+  }
+}
+
+/** What `GET /checkins` answers. */
+export interface CheckinsPage {
+  readonly pageResults: readonly { readonly id: string }[];
+  readonly currentToken: string;
+  readonly nextToken?: string;
+  readonly previousToken?: string;
+}
+
+/** A page of a search that must succeed. */
+export async function readCheckins(
+  test: TestApp,
+  query: Readonly<Record<string, string | number>>,
+  { token }: TestUser,
+): Promise<CheckinsPage> {
+  const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  const { status, body } = await test.call(`GET /checkins?${text}`, { token });
+  assert.equal(status, 200, `${text}: ${body.message}`);
+  return body.result;
+}
+
+export function idsOf({ pageResults }: CheckinsPage): string[] {
+  return pageResults.map(({ id }) => id);
+}
+
+/** All pages from this one on, in one direction. */
+export async function walkCheckins(
+  test: TestApp,
+  first: CheckinsPage,
+  direction: "nextToken" | "previousToken",
+  reader: TestUser,
+): Promise<CheckinsPage[]> {
+  const pages = [first];
+  for (let token = first[direction]; token !== undefined; ) {
+    const page = await readCheckins(test, { pagingToken: token }, reader);
+    pages.push(page);
+    token = page[direction];
+    assert.ok(pages.length < 1_000, "paging does not end");
+  }
+  return pages;
 }

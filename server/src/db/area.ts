@@ -76,6 +76,11 @@ function isInArea<Row>({ range, locationOf }: Area<Row>, row: Row): boolean {
 const halfRoundMeters = Math.PI * 6_371_008.8;
 /** Rows closer together than this are not told apart by rings. */
 const ringMetersMin = 2;
+/**
+ * Nor are rings made narrower than this part of their radius: the cells of a ring reach so far beyond it that they would
+ * hold the same rows, and one crowded place near it would be read again with every step of a few meters.
+ */
+const ringShareMin = 1 / 64;
 
 /** Rows by distance, gathered ring by ring from the bound on, each ring as wide as holds a page or two. */
 function ringStream<Row>(
@@ -90,7 +95,7 @@ function ringStream<Row>(
 
   /** The rows of a ring, or undefined when they are too many and the ring can be made narrower. */
   async function gatherRing(inner: number, outer: number): Promise<Row[] | undefined> {
-    const isNarrowest = outer - inner <= ringMetersMin;
+    const isNarrowest = outer - inner <= Math.max(ringMetersMin, outer * ringShareMin);
     const count = isNarrowest ? Number.MAX_SAFE_INTEGER : rowsGatheredMax;
     const cells = cellsOfRing(middle, inner, outer);
     const found = await Promise.all(scopes.map((scope) => rowsInCells<Row>(scope, cells, count, queries)));

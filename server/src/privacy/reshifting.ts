@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
+import { lockRow } from "../db/lock.ts";
 import type { Fuzzing } from "./fuzzing.ts";
 
 const rowsPerStep = 250;
@@ -56,6 +57,8 @@ async function reshiftSome(
   // Who moves one of them meanwhile waits, and has locked it before anything else as well.
   if (database.dialect.hasRowLocks) some = some.forUpdate();
   const rows = await some.execute();
+  // At the end the user is written: two that had both locked it as readers would wait for each other.
+  if (rows.length === 0) await lockRow(database.dialect, "users", applicationId, userId, queries);
   const isFuzzed = await fuzzing.isFuzzed(applicationId, userId, queries);
   if (after !== undefined && after.isFuzzed !== isFuzzed) return undefined;
   for (const { id, lat, lng, seen_lat, setter_id } of rows) {

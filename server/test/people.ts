@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { distanceMeters, type Location } from "../src/lib/locations.ts";
+import { estimators } from "./attacker.ts";
+import type { TestApp, TestUser } from "./harness.ts";
+
+/** A check-in, and where it truly lies. */
+export interface CheckIn {
+  readonly id: string;
+  readonly truth: Location;
+}
+
+export function text({ lat, lng }: Location): string {
+  return `${lat},${lng}`;
+}
+
+/** People with locationFuzzing and their check-ins, shared with everybody, and what others are shown of them. */
+export function createPeople(test: TestApp) {
+  async function setFuzzing(user: TestUser, locationFuzzing: boolean): Promise<void> {
+    const { status } = await test.call("PATCH /users/me", { token: user.token, body: { locationFuzzing } });
+    assert.equal(status, 200);
+  }
+
+  async function checkIn(user: TestUser, truth: Location, more = {}): Promise<CheckIn> {
+    const body = { location: text(truth), readPermissions: "App", ...more };
+    const { status, body: answer } = await test.call("POST /checkins", { token: user.token, body });
+    assert.equal(status, 201);
+    assert.deepEqual(answer.result.location, truth, "the owner sees the truth");
+    return { id: answer.result.id, truth };
+  }
+
+  async function search(path: string, query: Record<string, string>, { token }: TestUser) {
+    const { status, body } = await test.call(`GET /${path}?${new URLSearchParams(query)}`, { token });
+    assert.equal(status, 200);
+    return body.result;
+  }
+
+  async function readLocation(id: string, { token }: TestUser): Promise<Location> {
+    return (await test.call(`GET /checkins/${id}`, { token })).body.result.location;
+  }
+
+  return {
+    setFuzzing,
+    checkIn,
+    search,
+    readLocation,
+
+    async signUpFuzzed(): Promise<TestUser> {
+      const user = await test.signUp();
+      await setFuzzing(user, true);
+      return user;
+    },
+
+    async checkInAll(user: TestUser, truths: readonly Location[]): Promise<CheckIn[]> {
+      const made: CheckIn[] = [];
+      for (const truth of truths) made.push(await checkIn(user, truth));
+      return made;
+    },
+
+    /** Changes the location of a check-in. */
+    async move(id: string, to: Location, by: TestUser): Promise<void> {
+      const { status } = await test.call(`PATCH /checkins/${id}`, { token: by.token, body: { location: text(to) } });
+      assert.equal(status, 200);
+    },
+
+    /** What a reader is shown of a user's check-ins, by id; the same in every listing, every search and every read. */
+    async gatherShown(user: TestUser, reader: TestUser): Promise<Map<string, Location>> {
+      const query = { userID: user.id, pageSize: "1000" };
+      const listed: { id: string; location: Location }[] = (await search("checkins", query, reader)).pageResults;
+      const shown = new Map(listed.map(({ id, location }) => [id, location]));
+      const everywhere = { ...query, locationRange: "1,2,20100000", sortOrder: "-distance" };
+      for (const again of [{ ...query, sortOrder: "tag" }, everywhere]) {
+        const { pageResults } = await search("checkins", again, reader);
+        assert.equal(pageResults.length, shown.size);
+        for (const { id, location } of pageResults) assert.deepEqual(location, shown.get(id));
+      }
+      for (const id of [...shown.keys()].slice(0, 3)) assert.deepEqual(await readLocation(id, reader), shown.get(id));
+      return shown;
+    },
+  };
+}
+
+export function assertFarOff(shown: Location, truth: Location): void {
+  const meters = distanceMeters(shown, truth);
+  assert.ok(meters >= 500 && meters <= 1_500, `shown ${meters} m off ${text(truth)}`);
+}
+
+/** Every shown point is as far off as promised. @returns the shown points of these check-ins */
+export function assertShifted(checkIns: readonly CheckIn[], shown: ReadonlyMap<string, Location>): Location[] {
+  return checkIns.map(({ id, truth }) => {
+    const location = shown.get(id);
+    assert.ok(location);
+    assertFarOff(location, truth);
+    return location;
+  });
+}
+
+/** No estimate from these points comes close to the place. */
+export function assertHidden(shown: readonly Location[], place: Location): void {
+  for (const [name, estimate] of Object.entries(estimators)) {
+    const meters = distanceMeters(estimate(shown), place);
+    assert.ok(meters >= 400, `${name}: ${Math.round(meters)} m off ${text(place)}`);
+  }
+}
+
+/** That shown points are the true picture, moved as a whole: all such pictures are alike to who has no true point. */
+export function assertMovedAsOne(truths: readonly Location[], shown: readonly Location[], tolerance: number): void {
+  for (const [n, from] of truths.entries()) {
+    const [to, shownFrom, shownTo] = [truths[n + 1], shown[n], shown[n + 1]];
+    if (to === undefined || shownFrom === undefined || shownTo === undefined) continue;
+    const stretched = Math.abs(distanceMeters(shownFrom, shownTo) - distanceMeters(from, to));
+    assert.ok(stretched <= tolerance, `stretched by ${stretched} m`);
+  }
+}
+
+/** So many at once. */
+export function each<T>(count: number, run: (n: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, n) => run(n)));
+}
