@@ -1,4 +1,4 @@
-import { destination, distanceMeters, type Location } from "../src/lib/locations.ts";
+import { bearingTo, destination, distanceMeters, type Location } from "../src/lib/locations.ts";
 
 /** What somebody who knows the algorithm of locationFuzzing can make of the points that others are shown. */
 
@@ -110,12 +110,4 @@ function vectorOf({ lat, lng }: Location): Vector {
 
 function locationOf([x, y, z]: Vector): Location {
   return { lat: (Math.atan2(z, Math.hypot(x, y)) * 180) / Math.PI, lng: (Math.atan2(y, x) * 180) / Math.PI };
-}
-
-export function bearingTo(from: Location, to: Location): number {
-  const [phi1, phi2, turn] = [from.lat, to.lat, to.lng - from.lng].map((degrees) => (degrees * Math.PI) / 180);
-  if (phi1 === undefined || phi2 === undefined || turn === undefined) return 0;
-  const east = Math.sin(turn) * Math.cos(phi2);
-  const north = Math.cos(phi1) * Math.sin(phi2) - Math.sin(phi1) * Math.cos(phi2) * Math.cos(turn);
-  return (Math.atan2(east, north) * 180) / Math.PI;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { destination, distanceMeters, type Location } from "../src/lib/locations.ts";
-import { bearingTo, createRandom, findDistance, pointWithin, trilaterate } from "./attacker.ts";
+import { bearingTo, destination, distanceMeters, type Location } from "../src/lib/locations.ts";
+import { createRandom, findDistance, pointWithin, trilaterate } from "./attacker.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { assertFarOff, type CheckIn, createPeople, each, text } from "./people.ts";
 

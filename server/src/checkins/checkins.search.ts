@@ -44,6 +44,7 @@ export function checkinSearch(
     order: orders[name === "distance" ? "created" : name],
     isDescending,
     area: locationRange && {
+      table: "checkins",
       range: locationRange,
       isByDistance: name === "distance",
       locationOf: (row) => shownLocation(row, row.user_id === readerId),

@@ -1,12 +1,15 @@
 import { cellsOfRange, cellsOfRing, isInRange } from "../lib/cells.ts";
 import type { Key } from "../lib/keyset.ts";
 import { distanceMeters, type Location, type LocationRange } from "../lib/locations.ts";
+import type { Order } from "./conditions.ts";
 import type { Queries } from "./database.ts";
-import { hasMoreInCells, rowsInCells, type Scope } from "./scope.ts";
+import { hasMoreInCells, rowsInCells, type Scope, scopeInCells, scopeStream } from "./scope.ts";
 import { filterStream, isOnSide, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
 
 /** The part of the map that is searched. */
 export interface Area<Row> {
+  /** The table that is searched. */
+  readonly table: string;
   readonly range: LocationRange;
   /** Where the caller sees the row: what the search goes by, and nothing else. */
   locationOf(row: Row): Location | undefined;
@@ -15,12 +18,14 @@ export interface Area<Row> {
 }
 
 /** As many rows are read at once without asking how many there are. */
-const fewRows = 256;
+const fewRows = 128;
 /** More rows than this are not gathered in memory. */
 const rowsGatheredMax = 2_000;
+/** Each range costs a search in the index, and each one less lets some rows in that lie outside. */
+const rangesMax = 8;
 
 /**
- * The rows of an area. An index has them either in the order of the listing or by their place, so:
+ * The rows of a scope that lie in an area. An index has them either in the order of the listing or by their place, so:
  *
  * - few rows in the area are gathered by their cells, and ordered in memory;
  * - else the listing is walked in its own order, and what lies outside is left out: where many lie inside, a page is
@@ -28,43 +33,35 @@ const rowsGatheredMax = 2_000;
  * - by distance, many rows are gathered ring by ring.
  *
  * Cells only choose: what decides is the exact distance, or the exact box.
- *
- * @param whole the listing without the area
  */
 export async function areaStream<Row extends { readonly id: string }>(
-  scopes: readonly Scope[],
+  scope: Scope,
   area: Area<Row>,
-  whole: Stream<Row>,
+  order: Order<Row>,
+  isDescending: boolean,
   queries: Queries,
 ): Promise<Stream<Row>> {
-  const order = area.isByDistance ? distanceOrder(area, whole.isDescending) : whole;
+  const rowOrder: RowOrder<Row> = { isDescending, keyOf: area.isByDistance ? distanceKey(area) : order.keyOf };
   const isIn = (row: Row) => isInArea(area, row);
-  const cells = cellsOfRange(area.range);
-  const gather = async (count: number) => {
-    const found = await Promise.all(scopes.map((scope) => rowsInCells<Row>(scope, cells, count, queries)));
-    return found.every(({ length }) => length < count) ? found.flat() : undefined;
-  };
+  const cells = cellsOfRange(area.range, rangesMax);
 
-  const few = await gather(fewRows);
-  if (few !== undefined) return streamOf(few.filter(isIn), order);
-  const areMore = await Promise.all(scopes.map((scope) => hasMoreInCells(scope, cells, rowsGatheredMax, queries)));
-  if (!areMore.includes(true)) {
-    const rows = await gather(rowsGatheredMax * 2); // some may have come since
-    if (rows !== undefined) return streamOf(rows.filter(isIn), order);
+  const few = await rowsInCells<Row>(scope, cells, fewRows, queries);
+  if (few.length < fewRows) return streamOf(few.filter(isIn), rowOrder);
+  if (!(await hasMoreInCells(scope, cells, rowsGatheredMax, queries))) {
+    const rows = await rowsInCells<Row>(scope, cells, rowsGatheredMax * 2, queries); // some may have come since
+    if (rows.length < rowsGatheredMax * 2) return streamOf(rows.filter(isIn), rowOrder);
   }
-  return area.isByDistance ? ringStream(scopes, area, order, queries) : filterStream(whole, isIn);
+  if (area.isByDistance) return ringStream(scope, area, rowOrder, queries);
+  return filterStream(scopeStream(scopeInCells(scope, area.table, cells), order, isDescending, queries), isIn);
 }
 
 type RowOrder<Row> = Pick<Stream<Row>, "keyOf" | "isDescending">;
 
-function distanceOrder<Row extends { readonly id: string }>(area: Area<Row>, isDescending: boolean): RowOrder<Row> {
+function distanceKey<Row extends { readonly id: string }>(area: Area<Row>): (row: Row) => Key {
   const middle = middleOf(area.range);
-  return {
-    isDescending,
-    keyOf(row): Key {
-      const location = area.locationOf(row);
-      return [location === undefined ? 0 : distanceMeters(middle, location), row.id]; // rows of an area have one
-    },
+  return (row) => {
+    const location = area.locationOf(row);
+    return [location === undefined ? 0 : distanceMeters(middle, location), row.id]; // rows of an area have one
   };
 }
 
@@ -83,12 +80,7 @@ const ringMetersMin = 2;
 const ringShareMin = 1 / 64;
 
 /** Rows by distance, gathered ring by ring from the bound on, each ring as wide as holds a page or two. */
-function ringStream<Row>(
-  scopes: readonly Scope[],
-  area: Area<Row>,
-  order: RowOrder<Row>,
-  queries: Queries,
-): Stream<Row> {
+function ringStream<Row>(scope: Scope, area: Area<Row>, order: RowOrder<Row>, queries: Queries): Stream<Row> {
   const { range } = area;
   const middle = middleOf(range);
   const farthest = Math.min(boundingRadius(range), halfRoundMeters);
@@ -98,8 +90,8 @@ function ringStream<Row>(
     const isNarrowest = outer - inner <= Math.max(ringMetersMin, outer * ringShareMin);
     const count = isNarrowest ? Number.MAX_SAFE_INTEGER : rowsGatheredMax;
     const cells = cellsOfRing(middle, inner, outer);
-    const found = await Promise.all(scopes.map((scope) => rowsInCells<Row>(scope, cells, count, queries)));
-    return found.every(({ length }) => length < count) ? found.flat() : undefined;
+    const found = await rowsInCells<Row>(scope, cells, count, queries);
+    return found.length < count ? found : undefined;
   }
 
   return {

@@ -1,9 +1,9 @@
 import { PostgresAdapter, type RawBuilder, sql } from "kysely";
 import type { CellRange } from "../lib/cells.ts";
-import type { Condition, Order, Parameter } from "./conditions.ts";
+import { type Condition, condition, type Order, type Parameter } from "./conditions.ts";
 import type { Queries } from "./database.ts";
 import { prepareShapes } from "./prepared.ts";
-import type { Stream } from "./stream.ts";
+import { type Stream, sortRows, type Take } from "./stream.ts";
 
 /** Rows of a table, or of a join, that meet all conditions: a part of a search that one index answers. */
 export interface Scope {
@@ -14,6 +14,11 @@ export interface Scope {
   readonly conditions: readonly Condition[];
   /** The cell by which the rows are found in an area. */
   readonly cell?: RawBuilder<unknown>;
+  /**
+   * The table whose rows these are, when few of those that are walked over pass: then they are chosen by the index as far
+   * as it goes, and only the chosen ones are read.
+   */
+  readonly chosenFrom?: string;
 }
 
 const runShape = prepareShapes();
@@ -34,7 +39,7 @@ export function scopeStream<Row>(
   const shape = `${shapeOf(scope)} by ${order.shape}`;
   const scopeValues = valuesOf(scope);
   // What a condition makes alike in all rows orders nothing, and of an expression no engine sees that by itself.
-  const isAlike = scope.conditions.some((condition) => `${condition.shape} `.startsWith(`${order.shape} = `));
+  const isAlike = scope.conditions.some((each) => `${each.shape} `.startsWith(`${order.shape} = `));
   const columns = isAlike ? order.columns.slice(1) : order.columns;
   const ranged = isAlike ? "created_at" : order.shape;
   const [first, ...others] = columns;
@@ -49,12 +54,15 @@ export function scopeStream<Row>(
     return runShape<Row>(queries, `${shape} ${isDown} ${part}`, values, (parameter) => {
       const key = columns.map((_, index) => sql`${parameter(`key ${index}`)}`);
       const sorted = sql.join(sortedBy.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
-      return compilable(
-        sql<Row>`select ${scope.select} from ${scope.from} where ${conditionsOf(scope, parameter)} ${writePart(key)}
-          order by ${sorted} limit ${parameter("count")}`,
-        queries,
-      );
+      const found = sql`from ${scope.from} where ${conditionsOf(scope, parameter)} ${writePart(key)}
+        order by ${sorted} limit ${parameter("count")}`;
+      return compilable(selectFound<Row>(scope, found), queries);
     });
+  }
+
+  /** Chosen rows come as the engine likes. */
+  function inOrder(rows: Row[], direction: Take["direction"]): Row[] {
+    return scope.chosenFrom === undefined ? rows : sortRows(rows, { keyOf: order.keyOf, isDescending }, direction);
   }
 
   return {
@@ -63,7 +71,7 @@ export function scopeStream<Row>(
     async take({ direction, bound, count }) {
       const isDown = isDescending === (direction === "forward");
       const values: Record<string, unknown> = { ...scopeValues, count };
-      if (bound === undefined) return read(isDown, values, "all", columns, () => sql``);
+      if (bound === undefined) return inOrder(await read(isDown, values, "all", columns, () => sql``), direction);
 
       const keyValues = isAlike ? bound.key.slice(1) : bound.key;
       for (const [index, value] of keyValues.entries()) values[`key ${index}`] = value;
@@ -77,19 +85,46 @@ export function scopeStream<Row>(
       const onSide = isInclusive ? sql`${beyond}=` : beyond;
       const part = isInclusive ? "from the key" : "beyond the key";
       if (others.length === 1) {
-        return read(isDown, values, part, columns, (key) => {
+        const found = await read(isDown, values, part, columns, (key) => {
           return sql`and (${sql.join([...columns])}) ${onSide} (${sql.join([...key])})`;
         });
+        return inOrder(found, direction);
       }
       const alike = await read(isDown, values, `${part}, alike`, others, ([firstKey, ...otherKeys]) => {
         return sql`and ${first} = ${firstKey} and (${sql.join(others)}) ${onSide} (${sql.join(otherKeys)})`;
       });
-      if (alike.length === count) return alike;
+      if (alike.length === count) return inOrder(alike, direction);
       values["count"] = count - alike.length;
       const rest = await read(isDown, values, "rest", columns, ([key]) => sql`and ${first} ${beyond} ${key}`);
-      return [...alike, ...rest];
+      return inOrder([...alike, ...rest], direction);
     },
   };
+}
+
+function selectFound<Row>({ select, from, chosenFrom }: Scope, found: RawBuilder<unknown>): RawBuilder<Row> {
+  if (chosenFrom === undefined) return sql<Row>`select ${select} ${found}`;
+  const chosen = sql.table(chosenFrom);
+  return sql<Row>`select ${select}
+    from (select application_id as chosen_application_id, id as chosen_id ${found}) as chosen
+    cross join ${from}
+    where ${chosen}.application_id = chosen_application_id and ${chosen}.id = chosen_id`;
+}
+
+/** The rows of a scope that lie in these cells, for walking over the others. */
+export function scopeInCells(scope: Scope, table: string, cells: readonly CellRange[]): Scope {
+  const { cell = sql`` } = scope;
+  const values: Record<string, number> = {};
+  for (const [index, { from, to }] of cells.entries()) {
+    values[`from ${index}`] = from;
+    values[`to ${index}`] = to;
+  }
+  const isInCells = condition(`in ${cells.length} cells`, values, (parameter) => {
+    const ranges = cells.map((_, index) => {
+      return sql`${cell} between ${parameter(`from ${index}`)} and ${parameter(`to ${index}`)}`;
+    });
+    return sql`(${sql.join(ranges, sql` or `)})`;
+  });
+  return { ...scope, conditions: [...scope.conditions, isInCells], chosenFrom: table };
 }
 
 /** At most `count` rows of a scope that lie in these cells, in no order. */
@@ -156,7 +191,7 @@ function runInCells<Row>(
 
 function conditionsOf(scope: Scope, parameter: Parameter): RawBuilder<unknown> {
   return sql.join(
-    scope.conditions.map((condition) => condition.sql(parameter)),
+    scope.conditions.map((each) => each.sql(parameter)),
     sql` and `,
   );
 }

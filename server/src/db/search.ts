@@ -33,9 +33,11 @@ export async function searchPage<Row extends { readonly id: string }>(
   queries: Queries,
 ): Promise<Page<Row>> {
   const { scopes, order, isDescending, area } = search;
+  const streamOf = (scope: Scope) =>
+    area === undefined
+      ? scopeStream(scope, order, isDescending, queries)
+      : areaStream(scope, area, order, isDescending, queries);
   const [first, ...others] = scopes;
-  const streamOf = (scope: Scope) => scopeStream(scope, order, isDescending, queries);
-  const whole = mergeStreams([streamOf(first), ...others.map(streamOf)]);
-  const stream = area === undefined ? whole : await areaStream(scopes, area, whole, queries);
+  const stream = mergeStreams([await streamOf(first), ...(await Promise.all(others.map(streamOf)))]);
   return readPage(stream, position, size);
 }

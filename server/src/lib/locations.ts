@@ -79,6 +79,15 @@ export function destination(from: Location, bearing: number, meters: number): Lo
   return { lat, lng: lng > 180 ? lng - 360 : lng < -180 ? lng + 360 : lng };
 }
 
+/** The direction in which a great circle leaves one point for another, in degrees clockwise from north. */
+export function bearingTo(from: Location, to: Location): number {
+  const turn = to.lng - from.lng;
+  const turnCos = sinDegrees(90 - turn);
+  const east = sinDegrees(turn) * cosDegrees(to.lat);
+  const north = cosDegrees(from.lat) * sinDegrees(to.lat) - sinDegrees(from.lat) * cosDegrees(to.lat) * turnCos;
+  return (Math.atan2(east, north) * 180) / Math.PI;
+}
+
 // No two parts of a pattern can match the same characters, so that refusing a text takes time linear in its length.
 const number = String.raw`\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*`;
 const numberPattern = new RegExp(`^${number}$`, "i");

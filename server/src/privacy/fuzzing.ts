@@ -6,7 +6,7 @@ import { rowsInCells, type Scope } from "../db/scope.ts";
 import type { LocatedRow } from "../db/tables.ts";
 import { cellOf, cellsOfRing } from "../lib/cells.ts";
 import type { IdGenerator } from "../lib/ids.ts";
-import { destination, distanceMeters, type Location } from "../lib/locations.ts";
+import { bearingTo, destination, distanceMeters, type Location } from "../lib/locations.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 
 /** Whose object lies where. */
@@ -23,9 +23,9 @@ export interface Placing {
  * locationFuzzing (surface.md section 5): where others see what a user has located.
  *
  * A place is remembered the first time that something lies there. It is shown shifted by a kilometre, always to the same
- * point, whatever of the place is meant: nothing is learnt by moving about in it. Places of one region are shifted in one
- * direction, so that all of them together are the truth, moved as a whole by a secret vector: however many shifted points
- * somebody collects, their mean is as far off as each of them. Why this and nothing else: docs/decisions/0005.
+ * point, whatever of the place is meant: nothing is learnt by moving about in it. All places of a user are shifted as by
+ * one turn of the globe about a secret pole, so that together they are the truth, moved as a whole: however many shifted
+ * points somebody collects, their mean is as far off as each of them. Why this and nothing else: docs/decisions/0005.
  */
 export interface Fuzzing {
   /** The columns of an object that lies there, as its owner's settings have it; to be written in the same transaction. */
@@ -38,12 +38,11 @@ export interface Fuzzing {
 
 /** How far a place is shifted. */
 const shiftMeters = 1_000;
+const quarterRoundMeters = (Math.PI / 2) * 6_371_008.8;
 /** What lies within this distance of where a place began belongs to it: shown 510 to 1,490 m off. */
 const placeRadiusMeters = 490;
-/** Places this near each other are shifted in one direction. */
-const regionRadiusMeters = 100_000;
-/** Enough to find a near one among. */
-const neighboursMax = 200;
+/** Places begin at least so far apart, so that few are near. */
+const nearPlacesMax = 200;
 
 export function createFuzzing({ database, ids }: { database: Database; ids: IdGenerator }): Fuzzing {
   const { dialect } = database;
@@ -61,16 +60,15 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
     const { applicationId, userId, setterId, location } = placing;
     for (const statement of dialect.takeTurns(`places ${userId}`)) await statement.execute(queries);
     const places = placesOf(placing);
-    const near = await rowsInCells<Place>(places, cellsOfRing(location, 0, placeRadiusMeters), neighboursMax, queries);
+    const near = await rowsInCells<Place>(places, cellsOfRing(location, 0, placeRadiusMeters), nearPlacesMax, queries);
     const [oldest] = near
       .filter((place) => distanceMeters(place, location) <= placeRadiusMeters)
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
     if (oldest !== undefined) return oldest;
 
-    const region = cellsOfRing(location, 0, regionRadiusMeters);
-    const neighbours = await rowsInCells<Place>(places, region, neighboursMax, queries);
-    const [nearest] = neighbours.toSorted((a, b) => distanceMeters(a, location) - distanceMeters(b, location));
-    const place: Place = { ...location, id: ids.newId("Place"), bearing: nearest?.bearing ?? randomBearing() };
+    const first = await findFirstPlace(placing, queries);
+    const bearing = first === undefined ? randomBearing() : bearingAbout(poleOf(first), location);
+    const place: Place = { ...location, id: ids.newId("Place"), bearing };
     await queries
       .insertInto("location_shifts")
       .values({ application_id: applicationId, user_id: userId, setter_id: setterId, cell: cellOf(location), ...place })
@@ -116,6 +114,31 @@ function placesOf({ applicationId, userId, setterId }: Placing): Scope {
     cell: sql`cell`,
     conditions: [equals("application_id", applicationId), equals("user_id", userId), equals("setter_id", setterId)],
   };
+}
+
+async function findFirstPlace(
+  { applicationId, userId, setterId }: Placing,
+  queries: Queries,
+): Promise<Place | undefined> {
+  return queries
+    .selectFrom("location_shifts")
+    .select(["id", "lat", "lng", "bearing"])
+    .where("application_id", "=", applicationId)
+    .where("user_id", "=", userId)
+    .where("setter_id", "=", setterId)
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** A user's map is turned about this point, a quarter round the earth from the first place and square to its shift. */
+function poleOf(first: Place): Location {
+  return destination(first, first.bearing + 90, quarterRoundMeters);
+}
+
+/** The way that a turn about a pole takes a place. */
+function bearingAbout(pole: Location, place: Location): number {
+  return bearingTo(place, pole) - 90;
 }
 
 function randomBearing(): number {

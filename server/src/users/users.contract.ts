@@ -66,7 +66,8 @@ export const LoginUser = Type.Object({
   password: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
 });
 
-export const userOrders = ["created", "lastModified", "userName", "email", "firstName", "lastName", "gender"] as const;
+/** Not by email: whoever may change an own one could read everybody's by comparing. */
+export const userOrders = ["created", "lastModified", "userName", "firstName", "lastName", "gender"] as const;
 
 export const SearchUsers = Type.Object({
   userName: Type.Optional(Text({ description: "Regardless of case and of Unicode form." })),

@@ -26,7 +26,6 @@ const orders: Readonly<Record<(typeof userOrders)[number], Order<UserRow>>> = {
     columns: [sql.ref("user_name_key"), sql.ref("created_at"), sql.ref("id")],
     keyOf: (row) => [row.user_name_key, row.created_at, row.id],
   },
-  email: textOrder("email"),
   firstName: textOrder("first_name"),
   lastName: textOrder("last_name"),
   gender: {
@@ -68,6 +67,7 @@ export function userSearch(
     order: orders[name === "distance" ? "created" : name],
     isDescending,
     area: locationRange && {
+      table: "users",
       range: locationRange,
       isByDistance: name === "distance",
       locationOf: (row) => shownLocation(row, row.id === readerId),

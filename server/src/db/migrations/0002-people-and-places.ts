@@ -121,6 +121,9 @@ export const peopleAndPlaces: Migration = {
       seen_lng: real,
       seen_cell: integer,
     }),
+    // With the cell at the end, so that a walk in order of creation leaves out what lies elsewhere without reading it.
+    sql`drop index checkins_by_user`,
+    sql`create index checkins_own_created on checkins (application_id, user_id, created_at, id, cell)`,
     ...indexes("checkins", "own", ["application_id", "user_id"], sql``, {
       modified: sql`modified_at`,
       comment: sql`${textKey("comment")}, created_at`,

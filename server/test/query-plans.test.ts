@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { CompiledQuery, sql } from "kysely";
+import { checkinOrders } from "../src/checkins/checkins.contract.ts";
+import { checkinSearch } from "../src/checkins/checkins.search.ts";
+import type { Queries } from "../src/db/database.ts";
+import { type Search, searchPage } from "../src/db/search.ts";
+import type { Position } from "../src/lib/keyset.ts";
+import { userOrders } from "../src/users/users.contract.ts";
+import { userSearch } from "../src/users/users.search.ts";
+import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { checkinRow, insertCheckins } from "./rows.ts";
+
+/**
+ * How the engines answer the statements that searches run. The plans are those of 10,000 check-ins, with statistics on
+ * PostgreSQL and without any on SQLite, as they are in production.
+ */
+
+let test: TestApp;
+let me: TestUser;
+let other: TestUser;
+let hasCostPlanner: boolean;
+const rowsTotal = 10_000;
+before(async () => {
+  test = await startTestApp();
+  hasCostPlanner = test.app.database.dialect.hasRowLocks;
+  [me, other] = [await test.signUp(), await test.signUp()];
+  const owners = [me, other, await test.signUp()];
+  const { appid } = test.application;
+  const rows = Array.from({ length: rowsTotal }, (_, n) =>
+    checkinRow({
+      application_id: appid,
+      id: test.app.ids.newId("Checkin"),
+      user_id: owners[n % 3]?.id ?? "",
+      created_at: n,
+      modified_at: 990_000 + ((n * 7) % 10_000),
+      tag: ["a", "b", null, "d"][n % 4] ?? null,
+      comment: n % 7 < 3 ? null : `comment ${n % 7 < 6 ? 1 : 2}`,
+      description: n % 11 < 5 ? "description 1" : null,
+      read_permission: n % 5 < 3 ? 1 : 0,
+      lat: n % 90,
+      lng: n % 180,
+    }),
+  );
+  await insertCheckins(test, rows);
+  const found = await test.app.database.reads.selectFrom("users").selectAll().where("id", "=", me.id).execute();
+  const user = found[0];
+  assert.ok(user !== undefined);
+  for (let start = 0; start < rowsTotal / 2; start += 500) {
+    const users = Array.from({ length: 500 }, (_, index) => {
+      const n = start + index;
+      return {
+        ...user,
+        id: test.app.ids.newId("User"),
+        user_name: `name ${n}`,
+        user_name_key: `name ${n}`,
+        email: `email ${n % 4}`,
+        first_name: `first ${n % 3}`,
+        last_name: n % 2 === 0 ? null : `last ${n % 3}`,
+        gender: [null, 0, 1, 2][n % 4] ?? null,
+        created_at: n,
+        modified_at: 990_000 + ((n * 7) % 10_000),
+      };
+    });
+    await test.app.database.write(({ queries }) => queries.insertInto("users").values(users).execute());
+  }
+  if (hasCostPlanner) await sql`analyze`.execute(test.app.database.reads);
+});
+after(() => test.close());
+
+/** Runs statements, and keeps how the engine goes about each. */
+function explaining(explained: Omit<Explained, "what">[]): Queries {
+  const { reads } = test.app.database;
+  const explain = hasCostPlanner ? "explain" : "explain query plan";
+  async function executeQuery(query: CompiledQuery) {
+    const plan = await reads.executeQuery(CompiledQuery.raw(`${explain} ${query.sql}`, [...query.parameters]));
+    const rows = plan.rows as Record<string, unknown>[]; // one column of PostgreSQL, several of SQLite
+    const lines = rows.map((row) => row["detail"] ?? row["QUERY PLAN"]);
+    explained.push({ plan: lines.join("\n"), parameters: query.parameters });
+    return reads.executeQuery(query);
+  }
+  return new Proxy(reads, {
+    get(target, name) {
+      if (name === "executeQuery") return executeQuery;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+interface Explained {
+  readonly what: string;
+  readonly plan: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** The plans of the first page of a search, and of pages far inside it in both directions. */
+async function explainPages<Row extends { readonly id: string }>(
+  what: string,
+  search: Search<Row>,
+): Promise<Explained[]> {
+  const { reads } = test.app.database;
+  const inside = await searchPage(search, { at: "offset", offset: 30 }, 10, reads);
+  const row = inside.rows.at(-1);
+  assert.ok(row !== undefined, what);
+  const key = inside.keyOf(row);
+  const explained: Explained[] = [];
+  const positions: readonly Position[] = [{ at: "start" }, { at: "end" }, { at: "after", key }, { at: "before", key }];
+  for (const position of positions) {
+    const plans: Omit<Explained, "what">[] = [];
+    await searchPage(search, position, 10, explaining(plans));
+    assert.ok(plans.length > 0);
+    explained.push(...plans.map((plan) => ({ what: `${what} ${position.at}`, ...plan })));
+  }
+  return explained;
+}
+
+const isDeep = ({ what }: Pick<Explained, "what">) => / (after|before)$/.test(what);
+
+function assertWalked(explained: readonly Explained[], maySortFew = false): void {
+  for (const each of explained) {
+    const { what, plan } = each;
+    const isOneRow = /\(application_id=\? AND id=\?\)|users_pkey on users {2}|user_name_key = '/.test(plan);
+    if (isOneRow) continue;
+    const message = `${what}:\n${plan}`;
+    if (hasCostPlanner) {
+      assert.doesNotMatch(plan, maySortFew ? /Seq Scan/ : /Sort|Seq Scan|Bitmap/, message);
+      assert.match(plan, /Index Cond: \(+application_id = /, message);
+      if (isDeep(each)) assert.match(plan.split("SubPlan")[0] ?? "", / (<|>|<=|>=) |user_name_key = /, message);
+    } else {
+      assert.doesNotMatch(plan, /TEMP B-TREE|SCAN/, message);
+      assert.match(plan, /^SEARCH \w+ USING (PRIMARY KEY|INDEX \w+) \(application_id=\?/, message);
+      // An equality with an expression counts with the row comparison beside it, or with the bound of the rest.
+      if (isDeep(each))
+        assert.match(plan, /\((created_at|modified_at),id\)[<>]\(\?,\?\)|<expr>[<>]\?|user_name_key[<>=]/, message);
+    }
+  }
+}
+
+describe("the statements of a search walk an index in the order of the listing", () => {
+  const filters = [{}, { tag: "a" }, { comment: "comment 1" }, { description: "description 1", tag: "b" }];
+  for (const name of checkinOrders) {
+    for (const sortOrder of [name, `-${name}`] as const) {
+      it(`GET /checkins, sortOrder ${sortOrder}`, async () => {
+        for (const filter of filters) {
+          for (const userID of [undefined, "me", other.id]) {
+            const given = { ...filter, sortOrder, ...(userID !== undefined && { userID }) };
+            const search = checkinSearch(test.application.appid, me.id, given);
+            assertWalked(await explainPages(JSON.stringify(given), search));
+          }
+        }
+      });
+    }
+  }
+
+  for (const name of userOrders) {
+    for (const sortOrder of [name, `-${name}`] as const) {
+      it(`GET /users, sortOrder ${sortOrder}`, async () => {
+        for (const filter of [
+          {},
+          { email: "email 1" },
+          { firstName: "first 1" },
+          { lastName: "last 1" },
+          { gender: "Male" },
+        ] as const) {
+          const given = { ...filter, sortOrder };
+          const explained = await explainPages(JSON.stringify(given), userSearch(test.application.appid, me.id, given));
+          // By what PostgreSQL knows of the filter it may be cheaper to sort what meets it.
+          assertWalked(explained, Object.keys(filter).length > 0 && !/created$/.test(sortOrder));
+        }
+      });
+    }
+  }
+
+  it("a range of the order's own column narrows what is walked, and does not widen it again on a deep page", async () => {
+    const [start, end] = [101, 9_000];
+    for (const [sortOrder, name] of [
+      ["created", "created"],
+      ["-created", "created"],
+      ["tag", "created"],
+      ["-tag", "created"],
+      ["lastModified", "lastModified"],
+      ["-lastModified", "lastModified"],
+    ] as const) {
+      const shift = name === "created" ? 0 : 990_000;
+      const range = { start: start + shift, end: end + shift };
+      const given = { [name]: range, sortOrder, ...(sortOrder.endsWith("tag") && { tag: "a" }) };
+      const explained = await explainPages(JSON.stringify(given), checkinSearch(test.application.appid, me.id, given));
+      for (const { what, plan, parameters } of explained) {
+        assert.doesNotMatch(plan, /TEMP B-TREE|SCAN|Sort|Seq Scan/, `${what}:\n${plan}`);
+        const isDown = sortOrder.startsWith("-") === !what.endsWith("before");
+        if (isDeep({ what })) assert.ok(!parameters.includes(isDown ? range.end : range.start), what);
+      }
+    }
+  });
+
+  it("an area is looked up by its cells", async () => {
+    const plans: Omit<Explained, "what">[] = [];
+    for (const range of ["circle", "box"] as const) {
+      const locationRange =
+        range === "circle"
+          ? ({ shape: "circle", center: { lat: 10, lng: 10 }, radiusMeters: 500_000 } as const)
+          : ({ shape: "box", southWest: { lat: 10, lng: 10 }, northEast: { lat: 12, lng: 12 } } as const);
+      for (const sortOrder of ["-created", "distance"] as const) {
+        const search = checkinSearch(test.application.appid, me.id, { locationRange, sortOrder });
+        await searchPage(search, { at: "start" }, 10, explaining(plans));
+      }
+    }
+    assert.ok(plans.length > 0);
+    for (const { plan } of plans) {
+      if (hasCostPlanner) assert.doesNotMatch(plan, /Seq Scan on (checkins|users)/, plan);
+      else
+        assert.match(
+          plan,
+          /SEARCH checkins USING (COVERING )?INDEX checkins_(own|shared)_cell \(.*cell>\? AND (seen_)?cell<\?\)/,
+          plan,
+        );
+    }
+  });
+});
