@@ -23,10 +23,12 @@ export const further = {
   missing: row("ParameterMissingRequiredValue", 513, 400),
   outOfRange: row("ParameterOutOfRange", 514, 400),
   checkinIdWrongKind: row("ParameterOutOfRange", 514, 400, "Incorrect id type, expected Checkin."),
+  userIdWrongKind: row("ParameterOutOfRange", 514, 400, "Incorrect id type, expected User."),
   incorrectFormat: row("ParameterIncorrectFormat", 515, 400),
   operationNotFound: row("OperationNotFound", 516, 404),
   itemDoesNotExist: row("ItemDoesNotExist", 769, 404),
   itemAlreadyExists: row("ItemAlreadyExists", 770, 400),
+  permissionDenied: row("ObjectPermissionDenied", 771, 403),
   tooLarge: row("RequestTooLarge", 1281, 413),
 };
 

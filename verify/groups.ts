@@ -1,5 +1,9 @@
 import type { Group } from "./check.ts";
+import { accounts } from "./checks/accounts.ts";
+import { areas } from "./checks/areas.ts";
 import { bodies } from "./checks/bodies.ts";
+import { checkinChanges } from "./checks/checkin-changes.ts";
+import { checkinPermissions } from "./checks/checkin-permissions.ts";
 import { checkins } from "./checks/checkins.ts";
 import { dates } from "./checks/dates.ts";
 import { devices } from "./checks/devices.ts";
@@ -12,13 +16,22 @@ import { ids } from "./checks/ids.ts";
 import { locations } from "./checks/locations.ts";
 import { loginGroup } from "./checks/login.ts";
 import { logout } from "./checks/logout.ts";
+import { otherProfiles } from "./checks/other-profiles.ts";
 import { pageTokens } from "./checks/page-tokens.ts";
 import { paging } from "./checks/paging.ts";
 import { parameters } from "./checks/parameters.ts";
+import { passwordReset } from "./checks/password-reset.ts";
+import { privacy } from "./checks/privacy.ts";
+import { privateSearches } from "./checks/private-searches.ts";
+import { profiles } from "./checks/profiles.ts";
+import { searchGroup } from "./checks/search.ts";
+import { searchOrder } from "./checks/search-order.ts";
 import { service } from "./checks/service.ts";
+import { social } from "./checks/social.ts";
 import { tenancy } from "./checks/tenancy.ts";
 import { tokens } from "./checks/tokens.ts";
 import { transport } from "./checks/transport.ts";
+import { userSearch } from "./checks/user-search.ts";
 import { users } from "./checks/users.ts";
 
 /** Every group, in the order of a run. Which came before makes no difference to any of them. */
@@ -35,9 +48,22 @@ export const groups: readonly Group[] = [
   users,
   loginGroup,
   logout,
+  social,
+  passwordReset,
+  accounts,
+  profiles,
+  otherProfiles,
+  userSearch,
   checkins,
+  checkinChanges,
+  checkinPermissions,
   paging,
   pageTokens,
+  searchGroup,
+  searchOrder,
+  areas,
+  privacy,
+  privateSearches,
   identities,
   identityNames,
   tenancy,

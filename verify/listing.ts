@@ -7,16 +7,27 @@ import { signUp, type World } from "./world.ts";
 export const rowsMade = 25;
 
 /** Makes a check-in and returns its id. */
-export async function checkIn(world: World, token: string): Promise<string> {
-  const answer = await world.call("POST /checkins", { token, body: { location: "1,2" } });
-  return expectResult(answer, 201).id;
+export async function checkIn(world: World, token: string, fields: object = {}): Promise<string> {
+  return (await makeCheckin(world, token, fields)).id;
+}
+
+/** Makes a check-in and returns it. */
+export async function makeCheckin(world: World, token: string, fields: object = {}): Promise<Answer["body"]> {
+  const body = { location: "1,2", ...fields };
+  return expectResult(await world.call("POST /checkins", { token, body }), 201);
+}
+
+/** Makes check-ins one after the other and returns their ids. */
+export async function checkInAll(world: World, token: string, all: readonly object[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const fields of all) ids.push(await checkIn(world, token, fields));
+  return ids;
 }
 
 /** A new user with so many check-ins. */
 export async function makeRows(world: World, count: number) {
   const { token, id: userId } = await signUp(world);
-  const ids: string[] = [];
-  for (let made = 0; made < count; made += 1) ids.push(await checkIn(world, token));
+  const ids = await checkInAll(world, token, new Array(count).fill({}));
   return { token, userId, ids };
 }
 
@@ -27,6 +38,14 @@ export const rows = shared((world) => makeRows(world, rowsMade));
 export async function page(world: World, token: string, query: Readonly<Record<string, string>> = {}) {
   return world.call("GET /checkins", { token, query: { userID: "me", ...query } });
 }
+
+/** A page of all the check-ins that the user may read. */
+export async function search(world: World, token: string, query: Readonly<Record<string, string>>) {
+  return world.call("GET /checkins", { token, query });
+}
+
+/** Readable and changeable by every user of the application. */
+export const forAll = { readPermissions: "App", writePermissions: "App" };
 
 /** The ids of a page, in its order. */
 export function idsOf(answer: Answer): string[] {
@@ -39,11 +58,11 @@ export async function walk(
   token: string,
   first: Answer,
   direction: "nextToken" | "previousToken",
-  between: () => Promise<unknown> = async () => {},
+  between: (last: Answer) => Promise<unknown> = async () => {},
 ): Promise<Answer[]> {
   const pages = [first];
   for (let last = first; expectResult(last)[direction] !== undefined; ) {
-    await between();
+    await between(last);
     last = await page(world, token, { pagingToken: expectResult(last)[direction] });
     pages.push(last);
     expectThat(last, pages.length <= 200, "an end of the pages");

@@ -1,4 +1,7 @@
-import { sharedCheckin, uniqueName, type World } from "./world.ts";
+import { shared } from "./check.ts";
+import { expectResult } from "./expect.ts";
+import { checkIn } from "./listing.ts";
+import { sharedCheckin, signUp, uniqueName, type World } from "./world.ts";
 
 /** A call that is right in everything but perhaps the token. */
 export interface Operation {
@@ -6,41 +9,100 @@ export interface Operation {
   readonly body?: unknown;
 }
 
-/** What service.md and surface.md ask a user token for, but logout. */
+/** What service.md and surface.md ask a user token for, but those that end it. */
 export const userOperations = [
+  "GET /users",
   "GET /users/me",
+  "GET /users/{userId}",
+  "PATCH /users/{userId}",
+  "GET /users/me/tokens",
+  "DELETE /users/me/tokens/{tokenId}",
   "POST /checkins",
   "GET /checkins",
   "GET /checkins/{checkinId}",
+  "PATCH /checkins/{checkinId}",
+  "DELETE /checkins/{checkinId}",
   "POST /users/me/identities/{identityProviderName}",
   "GET /users/me/identities",
   "GET /users/me/identities/{identityProviderName}",
+  "DELETE /users/me/identities/{identityProviderName}",
+  "DELETE /users/me/identities/{identityProviderName}/{identityId}",
   "GET /users/identities/{identityProviderName}/{identityId}",
+  "DELETE /users/{userId}",
+  "POST /users/me/logout",
 ] as const;
 
 /** What a device token is enough for. */
-export const deviceOperations = ["POST /users", "POST /users/login"] as const;
+export const deviceOperations = [
+  "GET /devices/current",
+  "PATCH /devices/current",
+  "POST /devices/current/crashreports",
+  "POST /users",
+  "POST /users/login",
+  "POST /users/login/social",
+  "POST /users/password",
+  "PATCH /users/password",
+] as const;
 
-export const tokenOperations = [...userOperations, ...deviceOperations, "POST /users/me/logout"] as const;
+export const tokenOperations = [...userOperations, ...deviceOperations] as const;
 
-/** Fills in what the operation needs. */
+/** A user of whom no other check knows: what is let through by mistake does no harm. */
+const subject = shared((world) => signUp(world));
+
+/** The id of the subject's token. */
+const subjectTokenId = shared(async (world): Promise<string> => {
+  const { token } = await subject(world);
+  return expectResult(await world.call("GET /users/me/tokens", { token })).pageResults[0].id;
+});
+
+/** Fills in what the operation needs: an object of its own where it would change one. */
 export async function prepare(world: World, operation: (typeof tokenOperations)[number]): Promise<Operation> {
-  const { id: checkinId } = await sharedCheckin(world);
-  const path = operation
-    .replace("{checkinId}", checkinId)
-    .replace("{identityProviderName}", "verify")
-    .replace("{identityId}", "nobody");
+  return { operation: await fillIn(world, operation), body: bodyOf(operation) };
+}
+
+async function fillIn(world: World, operation: (typeof tokenOperations)[number]): Promise<string> {
+  switch (operation) {
+    case "GET /users/{userId}":
+    case "PATCH /users/{userId}":
+      return operation.replace("{userId}", (await subject(world)).id);
+    case "DELETE /users/{userId}":
+      return operation.replace("{userId}", (await signUp(world)).id);
+    case "DELETE /users/me/tokens/{tokenId}":
+      return operation.replace("{tokenId}", await subjectTokenId(world));
+    case "GET /checkins/{checkinId}":
+      return operation.replace("{checkinId}", (await sharedCheckin(world)).id);
+    case "PATCH /checkins/{checkinId}":
+    case "DELETE /checkins/{checkinId}":
+      return operation.replace("{checkinId}", await checkIn(world, (await subject(world)).token));
+    default:
+      return operation.replace("{identityProviderName}", "verify").replace("{identityId}", uniqueName());
+  }
+}
+
+function bodyOf(operation: (typeof tokenOperations)[number]): unknown {
   switch (operation) {
     case "POST /checkins":
-      return { operation: path, body: { location: "1,2" } };
+      return { location: "1,2" };
+    case "PATCH /users/{userId}":
+    case "PATCH /checkins/{checkinId}":
+    case "PATCH /devices/current":
+      return { tag: "verify" };
+    case "POST /devices/current/crashreports":
+      return { stackTrace: "Error\n\tat verify" };
     case "POST /users/me/identities/{identityProviderName}":
-      return { operation: path, body: { identityId: uniqueName() } };
+      return { identityId: uniqueName() };
     case "POST /users":
     case "POST /users/login":
-      return { operation: path, body: { username: uniqueName(), password: "correct horse" } };
+      return { username: uniqueName(), password: "correct horse" };
+    case "POST /users/login/social":
+      return { identityProviderName: uniqueName(), identityID: "nobody", identityAccessToken: "nothing" };
+    case "POST /users/password":
+      return { userName: uniqueName(), subject: "Code", body: "@ResetCode" };
+    case "PATCH /users/password":
+      return { userName: uniqueName(), resetCode: "nothing", newPassword: "correct horse" };
     case "POST /users/me/logout":
-      return { operation: path, body: {} };
+      return {};
     default:
-      return { operation: path };
+      return undefined;
   }
 }

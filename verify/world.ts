@@ -37,11 +37,12 @@ export async function registerDevice(world: World, application = world.applicati
 }
 
 /** Creates a user on a new device. */
-export async function signUp(world: World, application = world.application): Promise<TestUser> {
+export async function signUp(world: World, application = world.application, profile = {}): Promise<TestUser> {
   const deviceToken = await registerDevice(world, application);
   const userName = uniqueName("user");
   const password = uniqueName("password");
-  const answer = await world.call("POST /users", { token: deviceToken, body: { username: userName, password } });
+  const body = { ...profile, username: userName, password };
+  const answer = await world.call("POST /users", { token: deviceToken, body });
   const { id, accessToken } = expectResult(answer, 200);
   return { id, userName, password, token: accessToken, deviceToken };
 }
@@ -61,6 +62,16 @@ export const sharedCheckin = shared(async (world): Promise<Answer["body"]> => {
   const body = { location: "48.2082,16.3738", comment: "Hello", description: "A place" };
   return expectResult(await world.call("POST /checkins", { token, body }), 201);
 });
+
+/** Creates a user with more than a name and a password. */
+export async function signUpWith(world: World, profile: object): Promise<TestUser> {
+  return signUp(world, world.application, profile);
+}
+
+/** Changes a user's profile or settings and returns it. */
+export async function changeUser(world: World, user: TestUser, fields: object): Promise<Answer["body"]> {
+  return expectResult(await world.call("PATCH /users/me", { token: user.token, body: fields }));
+}
 
 /** Logs a user in again. */
 export async function logIn(world: World, user: TestUser): Promise<string> {

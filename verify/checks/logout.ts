@@ -1,4 +1,4 @@
-import { each, type Group } from "../check.ts";
+import { each, type Group, shared } from "../check.ts";
 import { specified } from "../errors.ts";
 import { expectDate, expectEqual, expectError, expectResult, expectThat, isObject } from "../expect.ts";
 import { prepare, tokenOperations } from "../operations.ts";
@@ -10,6 +10,9 @@ async function loggedOut(world: World) {
   expectResult(await world.call("POST /users/me/logout", { token: user.token, body: {} }));
   return user;
 }
+
+/** The same one for every check. */
+const sharedLoggedOut = shared(loggedOut);
 
 /** Logout and what it revokes (service.md "POST /users/me/logout", "States and transitions"). */
 export const logout: Group = {
@@ -39,7 +42,7 @@ export const logout: Group = {
       tokenOperations,
       (operation) => `service.md · States: after logout the token fails with AuthAccessTokenInvalid: ${operation}`,
       async (world, name) => {
-        const { token } = await loggedOut(world);
+        const { token } = await sharedLoggedOut(world);
         const { operation, body } = await prepare(world, name);
         expectError(await world.call(operation, { token, body }), specified.tokenInvalid);
       },

@@ -1,4 +1,5 @@
-import { each, type Group, Skip } from "../check.ts";
+import { each, type Group, Skip, shared } from "../check.ts";
+import type { Answer } from "../client.ts";
 import { specified } from "../errors.ts";
 import { expectDate, expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
 import { deviceOperations, prepare, tokenOperations, userOperations } from "../operations.ts";
@@ -27,6 +28,19 @@ const unreadable: readonly [what: string, make: (token: string, world: World) =>
 
 const expirySoonMs = 5_000;
 
+/** What each device operation answers to a user's token, and to that of the user's device: asked at once, some take long. */
+const withEitherToken = shared(async (world) => {
+  const { token, deviceToken } = await signUp(world);
+  async function ask(name: (typeof deviceOperations)[number], token: string): Promise<Answer> {
+    const { operation, body } = await prepare(world, name);
+    return world.call(operation, { token, body });
+  }
+  const asked = deviceOperations.map(async (name) => {
+    return [name, await Promise.all([ask(name, token), ask(name, deviceToken)])] as const;
+  });
+  return new Map(await Promise.all(asked));
+});
+
 /** Device and user tokens (service.md "States and transitions", "Authentication"). */
 export const tokens: Group = {
   name: "tokens",
@@ -44,7 +58,7 @@ export const tokens: Group = {
       },
     ),
     ...each(
-      [...userOperations, "POST /users/me/logout" as const],
+      userOperations,
       (operation) => `service.md · User token: 403 AuthUserAccessTokenRequired for ${operation} with a device token`,
       async (world, name) => {
         const { operation, body } = await prepare(world, name);
@@ -54,6 +68,18 @@ export const tokens: Group = {
     ),
     ...each(
       deviceOperations,
+      (operation) => `service.md · User token: is taken for ${operation} as a device token is`,
+      async (world, operation) => {
+        const pair = (await withEitherToken(world)).get(operation);
+        if (pair === undefined) return;
+        const [answer, expected] = pair;
+        expectThat(answer, !/AccessToken(?:Invalid|Required)/.test(answer.text), "the token to be good");
+        const outcome = ({ status, body }: Answer) => [status, body.error];
+        expectEqual(answer, "status and error", outcome(answer), outcome(expected));
+      },
+    ),
+    ...each(
+      ["POST /users", "POST /users/login"],
       (operation) => `service.md · User token: works wherever a device token works: ${operation}`,
       async (world, operation) => {
         const { token, userName, password } = await signUp(world);

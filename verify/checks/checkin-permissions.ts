@@ -1,0 +1,122 @@
+import { each, type Group } from "../check.ts";
+import { further } from "../errors.ts";
+import { expectEqual, expectError, expectResult, expectSameAnswer } from "../expect.ts";
+import { checkIn, forAll, idsOf, makeCheckin, page } from "../listing.ts";
+import { otherUser, sharedUser, type World } from "../world.ts";
+
+/** Whom a check-in of the shared user lets do what. */
+const permissions = [
+  { given: {}, mayRead: false, mayWrite: false },
+  { given: { readPermissions: "User", writePermissions: "User" }, mayRead: false, mayWrite: false },
+  { given: { readPermissions: "App" }, mayRead: true, mayWrite: false },
+  { given: { readPermissions: "app", writePermissions: "user" }, mayRead: true, mayWrite: false },
+  { given: { readPermissions: "App", writePermissions: "App" }, mayRead: true, mayWrite: true },
+] as const;
+const calls = ["GET", "PATCH", "DELETE"] as const;
+
+async function callAsOther(world: World, verb: (typeof calls)[number], id: string, body?: unknown) {
+  const { token } = await otherUser(world);
+  return world.call(`${verb} /checkins/${id}`, { token, body });
+}
+
+async function changeAsOwner(world: World, id: string, body: unknown) {
+  const { token } = await sharedUser(world);
+  return world.call(`PATCH /checkins/${id}`, { token, body });
+}
+
+/** Who may read, change and delete a check-in (surface.md section 3). */
+export const checkinPermissions: Group = {
+  name: "check-in-permissions",
+  checks: {
+    ...each(
+      permissions,
+      ({ given }) => `surface.md 3 · What others may do with a check-in that has ${JSON.stringify(given)}`,
+      async (world, { given, mayRead, mayWrite }) => {
+        const owner = await sharedUser(world);
+        const made = await makeCheckin(world, owner.token, given);
+        const read = await callAsOther(world, "GET", made.id);
+        if (mayRead) expectEqual(read, "result", expectResult(read), made);
+        else expectError(read, further.itemDoesNotExist);
+        const changed = await callAsOther(world, "PATCH", made.id, { comment: "by another" });
+        if (mayWrite) expectEqual(changed, "result.comment", expectResult(changed).comment, "by another");
+        else expectError(changed, mayRead ? further.permissionDenied : further.itemDoesNotExist);
+        const removed = await callAsOther(world, "DELETE", made.id);
+        expectError(removed, mayRead ? further.permissionDenied : further.itemDoesNotExist);
+        const answer = await world.call(`GET /checkins/${made.id}`, { token: owner.token });
+        const { lastModified: _, ...now } = expectResult(answer);
+        const { lastModified: __, ...expected } = { ...made, ...(mayWrite && { comment: "by another" }) };
+        expectEqual(answer, "result", now, expected);
+      },
+    ),
+    ...each(
+      calls,
+      (verb) => `hostile.md 13 · ${verb} /checkins/{checkinId}: another's and none at all are the same to the byte`,
+      async (world, verb) => {
+        const { token } = await sharedUser(world);
+        const [hidden, gone] = [await checkIn(world, token), await checkIn(world, token)];
+        expectResult(await world.call(`DELETE /checkins/${gone}`, { token }));
+        const answer = await callAsOther(world, verb, hidden);
+        expectError(answer, further.itemDoesNotExist);
+        expectSameAnswer(answer, await callAsOther(world, verb, gone));
+        expectResult(await world.call(`GET /checkins/${hidden}`, { token }));
+      },
+    ),
+    ...each(
+      [
+        { readPermissions: "User" },
+        { writePermissions: "User" },
+        { readPermissions: "User", writePermissions: "User" },
+      ],
+      (sent) => `surface.md 3 · Changing permissions stays with the owner: ${JSON.stringify(sent)} by another`,
+      async (world, sent) => {
+        const { token } = await sharedUser(world);
+        const made = await makeCheckin(world, token, forAll);
+        const answer = await callAsOther(world, "PATCH", made.id, { comment: "lost", ...sent });
+        expectError(answer, further.permissionDenied);
+        const read = await callAsOther(world, "GET", made.id);
+        expectEqual(read, "result", expectResult(read), made);
+      },
+    ),
+    "surface.md 3 · What another changes stays its owner's": async (world) => {
+      const owner = await sharedUser(world);
+      const made = await makeCheckin(world, owner.token, forAll);
+      const sent = { ...made, location: "3,4", description: "by another", userID: "me", id: "x" };
+      const answer = await callAsOther(world, "PATCH", made.id, sent);
+      const { lastModified: _, ...changed } = expectResult(answer);
+      const { lastModified: __, ...expected } = made;
+      const location = { lat: 3, lng: 4 };
+      expectEqual(answer, "result", changed, { ...expected, location, description: "by another" });
+      const { token } = await otherUser(world);
+      const own = await page(world, token, { tag: "verify" });
+      expectEqual(own, "the other's own check-ins among it", idsOf(own).includes(made.id), false);
+    },
+    "surface.md 3 · 400 ParameterOutOfRange for write App without read App: POST and PATCH": async (world) => {
+      const { token } = await sharedUser(world);
+      const without = [{ writePermissions: "App" }, { writePermissions: "App", readPermissions: "User" }];
+      const id = await checkIn(world, token);
+      for (const sent of without) {
+        const created = await world.call("POST /checkins", { token, body: { location: "1,2", ...sent } });
+        expectError(created, further.outOfRange);
+        expectError(await changeAsOwner(world, id, sent), further.outOfRange);
+      }
+      const shared = await checkIn(world, token, forAll);
+      expectError(await changeAsOwner(world, shared, { readPermissions: "User" }), further.outOfRange);
+      expectResult(await callAsOther(world, "GET", shared));
+    },
+    "surface.md 3 · Sharing and taking back count from the next request on: reading and searching": async (world) => {
+      const { id: userID, token } = await sharedUser(world);
+      const other = await otherUser(world);
+      const { id, tag } = await makeCheckin(world, token, { tag: `verify ${Math.random()}` });
+      for (const audience of ["User", "App", "User", "App"]) {
+        expectResult(await changeAsOwner(world, id, { readPermissions: audience, writePermissions: "User" }));
+        const read = await callAsOther(world, "GET", id);
+        if (audience === "App") expectResult(read);
+        else expectError(read, further.itemDoesNotExist);
+        for (const query of [{ tag }, { tag, userID }]) {
+          const found = await world.call("GET /checkins", { token: other.token, query });
+          expectEqual(found, "check-ins", idsOf(found), audience === "App" ? [id] : []);
+        }
+      }
+    },
+  },
+};

@@ -1,0 +1,174 @@
+import { each, type Group } from "../check.ts";
+import { further, specified } from "../errors.ts";
+import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
+import {
+  otherUser,
+  sharedDevice,
+  sharedUser,
+  signUp,
+  signUpWith,
+  type TestUser,
+  uniqueName,
+  type World,
+} from "../world.ts";
+
+const profile: Readonly<Record<string, unknown>> = {
+  firstName: "Ada",
+  lastName: "Lovelace",
+  email: "ada@example.com",
+  gender: "Female",
+  dateOfBirth: "/Date(-4861900800000)/",
+  tag: "verify",
+  location: { lat: 48.2082, lng: 16.3738 },
+};
+const changes: Readonly<Record<string, unknown>> = {
+  firstName: "Augusta",
+  lastName: "King",
+  email: "augusta@example.com",
+  gender: "Unknown",
+  dateOfBirth: "/Date(0)/",
+  tag: "verify 2",
+  location: { lat: -33.8688, lng: 151.2093 },
+  celebMode: true,
+  locationFuzzing: true,
+};
+/** One value in its other forms. */
+const forms = [
+  ["gender", [2, "2", "female", "FEMALE"], "Female"],
+  ["gender", [0, "unknown"], "Unknown"],
+  ["dateOfBirth", ["1981-07-09", "1981/7/9", 363484800000, "Jul 9, 1981 12:00:00 AM"], "/Date(363484800000)/"],
+  ["location", ["1,2", "1, 2", { LAT: 1, Lng: "2" }], { lat: 1, lng: 2 }],
+  ["celebMode", [true, "TRUE", 1, "1"], true],
+  ["locationFuzzing", [false, "False", 0, "0"], false],
+  ["tag", [17, "17"], "17"],
+] as const;
+const refused = [
+  ["email", {}, "incorrectFormat"],
+  ["firstName", ["Ada"], "incorrectFormat"],
+  ["lastName", { a: 1 }, "incorrectFormat"],
+  ["gender", 3, "incorrectFormat"],
+  ["gender", "X", "incorrectFormat"],
+  ["dateOfBirth", "yesterday", "incorrectFormat"],
+  ["dateOfBirth", "1981-02-30", "incorrectFormat"],
+  ["tag", [], "incorrectFormat"],
+  ["location", "here", "incorrectFormat"],
+  ["location", "91,0", "outOfRange"],
+] as const;
+
+async function change(world: World, { token }: TestUser, body?: unknown) {
+  return world.call("PATCH /users/me", { token, body });
+}
+
+async function readMe(world: World, { token }: TestUser) {
+  return world.call("GET /users/me", { token });
+}
+
+/** One's own profile (surface.md section 5). Those of others: `other-profiles`, `user-search`. */
+export const profiles: Group = {
+  name: "profiles",
+  checks: {
+    "surface.md 5 · POST /users and PATCH /users/me take every field of a profile, and GET brings it back": async (
+      world,
+    ) => {
+      const created = await signUpWith(world, profile);
+      const changed = await signUp(world);
+      const answer = await change(world, changed, profile);
+      for (const shown of [await readMe(world, created), answer, await readMe(world, changed)]) {
+        const fields = Object.entries(expectResult(shown)).filter(([name]) => name in profile);
+        expectEqual(shown, "profile", Object.fromEntries(fields), profile);
+        expectThat(shown, !("accessToken" in expectResult(shown)), "no token");
+      }
+    },
+    ...each(
+      Object.entries(changes),
+      ([name]) => `surface.md 3 · PATCH /users/me: 200 with the new ${name}; fields not sent stay`,
+      async (world, [name, value]) => {
+        const user = await signUpWith(world, profile);
+        const { lastModified: _, ...before } = expectResult(await readMe(world, user));
+        const answer = await change(world, user, { [name]: value });
+        const { lastModified, ...after } = expectResult(answer);
+        expectEqual(answer, "result", after, { ...before, [name]: value });
+        const again = await world.call(`GET /users/${user.id}`, { token: user.token });
+        expectEqual(again, "GET /users/{userId}", expectResult(again), { ...after, lastModified });
+      },
+    ),
+    ...each(
+      forms,
+      ([name, , value]) => `surface.md 1 · PATCH /users/me: a ${name} of ${JSON.stringify(value)} in all its forms`,
+      async (world, [name, sent, value]) => {
+        const user = await signUp(world);
+        for (const form of sent) {
+          const answer = await change(world, user, { [name]: form });
+          expectEqual(answer, `result.${name} for ${JSON.stringify(form)}`, expectResult(answer)[name], value);
+        }
+      },
+    ),
+    ...each(
+      refused,
+      ([name, value, row]) => `surface.md 2 · A ${name} is no ${JSON.stringify(value)}: 400 ${further[row].error}`,
+      async (world, [name, value, row]) => {
+        const expected = { ...further[row], message: new RegExp(name) };
+        const body = { username: uniqueName(), password: "correct horse", [name]: value };
+        expectError(await world.call("POST /users", { token: await sharedDevice(world), body }), expected);
+        expectError(await change(world, await sharedUser(world), { tag: "lost", [name]: value }), expected);
+        const me = await readMe(world, await sharedUser(world));
+        expectThat(me, !("tag" in expectResult(me)), "nothing of a refused change");
+      },
+    ),
+    "surface.md 1 · PATCH /users/me: the empty text clears a text, null does nothing": async (world) => {
+      const user = await signUpWith(world, profile);
+      const texts = (value: unknown) => ({ firstName: value, lastName: value, email: value, tag: value });
+      const { lastModified: _, ...before } = expectResult(await readMe(world, user));
+      const kept = await change(world, user, { ...texts(null), gender: null, location: null, celebMode: null });
+      expectEqual(kept, "result", { ...before, lastModified: "" }, { ...expectResult(kept), lastModified: "" });
+      const cleared = await change(world, user, texts(""));
+      const left = Object.keys(expectResult(cleared)).filter((name) => name in texts(""));
+      expectEqual(cleared, "texts that are left", left, []);
+    },
+    "hostile.md 9 · PATCH /users/me: what is sent back whole changes nothing, nor do fields of the service": async (
+      world,
+    ) => {
+      const user = await signUpWith(world, profile);
+      const { lastModified: _, ...before } = expectResult(await readMe(world, user));
+      const own = {
+        id: {},
+        created: [],
+        lastLogin: "x",
+        isNew: true,
+        accessToken: "x",
+        profilePictureID: {},
+        roles: 1,
+      };
+      for (const set of [{}, own, { id: (await otherUser(world)).id, profilePictureUrl: "x" }]) {
+        const answer = await change(world, user, { ...before, ...set });
+        const { lastModified: __, ...after } = expectResult(answer);
+        expectEqual(answer, "result", after, before);
+      }
+    },
+    "surface.md 5 · PATCH /users/me: a new userName logs in, the old one is free; one's own again is no error": async (
+      world,
+    ) => {
+      const user = await signUp(world);
+      const userName = uniqueName();
+      for (const sent of [{ userName: user.userName }, { username: user.userName.toUpperCase() }, { userName }]) {
+        const answer = await change(world, user, sent);
+        expectEqual(answer, "result.userName", expectResult(answer).userName, Object.values(sent)[0]);
+      }
+      const logIn = (username: string) =>
+        world.call("POST /users/login", { token: user.deviceToken, body: { username, password: user.password } });
+      expectResult(await logIn(userName));
+      expectError(await logIn(user.userName), specified.badUserNameOrPassword);
+      const body = { username: user.userName, password: "correct horse" };
+      expectResult(await world.call("POST /users", { token: user.deviceToken, body }));
+    },
+    "surface.md 5 · PATCH /users/me: 400 ItemAlreadyExists for another's userName, in any case": async (world) => {
+      const [user, { userName }] = [await signUp(world), await otherUser(world)];
+      for (const username of [userName, userName.toUpperCase()]) {
+        expectError(await change(world, user, { username, tag: "lost" }), specified.userNameTaken);
+      }
+      const me = await readMe(world, user);
+      const { userName: kept, tag } = expectResult(me);
+      expectEqual(me, "userName and tag", { kept, tag }, { kept: user.userName, tag: undefined });
+    },
+  },
+};
