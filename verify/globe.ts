@@ -5,7 +5,7 @@ export interface Point {
 }
 
 /** surface.md section 1 "Locations". */
-export const earthRadiusMeters = 6_371_008.8;
+const earthRadiusMeters = 6_371_008.8;
 
 type Vector = readonly [x: number, y: number, z: number];
 

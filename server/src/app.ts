@@ -23,6 +23,7 @@ import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
+import { usersAccountRoutes } from "./users/users.account.routes.ts";
 import { usersPasswordRoutes } from "./users/users.password.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";
 import { usersSessionsRoutes } from "./users/users.sessions.routes.ts";
@@ -101,6 +102,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...usersPasswordRoutes(services),
     ...usersSocialRoutes(services),
     ...usersRoutes(services),
+    ...usersAccountRoutes(services),
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
     ...serviceRoutes(services),

@@ -1,4 +1,4 @@
-import type { CheckinRow } from "../db/tables.ts";
+import type { ShownCheckinRow } from "../db/tables.ts";
 import { PageOf } from "../http/paging.ts";
 import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
 import { type Static, Type } from "../http/schema.ts";
@@ -54,7 +54,7 @@ export const Checkin = Type.Object({
 export const CheckinPage = PageOf(Checkin);
 
 /** A check-in as this user sees it. */
-export function presentCheckin(checkin: CheckinRow, readerId: string): Static<typeof Checkin> {
+export function presentCheckin(checkin: ShownCheckinRow, readerId: string): Static<typeof Checkin> {
   return {
     id: checkin.id,
     userID: checkin.user_id,

@@ -11,7 +11,7 @@ import {
 } from "../db/conditions.ts";
 import type { Scope } from "../db/scope.ts";
 import type { Search } from "../db/search.ts";
-import type { CheckinRow } from "../db/tables.ts";
+import type { ShownCheckinRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
 import { resolveUserId } from "../http/wire.ts";
@@ -19,7 +19,7 @@ import { shownLocation } from "../privacy/shown-location.ts";
 import type { checkinOrders, SearchCheckins } from "./checkins.contract.ts";
 import { isShownToOthersSql } from "./checkins.store.ts";
 
-const orders: Readonly<Record<(typeof checkinOrders)[number], Order<CheckinRow>>> = {
+const orders: Readonly<Record<(typeof checkinOrders)[number], Order<ShownCheckinRow>>> = {
   created: numberOrder("created_at"),
   lastModified: numberOrder("modified_at"),
   comment: textOrder("comment"),
@@ -36,7 +36,7 @@ export function checkinSearch(
   applicationId: string,
   readerId: string,
   filters: Static<typeof SearchCheckins>,
-): Search<CheckinRow> {
+): Search<ShownCheckinRow> {
   const { name, isDescending } = readSortOrder(filters, "-created");
   const { locationRange } = filters;
   return {
@@ -56,7 +56,7 @@ function scopesOf(
   applicationId: string,
   readerId: string,
   filters: Static<typeof SearchCheckins>,
-): Search<CheckinRow>["scopes"] {
+): Search<ShownCheckinRow>["scopes"] {
   const { userID, created, lastModified, tag, comment, description } = filters;
   const conditions: Condition[] = [equals("application_id", applicationId)];
   if (tag !== undefined) conditions.push(textEquals("tag", tag));
@@ -87,8 +87,28 @@ function checkins(scope: "own" | "shared", conditions: readonly Condition[]): Sc
   return {
     shape: `checkins ${scope}`,
     from: sql`checkins`,
-    select: sql`checkins.*`,
+    select: shownColumns,
     cell: scope === "own" ? sql`cell` : sql`seen_cell`,
     conditions,
   };
 }
+
+const shownColumns = sql.join(
+  (
+    [
+      "id",
+      "user_id",
+      "lat",
+      "lng",
+      "seen_lat",
+      "seen_lng",
+      "comment",
+      "description",
+      "tag",
+      "read_permission",
+      "write_permission",
+      "created_at",
+      "modified_at",
+    ] satisfies (keyof ShownCheckinRow)[]
+  ).map((column) => sql.ref(column)),
+);

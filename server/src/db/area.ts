@@ -4,7 +4,7 @@ import { distanceMeters, type Location, type LocationRange } from "../lib/locati
 import type { Order } from "./conditions.ts";
 import type { Queries } from "./database.ts";
 import { hasMoreInCells, rowsInCells, type Scope, scopeInCells, scopeStream } from "./scope.ts";
-import { filterStream, isOnSide, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
+import { filterStream, isOnSide, mergeStreams, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
 
 /** The part of the map that is searched. */
 export interface Area<Row> {
@@ -22,10 +22,10 @@ const fewRows = 128;
 /** More rows than this are not gathered in memory. */
 const rowsGatheredMax = 2_000;
 /** Each range costs a search in the index, and each one less lets some rows in that lie outside. */
-const rangesMax = 8;
+const rangesMax = 6;
 
 /**
- * The rows of a scope that lie in an area. An index has them either in the order of the listing or by their place, so:
+ * The rows of some scopes that lie in an area. An index has them either in the order of the listing or by their place, so:
  *
  * - few rows in the area are gathered by their cells, and ordered in memory;
  * - else the listing is walked in its own order, and what lies outside is left out: where many lie inside, a page is
@@ -35,7 +35,7 @@ const rangesMax = 8;
  * Cells only choose: what decides is the exact distance, or the exact box.
  */
 export async function areaStream<Row extends { readonly id: string }>(
-  scope: Scope,
+  scopes: readonly [Scope, ...Scope[]],
   area: Area<Row>,
   order: Order<Row>,
   isDescending: boolean,
@@ -45,14 +45,19 @@ export async function areaStream<Row extends { readonly id: string }>(
   const isIn = (row: Row) => isInArea(area, row);
   const cells = cellsOfRange(area.range, rangesMax);
 
-  const few = await rowsInCells<Row>(scope, cells, fewRows, queries);
+  const few = await rowsInCells<Row>(scopes, cells, fewRows, queries);
   if (few.length < fewRows) return streamOf(few.filter(isIn), rowOrder);
-  if (!(await hasMoreInCells(scope, cells, rowsGatheredMax, queries))) {
-    const rows = await rowsInCells<Row>(scope, cells, rowsGatheredMax * 2, queries); // some may have come since
-    if (rows.length < rowsGatheredMax * 2) return streamOf(rows.filter(isIn), rowOrder);
+
+  async function streamOfScope(scope: Scope): Promise<Stream<Row>> {
+    if (!(await hasMoreInCells(scope, cells, rowsGatheredMax, queries))) {
+      const rows = await rowsInCells<Row>([scope], cells, rowsGatheredMax * 2, queries); // some may have come since
+      if (rows.length < rowsGatheredMax * 2) return streamOf(rows.filter(isIn), rowOrder);
+    }
+    if (area.isByDistance) return ringStream(scope, area, rowOrder, queries);
+    return filterStream(scopeStream(scopeInCells(scope, area.table, cells), order, isDescending, queries), isIn);
   }
-  if (area.isByDistance) return ringStream(scope, area, rowOrder, queries);
-  return filterStream(scopeStream(scopeInCells(scope, area.table, cells), order, isDescending, queries), isIn);
+  const [first, ...others] = scopes;
+  return mergeStreams([await streamOfScope(first), ...(await Promise.all(others.map(streamOfScope)))]);
 }
 
 type RowOrder<Row> = Pick<Stream<Row>, "keyOf" | "isDescending">;
@@ -90,7 +95,7 @@ function ringStream<Row>(scope: Scope, area: Area<Row>, order: RowOrder<Row>, qu
     const isNarrowest = outer - inner <= Math.max(ringMetersMin, outer * ringShareMin);
     const count = isNarrowest ? Number.MAX_SAFE_INTEGER : rowsGatheredMax;
     const cells = cellsOfRing(middle, inner, outer);
-    const found = await rowsInCells<Row>(scope, cells, count, queries);
+    const found = await rowsInCells<Row>([scope], cells, count, queries);
     return found.length < count ? found : undefined;
   }
 

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from "kysely";
+import { PostgresAdapter, type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
 import { ApiError } from "../errors.ts";
 
 /** Every difference between the engines that code outside `db/` can see, as names instead of engine checks. */
@@ -11,6 +11,8 @@ export interface Dialect {
     readonly real: RawBuilder<unknown>;
     /** Stands after the closing parenthesis of `create table`. */
     readonly tableOptions: RawBuilder<unknown>;
+    /** The same for a table that is read by many indexes rather than by its primary key. */
+    readonly indexedTableOptions: RawBuilder<unknown>;
   };
   /** Stands at the end of a select whose row must not change before the transaction ends. */
   readonly forShare: RawBuilder<unknown>;
@@ -29,6 +31,8 @@ export const sqliteDialect: Dialect = {
     real: sql`real`,
     // Rows lie in their primary key: one search per point read instead of two.
     tableOptions: sql`strict, without rowid`,
+    // Indexes hold a small number for each row instead of its primary key, and find it faster.
+    indexedTableOptions: sql`strict`,
   },
   // `begin immediate` has taken the write lock already.
   forShare: sql``,
@@ -43,6 +47,7 @@ export const postgresDialect: Dialect = {
     integer: sql`bigint`,
     real: sql`double precision`,
     tableOptions: sql``,
+    indexedTableOptions: sql``,
   },
   forShare: sql`for share`,
   hasRowLocks: true,
@@ -50,6 +55,11 @@ export const postgresDialect: Dialect = {
   // A migration takes the time it takes. The number is arbitrary, and used for nothing else.
   lockMigrations: [sql`set local statement_timeout = 0`, sql`select pg_advisory_xact_lock(7265111081)`],
 };
+
+/** Whether a join can refer to what stands before it, and has to where the order of a join is to be kept. */
+export function hasLateralJoins(queries: QueryExecutorProvider): boolean {
+  return queries.getExecutor().adapter instanceof PostgresAdapter;
+}
 
 /** Turns an engine's "not now" into ServiceUnavailable; every other error stays as it is. */
 export function translateDatabaseError(error: unknown): unknown {

@@ -1,7 +1,8 @@
-import { PostgresAdapter, type RawBuilder, sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { CellRange } from "../lib/cells.ts";
 import { type Condition, condition, type Order, type Parameter } from "./conditions.ts";
 import type { Queries } from "./database.ts";
+import { hasLateralJoins } from "./dialect.ts";
 import { prepareShapes } from "./prepared.ts";
 import { type Stream, sortRows, type Take } from "./stream.ts";
 
@@ -127,14 +128,22 @@ export function scopeInCells(scope: Scope, table: string, cells: readonly CellRa
   return { ...scope, conditions: [...scope.conditions, isInCells], chosenFrom: table };
 }
 
-/** At most `count` rows of a scope that lie in these cells, in no order. */
+/** At most `count` rows of these scopes that lie in these cells, in no order. */
 export function rowsInCells<Row>(
-  scope: Scope,
+  scopes: readonly Scope[],
   cells: readonly CellRange[],
   count: number,
   queries: Queries,
 ): Promise<Row[]> {
-  return runInCells<Row>(scope, cells, scope.select, (parameter) => sql`limit ${parameter}`, count, queries);
+  return runInCells<Row>(
+    "rows",
+    scopes,
+    cells,
+    ({ select }) => select,
+    (parameter) => sql`limit ${parameter}`,
+    count,
+    queries,
+  );
 }
 
 /** Whether more than so many rows of a scope lie in these cells: a look at the index alone, where it can. */
@@ -144,10 +153,12 @@ export async function hasMoreInCells(
   bound: number,
   queries: Queries,
 ): Promise<boolean> {
+  const one = () => sql`1 as one`;
   const found = await runInCells(
-    scope,
+    "more",
+    [scope],
     cells,
-    sql`1 as one`,
+    one,
     (parameter) => sql`limit 1 offset ${parameter}`,
     bound,
     queries,
@@ -156,34 +167,42 @@ export async function hasMoreInCells(
 }
 
 function runInCells<Row>(
-  scope: Scope,
+  what: string,
+  scopes: readonly Scope[],
   cells: readonly CellRange[],
-  select: RawBuilder<unknown>,
+  selectOf: (scope: Scope) => RawBuilder<unknown>,
   limit: (count: never) => RawBuilder<unknown>,
   count: number,
   queries: Queries,
 ): Promise<Row[]> {
-  const values: Record<string, unknown> = { ...valuesOf(scope), count };
+  const values: Record<string, unknown> = { count };
+  for (const [place, scope] of scopes.entries()) {
+    for (const [name, value] of Object.entries(valuesOf(scope))) values[`${place} ${name}`] = value;
+  }
   for (const [index, { from, to }] of cells.entries()) {
     values[`from ${index}`] = from;
     values[`to ${index}`] = to;
   }
-  const what = select === scope.select ? "rows" : "more";
-  return runShape<Row>(queries, `${what} of ${shapeOf(scope)} in ${cells.length}`, values, (parameter) => {
+  const shape = `${what} of ${scopes.map(shapeOf).join(" and ")} in ${cells.length}`;
+  return runShape<Row>(queries, shape, values, (parameter) => {
     const ranges = cells.map(
       (_, index) => sql`(cast(${parameter(`from ${index}`)} as bigint), cast(${parameter(`to ${index}`)} as bigint))`,
     );
-    const found = sql`${conditionsOf(scope, parameter)} and ${scope.cell ?? sql``} between span.low and span.high`;
-    // Each engine has its way to be told to go through the ranges, and the index for each, and never the other way round.
-    const rows =
-      queries.getExecutor().adapter instanceof PostgresAdapter
+    const parts = scopes.map((scope, place) => {
+      const { from, cell = sql`` } = scope;
+      const conditions = conditionsOf(scope, (name) => parameter(`${place} ${name}`));
+      const found = sql`${conditions} and ${cell} between span.low and span.high`;
+      // Each engine has its way to be told to go through the ranges, and the index for each, and never the other way round.
+      return hasLateralJoins(queries)
         ? sql`select found.* from span cross join lateral (
-            select ${select} from ${scope.from} where ${found}
-            order by ${scope.cell ?? sql``} limit cast(${parameter("count")} as bigint) + 1
+            select ${selectOf(scope)} from ${from} where ${found}
+            order by ${cell} limit cast(${parameter("count")} as bigint) + 1
           ) as found`
-        : sql`select ${select} from span cross join ${scope.from} where ${found}`;
+        : sql`select ${selectOf(scope)} from span cross join ${from} where ${found}`;
+    });
     return compilable(
-      sql<Row>`with span (low, high) as (values ${sql.join(ranges)}) ${rows} ${limit(parameter("count"))}`,
+      sql<Row>`with span (low, high) as (values ${sql.join(ranges)})
+        ${sql.join(parts, sql` union all `)} ${limit(parameter("count"))}`,
       queries,
     );
   });

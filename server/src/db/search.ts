@@ -33,11 +33,14 @@ export async function searchPage<Row extends { readonly id: string }>(
   queries: Queries,
 ): Promise<Page<Row>> {
   const { scopes, order, isDescending, area } = search;
-  const streamOf = (scope: Scope) =>
-    area === undefined
-      ? scopeStream(scope, order, isDescending, queries)
-      : areaStream(scope, area, order, isDescending, queries);
   const [first, ...others] = scopes;
-  const stream = mergeStreams([await streamOf(first), ...(await Promise.all(others.map(streamOf)))]);
+  const stream =
+    area === undefined
+      ? mergeStreams([streamOf(first), ...others.map(streamOf)])
+      : await areaStream(scopes, area, order, isDescending, queries);
   return readPage(stream, position, size);
+
+  function streamOf(scope: Scope) {
+    return scopeStream(scope, order, isDescending, queries);
+  }
 }

@@ -69,8 +69,6 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
   };
 }
 
-/** 64 MiB: with many indexes the pages that a check-in touches are many, and most are touched again before that. */
-const logPagesMax = 16_384;
 const mappedBytesMax = 2 ** 30;
 
 interface Connection {
@@ -89,7 +87,7 @@ function connect(file: string, options: DatabaseOptions): Connection {
   // FULL: a commit is on disk before it returns. The cache is in KiB when negative.
   database.exec(
     `pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -16384;
-    pragma temp_store = memory; pragma wal_autocheckpoint = ${logPagesMax}`,
+    pragma temp_store = memory;`,
   );
   return { database, statements: new Map() };
 }

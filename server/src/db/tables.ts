@@ -108,7 +108,7 @@ interface CrashReportsTable {
  *
  * `cell` is the location on a curve that fills the map (`lib/cells.ts`), so that an area is a few ranges of it. The
  * `seen_` coordinates hold the shifted point while the owner has locationFuzzing, and null otherwise: then others see the
- * true one. A row of such an owner that has no shifted point yet is not shown to others at all. `seen_cell` is the cell of
+ * true one. (Where users themselves are, they always see shifted.) A row of such an owner that has no shifted point yet is not shown to others at all. `seen_cell` is the cell of
  * the point that others see, whichever it is.
  */
 interface Located {
@@ -215,6 +215,8 @@ interface CheckinsTable extends Located, Permitted {
 
 export type UserRow = Selectable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
+/** What is read of a check-in to show it. */
+export type ShownCheckinRow = Omit<CheckinRow, "application_id" | "setter_id" | "cell" | "seen_cell">;
 export type IdentityRow = Selectable<IdentitiesTable>;
 export type DeviceRow = Selectable<DevicesTable>;
 export type NewIdentityRow = Insertable<IdentitiesTable>;

@@ -24,9 +24,15 @@ export function readBody(stream: IncomingMessage, bytesMax: number): Promise<Buf
       if (isTooLarge) return;
       isTooLarge = true;
       chunks.length = 0;
-      const cut = setTimeout(() => stream.destroy(), discardingMsMax).unref();
+      const answer = () => resolve(new ApiError("RequestTooLarge", `The body is larger than ${bytesMax} bytes.`));
+      const cut = setTimeout(() => {
+        answer();
+        stream.destroy();
+      }, discardingMsMax).unref();
       stream.on("close", () => clearTimeout(cut));
-      resolve(new ApiError("RequestTooLarge", `The body is larger than ${bytesMax} bytes.`));
+      // Node closes such a connection with the end of the answer, and what is still on its way then takes it back.
+      if (stream.headers.connection?.toLowerCase() === "close") stream.on("end", answer);
+      else answer();
     }
 
     if (Number(stream.headers["content-length"]) > bytesMax) refuse();

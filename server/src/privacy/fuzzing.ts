@@ -32,7 +32,10 @@ export interface Fuzzing {
   locate(placing: Placing, queries: Queries): Promise<LocatedRow>;
   /** Whether a user has locationFuzzing; it stays so until the transaction ends. */
   isFuzzed(applicationId: string, userId: string, queries: Queries): Promise<boolean>;
-  /** Like `locate`, for an owner who is known to have locationFuzzing, or not to. */
+  /**
+   * Like `locate`, where it is known whether others see a shifted point: of where a user is they always do, because nobody
+   * else is told where that is, and a search must not tell either.
+   */
   locateAs(isFuzzed: boolean, placing: Placing, queries: Queries): Promise<LocatedRow>;
 }
 
@@ -60,7 +63,12 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
     const { applicationId, userId, setterId, location } = placing;
     for (const statement of dialect.takeTurns(`places ${userId}`)) await statement.execute(queries);
     const places = placesOf(placing);
-    const near = await rowsInCells<Place>(places, cellsOfRing(location, 0, placeRadiusMeters), nearPlacesMax, queries);
+    const near = await rowsInCells<Place>(
+      [places],
+      cellsOfRing(location, 0, placeRadiusMeters),
+      nearPlacesMax,
+      queries,
+    );
     const [oldest] = near
       .filter((place) => distanceMeters(place, location) <= placeRadiusMeters)
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -25,7 +25,7 @@ import {
   UserWithToken,
 } from "./users.contract.ts";
 import { requireUserNameKey, userNameKey, userNameTaken } from "./users.names.ts";
-import { findUserByName, insertUser, updateUserLogin } from "./users.store.ts";
+import { findUserByName, insertUser, updateUser, updateUserLogin } from "./users.store.ts";
 
 /** Sign-up, login, logout, and the tokens that came of them (service.md "Endpoints", surface.md section 5). */
 export function usersSessionsRoutes(services: {
@@ -63,7 +63,6 @@ export function usersSessionsRoutes(services: {
       const id = ids.newId("User");
       const { token, row } = tokens.issueUserToken(caller, { id, tokenVersion: 0 });
       const user = await database.write(async ({ queries }) => {
-        const placing = location && { applicationId, userId: id, setterId: id, location };
         const created: UserRow = {
           application_id: applicationId,
           id,
@@ -76,7 +75,7 @@ export function usersSessionsRoutes(services: {
           gender: parameters.gender === undefined ? null : genders.indexOf(parameters.gender),
           date_of_birth: parameters.dateOfBirth ?? null,
           tag: parameters.tag ?? null,
-          ...(placing === undefined ? nowhere : await fuzzing.locateAs(false, placing, queries)),
+          ...nowhere,
           celeb_mode: 0,
           location_fuzzing: 0,
           is_reshifting: 0,
@@ -88,7 +87,10 @@ export function usersSessionsRoutes(services: {
         };
         if (!(await insertUser(created, queries))) throw userNameTaken();
         await insertUserToken(row, queries);
-        return created;
+        if (location === undefined) return created;
+        const located = await fuzzing.locateAs(true, { applicationId, userId: id, setterId: id, location }, queries);
+        await updateUser(applicationId, id, located, queries);
+        return { ...created, ...located };
       });
       return { ...presentOwnUser(user), ...token };
     },

@@ -1,0 +1,151 @@
+import type { Passwords } from "../auth/passwords.ts";
+import type { Revocations } from "../auth/revocations.ts";
+import type { Background } from "../background.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import { isUniqueViolation } from "../db/dialect.ts";
+import { lockRow } from "../db/lock.ts";
+import type { UserRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import { type Route, route, type UserCaller } from "../http/route.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { resolveUserId } from "../http/wire.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Fuzzing } from "../privacy/fuzzing.ts";
+import { reshiftUser } from "../privacy/reshifting.ts";
+import { changedUserColumns } from "./users.changes.ts";
+import { ChangeUser, OwnUser, presentOwnUser, UserPath } from "./users.contract.ts";
+import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
+import { userNameTaken } from "./users.names.ts";
+import { deleteResetCodes } from "./users.password.store.ts";
+import { findShownUser, findUser, updateUser } from "./users.store.ts";
+
+/** So much of what a change brings with it is done before it is answered; the rest follows. */
+const stepsBeforeAnswer = 8;
+
+/** One's own account: changing the profile, the settings and the password, and deleting oneself (surface.md section 5). */
+export function usersAccountRoutes(services: {
+  readonly database: Database;
+  readonly passwords: Passwords;
+  readonly revocations: Revocations;
+  readonly fuzzing: Fuzzing;
+  readonly background: Background;
+  readonly clock: Clock;
+}): Route[] {
+  const { database, passwords, revocations, fuzzing, background, clock } = services;
+
+  /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
+  async function requireOneself({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
+    const id = resolveUserId(path.userId, userId);
+    if (id === userId) return;
+    const other = await findShownUser(applicationId, userId, id, database.reads);
+    throw new ApiError(other === undefined ? "ItemDoesNotExist" : "ObjectPermissionDenied");
+  }
+
+  /** The hash of a new password, and the one that it takes the place of. */
+  async function changePassword(
+    { applicationId, userId }: UserCaller,
+    { password, currentPassword }: Static<typeof ChangeUser>,
+  ): Promise<{ from: string; to: string } | undefined> {
+    if (password === undefined) return undefined;
+    if (currentPassword === undefined) {
+      throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with password.");
+    }
+    const user = await findUser(applicationId, userId, database.reads);
+    const from = user?.password_hash ?? "";
+    const isRight = await passwords.verify(from === "" ? undefined : from, currentPassword);
+    if (!isRight) throw new ApiError("AuthBadUsernameOrPassword");
+    return { from, to: await passwords.hash(password) };
+  }
+
+  /** Writes what has changed. @returns the user as it is now, and as it was */
+  async function writeChanges(
+    { applicationId, userId, tokenId }: UserCaller,
+    given: Static<typeof ChangeUser>,
+    password: { from: string; to: string } | undefined,
+    transaction: Transaction,
+  ): Promise<{ now: UserRow; before: UserRow }> {
+    const { queries } = transaction;
+    await lockRow(database.dialect, "users", applicationId, userId, queries);
+    const before = await findUser(applicationId, userId, queries);
+    if (before === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+    if (password !== undefined && password.from !== before.password_hash) {
+      throw new ApiError("AuthBadUsernameOrPassword"); // changed since it was checked
+    }
+    const changed = {
+      ...(await changedUserColumns(before, given, fuzzing, queries)),
+      ...(password !== undefined && { password_hash: password.to }),
+      modified_at: clock.now(),
+    };
+    await updateUser(applicationId, userId, changed, queries).catch((error) => {
+      throw isUniqueViolation(error) ? userNameTaken() : error;
+    });
+    if (password !== undefined || changed.email !== before.email) {
+      await deleteResetCodes(applicationId, userId, queries);
+    }
+    if (password !== undefined) await revocations.endOtherUserTokens(applicationId, userId, tokenId, transaction);
+    return { now: { ...before, ...changed }, before };
+  }
+
+  const changeUser = route({
+    method: "PATCH",
+    path: "/users/{userId}",
+    operation: "changeUser",
+    summary: "Change one's own profile, settings or password",
+    tag: "Users",
+    caller: "user",
+    pathParameters: UserPath,
+    parameters: ChangeUser,
+    status: 200,
+    result: OwnUser,
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied", "ItemAlreadyExists", "AuthBadUsernameOrPassword"],
+    async handle({ caller, path, parameters }) {
+      await requireOneself(caller, path);
+      const { applicationId, userId } = caller;
+      const password = await changePassword(caller, parameters);
+      const { now, before } = await database.write((transaction) =>
+        writeChanges(caller, parameters, password, transaction),
+      );
+      if (now.location_fuzzing !== before.location_fuzzing) {
+        await inSteps("reshiftUser", (limits) => reshiftUser(applicationId, userId, { database, fuzzing }, limits));
+      }
+      return presentOwnUser(now);
+    },
+  });
+
+  /** Does the first steps now and the others after the answer. */
+  async function inSteps(
+    name: string,
+    work: (limits: { stepsMax?: number; signal?: AbortSignal }) => Promise<boolean>,
+  ): Promise<void> {
+    // What it follows from has been written: whatever happens here, the answer is that it was.
+    const isDone = await work({ stepsMax: stepsBeforeAnswer }).catch(() => false);
+    if (isDone) return;
+    background.run(name, async (signal) => {
+      await work({ signal });
+    });
+  }
+
+  const deleteUser = route({
+    method: "DELETE",
+    path: "/users/{userId}",
+    operation: "deleteUser",
+    summary: "Delete oneself, and all that one owns",
+    tag: "Users",
+    caller: "user",
+    pathParameters: UserPath,
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller, path }) {
+      await requireOneself(caller, path);
+      const { applicationId, userId } = caller;
+      await database.write((transaction) =>
+        updateUserDeleted(applicationId, userId, clock.now(), revocations, transaction),
+      );
+      await inSteps("eraseUser", (limits) => eraseUser(applicationId, userId, database, limits));
+      return true as const;
+    },
+  });
+
+  return [changeUser, deleteUser];
+}
