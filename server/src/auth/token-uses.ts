@@ -12,24 +12,34 @@ export interface TokenUses {
 const usesPerStep = 500;
 
 export function createTokenUses(database: Database): TokenUses {
-  const noted = new Map<string, TokenUse>();
+  /** By user, then by token. */
+  const noted = new Map<string, Map<string, TokenUse>>();
 
-  function take(userId: string | undefined): TokenUse[] {
-    const taken = [...noted.values()].filter((use) => userId === undefined || use.userId === userId);
-    for (const { tokenId } of taken) noted.delete(tokenId);
+  function note(use: TokenUse): void {
+    const ofUser = noted.get(use.userId);
+    if (ofUser === undefined) noted.set(use.userId, new Map([[use.tokenId, use]]));
+    else ofUser.set(use.tokenId, use);
+  }
+
+  function take(userIds: readonly string[]): TokenUse[] {
+    const taken = userIds.flatMap((userId) => [...(noted.get(userId)?.values() ?? [])]);
+    for (const userId of userIds) noted.delete(userId);
     // In one order everywhere, so that two processes never wait for each other.
     return taken.toSorted((a, b) => (a.tokenId < b.tokenId ? -1 : 1));
   }
 
   return {
-    note(use) {
-      noted.set(use.tokenId, use);
-    },
+    note,
     async save(userId) {
-      const uses = take(userId);
-      while (uses.length > 0) {
-        const step = uses.splice(0, usesPerStep);
-        await database.write(({ queries }) => updateUserTokenUses(step, queries));
+      const uses = take(userId === undefined ? [...noted.keys()] : [userId]);
+      try {
+        while (uses.length > 0) {
+          const step = uses.slice(0, usesPerStep);
+          await database.write(({ queries }) => updateUserTokenUses(step, queries));
+          uses.splice(0, step.length);
+        }
+      } finally {
+        for (const use of uses) note(use); // what could not be written down is tried again
       }
     },
   };

@@ -18,31 +18,30 @@ export function readBody(stream: IncomingMessage, bytesMax: number): Promise<Buf
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    let isTooLarge = false;
+    let tooLarge: ApiError | undefined;
 
     function refuse(): void {
-      if (isTooLarge) return;
-      isTooLarge = true;
+      if (tooLarge !== undefined) return;
+      const refusal = new ApiError("RequestTooLarge", `The body is larger than ${bytesMax} bytes.`);
+      tooLarge = refusal;
       chunks.length = 0;
-      const answer = () => resolve(new ApiError("RequestTooLarge", `The body is larger than ${bytesMax} bytes.`));
       const cut = setTimeout(() => {
-        answer();
+        resolve(refusal);
         stream.destroy();
       }, discardingMsMax).unref();
       stream.on("close", () => clearTimeout(cut));
-      // Node closes such a connection with the end of the answer, and what is still on its way then takes it back.
-      if (stream.headers.connection?.toLowerCase() === "close") stream.on("end", answer);
-      else answer();
+      // Node closes with the end of the answer where the client asked for it: there the rest of the body has to come first.
+      if (stream.headers.connection?.toLowerCase() !== "close") resolve(refusal);
     }
 
     if (Number(stream.headers["content-length"]) > bytesMax) refuse();
     stream.on("data", (chunk: Buffer) => {
       length += chunk.length;
       if (length > bytesMax) refuse();
-      if (!isTooLarge) chunks.push(chunk);
+      if (tooLarge === undefined) chunks.push(chunk);
       else if (length > bytesMax + discardedBytesMax) stream.destroy();
     });
-    stream.on("end", () => resolve(Buffer.concat(chunks)));
+    stream.on("end", () => resolve(tooLarge ?? Buffer.concat(chunks)));
     stream.on("error", (cause) => reject(new ApiError("ParameterIncorrectFormat", "The body broke off.", { cause })));
   });
 }

@@ -183,7 +183,7 @@ describe("GET /users: surface.md section 5", () => {
     await change(celeb, { celebMode: true });
     const gone = await create({ username: "gone", email: "same", location: "1,2" });
     await test.call("DELETE /users/me", { token: gone.token });
-    const area = "1,2,1000";
+    const area = "1,2,1500"; // where others are is searched by their shifted points
     for (const query of [
       {},
       { email: "same" },
@@ -239,10 +239,11 @@ describe("GET /users by locationRange: surface.md section 5", () => {
     const nearest = { sortOrder: "distance" };
     for (const [query, names] of [
       [{ locationRange: "48.2,16.37,5000" }, ["vienna"]],
-      [{ locationRange: "48.2082, 16.3738, 0" }, ["vienna"]],
+      [{ locationRange: "48.2082, 16.3738, 0" }, []], // nobody is told the true point
       [{ locationRange: "48.2,16.37,200000", ...nearest }, ["vienna", "linz"]],
       [{ locationRange: "48.2,16.37,200000", sortOrder: "-distance" }, ["linz", "vienna"]],
-      [{ locationRange: "90,77,20", ...nearest }, ["north", "nearNorth"]],
+      [{ locationRange: "90,77,1600" }, ["nearNorth", "north"]],
+      [{ locationRange: "90,77,20" }, []],
       [{ locationRange: "-17.8,180,3000" }, ["samoa", "fiji"]],
       [{ locationRange: "-18,179--17,-179" }, ["samoa", "fiji"]],
       [{ locationRange: "-18,-179--17,179" }, []],
@@ -255,16 +256,18 @@ describe("GET /users by locationRange: surface.md section 5", () => {
     assert.deepEqual(await found(me, { locationRange: "48.2,16.37,5000" }), ["vienna", "nowhere"]);
   });
 
-  it("others by the shifted point while they have locationFuzzing, oneself by the true one", async () => {
+  it("others by the shifted point, with locationFuzzing and without, oneself by the true one", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "me", location: "48,16" });
     const other = await create({ username: "other", location: "48,16" });
+    assert.deepEqual(await found(me, { locationRange: "48,16,499" }), ["me"]);
     for (const person of [me, other]) await change(person, { locationFuzzing: true });
     assert.deepEqual(await found(me, { locationRange: "48,16,499" }), ["me"]);
     assert.deepEqual(await found(other, { locationRange: "48,16,499" }), ["other"]);
     assert.deepEqual(await found(me, { locationRange: "48,16,1500", sortOrder: "-distance" }), ["other", "me"]);
     await change(other, { locationFuzzing: false });
-    assert.deepEqual(await found(me, { locationRange: "48,16,1" }), ["other", "me"]);
+    assert.deepEqual(await found(me, { locationRange: "48,16,1" }), ["me"]);
+    assert.deepEqual(await found(me, { locationRange: "48,16,1500" }), ["other", "me"]);
     assert.deepEqual(await found(other, { locationRange: "48,16,499" }), ["other"]);
     await change(me, { location: "-48,-16" });
     assert.deepEqual(await found(other, { locationRange: "48,16,3000" }), ["other"]);
