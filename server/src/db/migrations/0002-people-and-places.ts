@@ -131,8 +131,9 @@ export const peopleAndPlaces: Migration = {
       tag: sql`${textKey("tag")}, created_at`,
       cell: sql`cell`,
     }),
+    sql`create index checkins_shared_created on checkins (application_id, created_at, id, seen_cell)
+      where read_permission = 1`,
     ...indexes("checkins", "shared", ["application_id"], sql` where read_permission = 1`, {
-      created: sql`created_at`,
       modified: sql`modified_at`,
       comment: sql`${textKey("comment")}, created_at`,
       description: sql`${textKey("description")}, created_at`,
