@@ -11,8 +11,6 @@ export interface Dialect {
     readonly real: RawBuilder<unknown>;
     /** Stands after the closing parenthesis of `create table`. */
     readonly tableOptions: RawBuilder<unknown>;
-    /** The same for a table that is read by many indexes rather than by its primary key. */
-    readonly indexedTableOptions: RawBuilder<unknown>;
   };
   /** Stands at the end of a select whose row must not change before the transaction ends. */
   readonly forShare: RawBuilder<unknown>;
@@ -31,8 +29,6 @@ export const sqliteDialect: Dialect = {
     real: sql`real`,
     // Rows lie in their primary key: one search per point read instead of two.
     tableOptions: sql`strict, without rowid`,
-    // Indexes hold a small number for each row instead of its primary key, and find it faster.
-    indexedTableOptions: sql`strict`,
   },
   // `begin immediate` has taken the write lock already.
   forShare: sql``,
@@ -47,7 +43,6 @@ export const postgresDialect: Dialect = {
     integer: sql`bigint`,
     real: sql`double precision`,
     tableOptions: sql``,
-    indexedTableOptions: sql``,
   },
   forShare: sql`for share`,
   hasRowLocks: true,

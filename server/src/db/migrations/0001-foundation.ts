@@ -4,7 +4,7 @@ import type { Migration } from "./migration.ts";
 /** Applications and their keys, devices, users, revoked tokens, identities, check-ins. */
 export const foundation: Migration = {
   name: "0001-foundation",
-  statements: ({ text, integer, real, tableOptions, indexedTableOptions }) => [
+  statements: ({ text, integer, real, tableOptions }) => [
     sql`
       create table applications (
         application_id ${text} not null primary key,
@@ -92,7 +92,7 @@ export const foundation: Migration = {
         modified_at ${integer} not null,
         primary key (application_id, id),
         foreign key (application_id, user_id) references users (application_id, id)
-      ) ${indexedTableOptions}`,
+      ) ${tableOptions}`,
     sql`create index checkins_by_user on checkins (application_id, user_id, created_at, id)`,
   ],
 };
