@@ -3,6 +3,7 @@ import { deleteApplicationRows, listApplications } from "./applications/applicat
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { eraseUser } from "./users/users.erasure.ts";
+import { listUnfinishedUsers } from "./users/users.store.ts";
 
 const intervalMs = 60_000;
 const usersPerRound = 1_000;
@@ -38,13 +39,7 @@ export function startMaintenance(app: App): { stop(): Promise<void> } {
 export async function maintain({ database, clock, fuzzing, tokenUses }: App, signal?: AbortSignal): Promise<void> {
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
-  const users = await database.reads
-    .selectFrom("users")
-    .select(["application_id", "id", "deleted_at"])
-    .where((user) => user.or([user("deleted_at", "is not", null), user("is_reshifting", "=", 1)]))
-    .limit(usersPerRound)
-    .execute();
-  for (const { application_id, id, deleted_at } of users) {
+  for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
     if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
   }

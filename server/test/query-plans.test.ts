@@ -8,6 +8,7 @@ import { type Search, searchPage } from "../src/db/search.ts";
 import type { Position } from "../src/lib/keyset.ts";
 import { userOrders } from "../src/users/users.contract.ts";
 import { userSearch } from "../src/users/users.search.ts";
+import { listUnfinishedUsers } from "../src/users/users.store.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { checkinRow, insertCheckins } from "./rows.ts";
 
@@ -216,5 +217,14 @@ describe("the statements of a search walk an index in the order of the listing",
           plan,
         );
     }
+  });
+});
+
+describe("maintenance", () => {
+  it("finds the users with something left to do by the index that holds them alone", async () => {
+    const explained: Omit<Explained, "what">[] = [];
+    assert.equal((await listUnfinishedUsers(10, explaining(explained))).length, 0);
+    assert.equal(explained.length, 1);
+    assert.match(`${explained[0]?.plan}`, /users_unfinished/);
   });
 });

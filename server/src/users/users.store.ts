@@ -3,6 +3,35 @@ import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import type { UserRow } from "../db/tables.ts";
 
+/** A user as it begins: without settings or a profile, where nothing else is said. */
+export function newUserRow(
+  user: Pick<UserRow, "application_id" | "id" | "user_name" | "user_name_key" | "password_hash" | "created_at"> &
+    Partial<UserRow>,
+): UserRow {
+  return {
+    email: null,
+    first_name: null,
+    last_name: null,
+    gender: null,
+    date_of_birth: null,
+    tag: null,
+    lat: null,
+    lng: null,
+    cell: null,
+    seen_lat: null,
+    seen_lng: null,
+    seen_cell: null,
+    celeb_mode: 0,
+    location_fuzzing: 0,
+    is_reshifting: 0,
+    token_version: 0,
+    last_login_at: user.created_at,
+    modified_at: user.created_at,
+    deleted_at: null,
+    ...user,
+  };
+}
+
 /** @returns false when the name is taken */
 export async function insertUser(row: UserRow, queries: Queries): Promise<boolean> {
   const inserted = await queries
@@ -79,6 +108,22 @@ export async function updateUser(
     .where("id", "=", id)
     .execute();
 }
+
+/** Deleted users who own something yet, and users whose shifted points are behind their setting; of all applications. */
+export function listUnfinishedUsers(count: number, queries: Queries): Promise<UnfinishedUser[]> {
+  return listUnfinished(queries, { count });
+}
+
+type UnfinishedUser = Pick<UserRow, "application_id" | "id" | "deleted_at">;
+
+const listUnfinished = prepare<{ count: number }, UnfinishedUser>((queries, parameter) =>
+  queries
+    .selectFrom("users")
+    .select(["application_id", "id", "deleted_at"])
+    // In the words of the index: of a value in the place of 1 SQLite does not know that the index holds the row.
+    .where(sql<boolean>`deleted_at is not null or is_reshifting = 1`)
+    .limit(parameter("count")),
+);
 
 const findById = prepare<{ applicationId: string; id: string }, UserRow>((queries, parameter) =>
   queries
