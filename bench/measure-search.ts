@@ -1,5 +1,5 @@
 import { destination, type Location } from "../server/src/lib/locations.ts";
-import { insertUser } from "../server/src/users/users.store.ts";
+import { insertUser, newUserRow } from "../server/src/users/users.store.ts";
 import { type BenchUser, registerDevice, signUp } from "./api.ts";
 import { createApplication } from "./engine.ts";
 import { fill, fillCheckins } from "./fill.ts";
@@ -152,41 +152,18 @@ async function compare(
 async function measureUserSearch(world: World, fixture: Fixture, options: Options): Promise<Row> {
   const { deployment, server } = fixture;
   const names = usersCount / 20;
-  const someone = {
-    application_id: world.applicationId,
-    password_hash: "",
-    email: null,
-    first_name: null,
-    gender: null,
-    date_of_birth: null,
-    tag: null,
-    lat: null,
-    lng: null,
-    cell: null,
-    seen_lat: null,
-    seen_lng: null,
-    seen_cell: null,
-    celeb_mode: 0,
-    location_fuzzing: 0,
-    is_reshifting: 0,
-    token_version: 0,
-    last_login_at: 0,
-    deleted_at: null,
-  };
   await fill(deployment, usersCount, (number, ids, queries) => {
     const id = ids.newId("User");
-    return insertUser(
-      {
-        ...someone,
-        id,
-        user_name: id,
-        user_name_key: id,
-        last_name: `Name ${number % names}`,
-        created_at: number,
-        modified_at: number,
-      },
-      queries,
-    );
+    const user = newUserRow({
+      application_id: world.applicationId,
+      id,
+      user_name: id,
+      user_name_key: id,
+      password_hash: "",
+      last_name: `Name ${number % names}`,
+      created_at: number,
+    });
+    return insertUser(user, queries);
   });
   const paths = Array.from({ length: names }, (_, number) => `/users?lastName=Name%20${number}`);
   const request = { method: "GET", path: "/", paths, token: world.user.token } as const;

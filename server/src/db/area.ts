@@ -1,6 +1,6 @@
 import { cellsOfRange, cellsOfRing, isInRange } from "../lib/cells.ts";
 import type { Key } from "../lib/keyset.ts";
-import { distanceMeters, type Location, type LocationRange } from "../lib/locations.ts";
+import { distanceMeters, halfRoundMeters, type Location, type LocationRange } from "../lib/locations.ts";
 import type { Order } from "./conditions.ts";
 import type { Queries } from "./database.ts";
 import { hasMoreInCells, rowsInCells, type Scope, scopeInCells, scopeStream } from "./scope.ts";
@@ -75,7 +75,6 @@ function isInArea<Row>({ range, locationOf }: Area<Row>, row: Row): boolean {
   return location !== undefined && isInRange(location, range);
 }
 
-const halfRoundMeters = Math.PI * 6_371_008.8;
 /** Rows closer together than this are not told apart by rings. */
 const ringMetersMin = 2;
 /**

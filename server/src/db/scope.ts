@@ -114,12 +114,7 @@ function selectFound<Row>({ select, from, chosenFrom }: Scope, found: RawBuilder
 /** The rows of a scope that lie in these cells, for walking over the others. */
 export function scopeInCells(scope: Scope, table: string, cells: readonly CellRange[]): Scope {
   const { cell = sql`` } = scope;
-  const values: Record<string, number> = {};
-  for (const [index, { from, to }] of cells.entries()) {
-    values[`from ${index}`] = from;
-    values[`to ${index}`] = to;
-  }
-  const isInCells = condition(`in ${cells.length} cells`, values, (parameter) => {
+  const isInCells = condition(`in ${cells.length} cells`, valuesOfCells(cells), (parameter) => {
     const ranges = cells.map((_, index) => {
       return sql`${cell} between ${parameter(`from ${index}`)} and ${parameter(`to ${index}`)}`;
     });
@@ -175,13 +170,9 @@ function runInCells<Row>(
   count: number,
   queries: Queries,
 ): Promise<Row[]> {
-  const values: Record<string, unknown> = { count };
+  const values: Record<string, unknown> = { ...valuesOfCells(cells), count };
   for (const [place, scope] of scopes.entries()) {
     for (const [name, value] of Object.entries(valuesOf(scope))) values[`${place} ${name}`] = value;
-  }
-  for (const [index, { from, to }] of cells.entries()) {
-    values[`from ${index}`] = from;
-    values[`to ${index}`] = to;
   }
   const shape = `${what} of ${scopes.map(shapeOf).join(" and ")} in ${cells.length}`;
   return runShape<Row>(queries, shape, values, (parameter) => {
@@ -221,6 +212,15 @@ function shapeOf(scope: Scope): string {
 
 function valuesOf(scope: Scope): Readonly<Record<string, string | number>> {
   return Object.assign({}, ...scope.conditions.map(({ values }) => values));
+}
+
+function valuesOfCells(cells: readonly CellRange[]): Record<string, number> {
+  const values: Record<string, number> = {};
+  for (const [index, { from, to }] of cells.entries()) {
+    values[`from ${index}`] = from;
+    values[`to ${index}`] = to;
+  }
+  return values;
 }
 
 /** What `prepareShapes` takes, of a statement that is written out. */

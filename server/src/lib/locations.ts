@@ -19,6 +19,8 @@ const boxRule = "must not have its south-west corner north of its north-east cor
 
 const textCharactersMax = 200;
 const earthRadiusMeters = 6_371_008.8;
+/** From a point to the one opposite: no two are farther apart. */
+export const halfRoundMeters = Math.PI * earthRadiusMeters;
 
 /**
  * Reads `<lat>,<lng>`, blanks around either number tolerated, or an object with members `lat` and `lng` in any case,

@@ -6,7 +6,7 @@ import { rowsInCells, type Scope } from "../db/scope.ts";
 import type { LocatedRow } from "../db/tables.ts";
 import { cellOf, cellsOfRing } from "../lib/cells.ts";
 import type { IdGenerator } from "../lib/ids.ts";
-import { bearingTo, destination, distanceMeters, type Location } from "../lib/locations.ts";
+import { bearingTo, destination, distanceMeters, halfRoundMeters, type Location } from "../lib/locations.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 
 /** Whose object lies where. */
@@ -41,7 +41,6 @@ export interface Fuzzing {
 
 /** How far a place is shifted. */
 const shiftMeters = 1_000;
-const quarterRoundMeters = (Math.PI / 2) * 6_371_008.8;
 /** What lies within this distance of where a place began belongs to it: shown 510 to 1,490 m off. */
 const placeRadiusMeters = 490;
 /** Places begin at least so far apart, so that few are near. */
@@ -141,7 +140,7 @@ async function findFirstPlace(
 
 /** A user's map is turned about this point, a quarter round the earth from the first place and square to its shift. */
 function poleOf(first: Place): Location {
-  return destination(first, first.bearing + 90, quarterRoundMeters);
+  return destination(first, first.bearing + 90, halfRoundMeters / 2);
 }
 
 /** The way that a turn about a pole takes a place. */

@@ -4,7 +4,6 @@ import type { TokenUses } from "../auth/token-uses.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import { insertUserToken, listUserTokens } from "../auth/user-tokens.ts";
 import type { Database } from "../db/database.ts";
-import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Paging } from "../http/paging.ts";
 import { type Route, route } from "../http/route.ts";
@@ -25,7 +24,7 @@ import {
   UserWithToken,
 } from "./users.contract.ts";
 import { requireUserNameKey, userNameKey, userNameTaken } from "./users.names.ts";
-import { findUserByName, insertUser, updateUser, updateUserLogin } from "./users.store.ts";
+import { findUserByName, insertUser, newUserRow, updateUser, updateUserLogin } from "./users.store.ts";
 
 /** Sign-up, login, logout, and the tokens that came of them (service.md "Endpoints", surface.md section 5). */
 export function usersSessionsRoutes(services: {
@@ -63,7 +62,7 @@ export function usersSessionsRoutes(services: {
       const id = ids.newId("User");
       const { token, row } = tokens.issueUserToken(caller, { id, tokenVersion: 0 });
       const user = await database.write(async ({ queries }) => {
-        const created: UserRow = {
+        const created = newUserRow({
           application_id: applicationId,
           id,
           user_name: parameters.username,
@@ -75,16 +74,8 @@ export function usersSessionsRoutes(services: {
           gender: parameters.gender === undefined ? null : genders.indexOf(parameters.gender),
           date_of_birth: parameters.dateOfBirth ?? null,
           tag: parameters.tag ?? null,
-          ...nowhere,
-          celeb_mode: 0,
-          location_fuzzing: 0,
-          is_reshifting: 0,
-          token_version: 0,
-          last_login_at: now,
           created_at: now,
-          modified_at: now,
-          deleted_at: null,
-        };
+        });
         if (!(await insertUser(created, queries))) throw userNameTaken();
         await insertUserToken(row, queries);
         if (location === undefined) return created;
@@ -189,5 +180,3 @@ export function usersSessionsRoutes(services: {
 
   return [createUser, loginUser, logoutUser, listTokens, endToken];
 }
-
-const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };

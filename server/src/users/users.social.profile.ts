@@ -5,6 +5,7 @@ import { takeRandomBytes } from "../lib/random.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import { CreateUser } from "./users.contract.ts";
 import { requireUserNameKey } from "./users.names.ts";
+import { newUserRow } from "./users.store.ts";
 
 /** The user of a first social login, from what the id_token says of the person. */
 export function newSocialUser(
@@ -12,7 +13,7 @@ export function newSocialUser(
   claims: Readonly<Record<string, unknown>>,
 ): UserRow {
   const { email, firstName, lastName } = CreateUser.properties;
-  return {
+  return newUserRow({
     application_id: user.applicationId,
     id: user.id,
     user_name: user.userName,
@@ -22,19 +23,8 @@ export function newSocialUser(
     email: claims["email_verified"] === true ? readClaim(email, claims["email"]) : null,
     first_name: readClaim(firstName, claims["given_name"]),
     last_name: readClaim(lastName, claims["family_name"]),
-    gender: null,
-    date_of_birth: null,
-    tag: null,
-    ...{ lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null },
-    celeb_mode: 0,
-    location_fuzzing: 0,
-    is_reshifting: 0,
-    token_version: 0,
-    last_login_at: user.at,
     created_at: user.at,
-    modified_at: user.at,
-    deleted_at: null,
-  };
+  });
 }
 
 const providerCharactersMax = 40; // a user name has a bounded size in its folded form
