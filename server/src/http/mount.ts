@@ -3,7 +3,7 @@ import { ApiError } from "../errors.ts";
 import { parseBody, parseQuery } from "./body.ts";
 import { sendResult } from "./envelope.ts";
 import { compileParameters, type RawParameters } from "./parameters.ts";
-import type { Caller, CallerKind, Route } from "./route.ts";
+import { type Caller, type CallerKind, Created, type Route } from "./route.ts";
 import { createSerializer } from "./serializer.ts";
 
 declare module "fastify" {
@@ -26,12 +26,13 @@ export function mountRoute(server: FastifyInstance, route: Route, authenticate: 
   const { caller: required } = route;
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const result = await route.handle({
+    const handled = await route.handle({
       caller: request.caller as never, // of the kind that the route requires: authenticate has seen to it
       path: readPath(Object.entries(request.params as Record<string, unknown>)),
       parameters: readParameters(rawParameters(request)),
     });
-    sendResult(reply, route.status, serialize(result));
+    if (handled instanceof Created) sendResult(reply, 201, serialize(handled.result));
+    else sendResult(reply, route.status, serialize(handled));
   }
 
   server.route({

@@ -70,7 +70,12 @@ describe("/_/openapi.json", () => {
       assert.equal(inQuery.length + bodies.length > 0, names.length > 0 || route.parameters !== undefined);
 
       const conditions = conditionsOf(route);
-      const statuses = new Set([route.status, ...conditions.map((condition) => errorRow(condition).status)]);
+      const created = route.mayCreate ? [201] : [];
+      const statuses = new Set([
+        route.status,
+        ...created,
+        ...conditions.map((condition) => errorRow(condition).status),
+      ]);
       assert.deepEqual(Object.keys(operation.responses).map(Number), [...statuses].sort());
       for (const condition of conditions) {
         const { status, error, errorNumber } = errorRow(condition);

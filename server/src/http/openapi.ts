@@ -56,7 +56,11 @@ function describeOperation(route: Route): Json {
       ...(takesBody(route) ? [] : describeParameters(route.parameters, "query")),
     ],
     ...(takesBody(route) && route.parameters !== undefined && { requestBody: describeBody(route.parameters) }),
-    responses: { [route.status]: describeSuccess(route), ...describeFailures(conditionsOf(route)) },
+    responses: {
+      [route.status]: describeSuccess(route, route.status),
+      ...(route.mayCreate && { 201: describeSuccess(route, 201) }),
+      ...describeFailures(conditionsOf(route)),
+    },
   };
 }
 
@@ -81,9 +85,9 @@ function describeBody(shape: ObjectSchema): Json {
   };
 }
 
-function describeSuccess(route: Route): Json {
+function describeSuccess(route: Route, status: number): Json {
   const envelope = Type.Object({
-    status: Type.Literal(route.status),
+    status: Type.Literal(status),
     result: route.result,
     request_id: Type.String(),
     success: Type.Literal(true),

@@ -48,10 +48,21 @@ export interface RouteDeclaration<
   /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
   readonly parameters?: Parameters;
   readonly status: 200 | 201;
+  /** The handler may answer a {@link Created} in place of its result, which is then a 201. */
+  readonly mayCreate?: true;
   readonly result: Result;
   /** The conditions that this operation adds to those that `conditionsOf` finds by itself. */
   readonly errors: readonly ErrorCondition[];
-  handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>>): Promise<Static<Result>>;
+  handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>>): Promise<Static<Result> | Created<Static<Result>>>;
+}
+
+/** The result of an operation that has made what it else changes. */
+export class Created<Result> {
+  readonly result: Result;
+
+  constructor(result: Result) {
+    this.result = result;
+  }
 }
 
 /** A declaration whose shapes have been checked against its handler. */
