@@ -6,14 +6,18 @@ import { createRevocations } from "./auth/revocations.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
 import { createBackground } from "./background.ts";
+import { batchRoutes } from "./batch/batch.routes.ts";
 import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
 import { devicesRoutes } from "./devices/devices.routes.ts";
+import { createDispatcher } from "./http/dispatch.ts";
+import { createOperation } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
 import type { Route } from "./http/route.ts";
 import { createTransport, type Transport } from "./http/transport.ts";
+import { createRunOnce } from "./idempotency/idempotency.ts";
 import { identitiesRoutes } from "./identities/identities.routes.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
@@ -64,17 +68,23 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     timeoutMs: config.databaseTimeoutMs,
   });
 
-  const background = createBackground(log);
+  const background = createBackground(log, database.afterwards);
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
   const callers = createCallers({ tokens, tokenUses, database, clock }, config);
   const revocations = createRevocations(callers);
-  const passwords = createPasswords(config);
+  const passwords = createPasswords(config, database);
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
 
   const idTokens = createIdTokens({ clock, log });
   const mailer = createMailer(config, { clock, log });
+
+  const dispatcher = createDispatcher({
+    beginTurn: callers.noticeRevocations,
+    authenticate: callers.authenticate,
+    headerBytesMax: config.headerBytesMax,
+  });
 
   let isDraining = false;
   const services = {
@@ -89,6 +99,9 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
+    dispatcher,
+    log,
+    limits: config,
     resetCodeLifetimeMs: config.resetCodeLifetimeMs,
     clock,
     ids,
@@ -105,13 +118,17 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...usersAccountRoutes(services),
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
+    ...batchRoutes(services),
     ...serviceRoutes(services),
   ];
 
+  const runOnce = createRunOnce({ database, clock, secrets });
+  const operations = routes.map((route) => createOperation(route, { runOnce, log }));
+  dispatcher.add(operations);
   const transport = await createTransport({
     config,
     log,
-    routes,
+    operations,
     pages: documentationPages(routes, config.publicUrl),
     beginTurn: callers.noticeRevocations,
     authenticate: callers.authenticate,

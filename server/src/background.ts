@@ -2,25 +2,33 @@ import type { Log } from "./log.ts";
 
 /** Work that goes on after its request has been answered. It comes in bounded steps, and can be taken up again later. */
 export interface Background {
-  /** @param work stops after its current step when the signal is aborted; what it throws is logged */
+  /**
+   * Begins when what was written before it is on disk.
+   *
+   * @param work stops after its current step when the signal is aborted; what it throws is logged
+   */
   run(name: string, work: (signal: AbortSignal) => Promise<void>): void;
   /** Resolves after the steps that are under way; nothing is begun any more. */
   stop(): Promise<void>;
 }
 
-export function createBackground(log: Log): Background {
+/** @param afterwards runs an effect once what belongs to it is on disk (see `Database`) */
+export function createBackground(log: Log, afterwards: (effect: () => void) => void): Background {
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
+
+  function begin(name: string, work: (signal: AbortSignal) => Promise<void>): void {
+    if (stopping.signal.aborted) return;
+    const done = work(stopping.signal)
+      .catch((err) => {
+        if (!stopping.signal.aborted) log.warn({ err, work: name }, "background work did not finish");
+      })
+      .finally(() => running.delete(done));
+    running.add(done);
+  }
+
   return {
-    run(name, work) {
-      if (stopping.signal.aborted) return;
-      const done = work(stopping.signal)
-        .catch((err) => {
-          if (!stopping.signal.aborted) log.warn({ err, work: name }, "background work did not finish");
-        })
-        .finally(() => running.delete(done));
-      running.add(done);
-    },
+    run: (name, work) => afterwards(() => begin(name, work)),
     async stop() {
       stopping.abort();
       await Promise.all(running);

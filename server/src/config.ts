@@ -26,6 +26,8 @@ export interface Config {
   readonly headerBytesMax: number;
   readonly pageItemsDefault: number;
   readonly pageItemsMax: number;
+  readonly batchItemsMax: number;
+  readonly batchReplyBytesMax: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
   readonly shutdownGraceMs: number;
@@ -79,6 +81,12 @@ export const settings = [
   { name: "HEADER_BYTES_MAX", default: "16384", about: "Largest request head: path and headers together." },
   { name: "PAGE_ITEMS_DEFAULT", default: "100", about: "Items of a page when the request names no pageSize." },
   { name: "PAGE_ITEMS_MAX", default: "1000", about: "Largest pageSize." },
+  { name: "BATCH_ITEMS_MAX", default: "200", about: "Calls of one batch." },
+  {
+    name: "BATCH_REPLY_BYTES_MAX",
+    default: "33554432",
+    about: "Answers of one batch together, beyond which its other items are refused (32 MiB).",
+  },
   { name: "REQUEST_TIMEOUT_MS", default: "30000", about: "Time for a request to arrive whole." },
   { name: "KEEP_ALIVE_TIMEOUT_MS", default: "72000", about: "Time that an idle connection is kept." },
   { name: "SHUTDOWN_GRACE_MS", default: "10000", about: "Time for requests in flight to finish at SIGTERM." },
@@ -211,6 +219,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     headerBytesMax: integer("HEADER_BYTES_MAX", 4_096, 1_048_576),
     pageItemsDefault: integer("PAGE_ITEMS_DEFAULT", 1, 10_000),
     pageItemsMax: integer("PAGE_ITEMS_MAX", 1, 10_000),
+    batchItemsMax: integer("BATCH_ITEMS_MAX", 1, 10_000),
+    batchReplyBytesMax: integer("BATCH_REPLY_BYTES_MAX", 1_024, 1_073_741_824),
     requestTimeoutMs: integer("REQUEST_TIMEOUT_MS", 100, 3_600_000),
     keepAliveTimeoutMs: integer("KEEP_ALIVE_TIMEOUT_MS", 100, 3_600_000),
     shutdownGraceMs: integer("SHUTDOWN_GRACE_MS", 0, 3_600_000),

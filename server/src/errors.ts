@@ -121,6 +121,14 @@ export const errorCatalogue = {
     when: "The request is too big as a whole; the message names the limit.",
     remedy: "fix the request",
   },
+  IdempotencyKeyReused: {
+    error: "IdempotencyKeyReused",
+    errorNumber: 1283,
+    status: 409,
+    message: "The idempotency key was used for another request. Use a new one.",
+    when: "The caller sent this idempotency key with another path, verb or body within the last day.",
+    remedy: "fix the request",
+  },
   ServiceUnavailable: {
     error: "ServiceUnavailable",
     errorNumber: 1284,
@@ -137,6 +145,14 @@ export const errorCatalogue = {
     message: "Something went wrong on our side.",
     when: "A fault of the server; its log has the request_id.",
     remedy: "retry later",
+  },
+  BatchItemNotRun: {
+    error: "BatchItemNotRun",
+    errorNumber: 1286,
+    status: 424,
+    message: "An earlier item of the batch failed.",
+    when: "In a batch: another item failed (sequential, atomic), or a reference does not resolve.",
+    remedy: "fix the request",
   },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -159,3 +175,6 @@ export class ApiError extends Error {
     this.retryAfterSeconds = errorRow(condition).retryAfterSeconds;
   }
 }
+
+/** Ends a call that is going to be run again: it has no answer yet (see `Database.together`). */
+export class Interrupted extends Error {}

@@ -1,6 +1,7 @@
 import type { App } from "./app.ts";
 import { deleteApplicationRows, listApplications } from "./applications/applications.store.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
+import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { eraseUser } from "./users/users.erasure.ts";
 import { listUnfinishedUsers } from "./users/users.store.ts";
@@ -39,6 +40,7 @@ export function startMaintenance(app: App): { stop(): Promise<void> } {
 export async function maintain({ database, clock, fuzzing, tokenUses }: App, signal?: AbortSignal): Promise<void> {
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
+  await deleteExpiredReplies(clock.now(), database, signal);
   for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
     if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });

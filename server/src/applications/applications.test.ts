@@ -26,7 +26,7 @@ async function createFullApplication(): Promise<NewApplication> {
   const application = await test.createApplication("Full");
   const user = await test.signUp("Jane", application);
   const { token } = user;
-  await test.call("POST /checkins", { token, body: { location: "1,2" } });
+  await test.call("POST /checkins", { token, body: { location: "1,2" }, headers: { "idempotency-key": "1" } });
   await test.call("POST /users/me/identities/crm", { token, body: { identityId: "4711" } });
   await test.call("POST /devices/current/crashreports", { token, body: { stackTrace: "at nowhere" } });
   await test.call("PATCH /users/me", { token, body: { locationFuzzing: true } });
@@ -69,6 +69,7 @@ const oneRowEach = {
   location_shifts: 1,
   identities: 1,
   checkins: 1,
+  kept_replies: 1,
 };
 
 describe("creating an application", () => {
@@ -160,11 +161,11 @@ describe("deleting an application", () => {
     const brokenOff = deleteApplicationRows(appid, test.app.database, {
       onStep(erased) {
         steps.push(erased);
-        if (steps.length === 2) throw new Error("killed");
+        if (erased > 2_000) throw new Error("killed");
       },
     });
     await assert.rejects(brokenOff, /killed/);
-    assert.deepEqual(steps, [1_000, 2_000]);
+    for (const [index, erased] of steps.entries()) assert.ok(erased - (steps[index - 1] ?? 0) <= 1_000);
     assert.equal((await countRows(appid))["checkins"], 501);
 
     await maintain(test.app);

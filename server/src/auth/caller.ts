@@ -79,7 +79,8 @@ export function createCallers(
       const found = findToken(token);
       const now = clock.now();
       if (found.claims.tokenExpiresAt <= now) throw new ApiError("AuthAccessTokenInvalid");
-      if (found.confirmedAt !== revision) {
+      // Within a transaction that revokes something the memory is outdated already.
+      if (found.confirmedAt !== revision || database.hasUnsettled()) {
         return confirm(token, found, now).then((caller) => requireKind(caller, required));
       }
       noteUse(found, now);

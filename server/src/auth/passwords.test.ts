@@ -7,7 +7,7 @@ import { createPasswords, type Passwords } from "./passwords.ts";
 const cheap = { passwordHashMemoryKib: 8, passwordHashPasses: 1, passwordHashThreads: 2, passwordHashQueueMax: 256 };
 
 function passwordsOf(settings: Partial<typeof cheap> = {}): Passwords {
-  return createPasswords({ ...cheap, ...settings });
+  return createPasswords({ ...cheap, ...settings }, { apart: (_key, work) => work() });
 }
 
 describe("passwords", () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hash, parseOptions, verify } from "@node-rs/argon2";
 import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { lowerThreadPoolPriority } from "../lib/thread-priority.ts";
 
@@ -22,6 +23,7 @@ export function createPasswords(
     Config,
     "passwordHashMemoryKib" | "passwordHashPasses" | "passwordHashThreads" | "passwordHashQueueMax"
   >,
+  { apart }: Pick<Database, "apart">,
 ): Passwords {
   const { passwordHashMemoryKib: memoryKib, passwordHashPasses: passes } = settings;
   const enqueue = createQueue(settings.passwordHashThreads, settings.passwordHashQueueMax);
@@ -31,13 +33,16 @@ export function createPasswords(
   const nobody = `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$${phc(16)}$${phc(32)}`;
 
   return {
-    hash: (password) => enqueue(() => hash(normalize(password), options)),
+    // No transaction is kept open for as long as a hash takes.
+    hash: (password) => apart(`hash ${password}`, () => enqueue(() => hash(normalize(password), options))),
 
     verify: (storedHash, password) =>
-      enqueue(async () => {
-        const isRight = await verify(storedHash ?? nobody, normalize(password));
-        return isRight && storedHash !== undefined;
-      }),
+      apart(`verify ${storedHash} ${password}`, () =>
+        enqueue(async () => {
+          const isRight = await verify(storedHash ?? nobody, normalize(password));
+          return isRight && storedHash !== undefined;
+        }),
+      ),
 
     isOutdated(storedHash) {
       const { memoryCost, timeCost } = parseOptions(storedHash);

@@ -12,6 +12,28 @@ export interface Transaction {
   afterCommit(effect: () => void): void;
 }
 
+/** Writes that belong together, of several parts. */
+export interface Joint {
+  /** True when the work is going to be run again, so that nothing of this run counts. */
+  readonly isInterrupted: boolean;
+  /** How often what came before has been made to stay. */
+  readonly commitCount: number;
+  /**
+   * Runs a part of the work. Where the whole can be split, what must not happen inside a transaction (`apart`) splits it
+   * before this part, and the part is run again; elsewhere the whole work is run again.
+   *
+   * @param isBusy tells of what the part came to, that it may fare better in a transaction of its own
+   */
+  part<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T>;
+  /** Where the whole can be split: what came before is kept, whatever happens to what follows. */
+  flush(): Promise<void>;
+}
+
+export interface ApartOptions {
+  /** It does more than compute, so it must not be done ahead of what comes before it. */
+  readonly hasEffect?: boolean;
+}
+
 /** The storage of one deployment, the same on SQLite and on PostgreSQL. */
 export interface Database {
   readonly dialect: Dialect;
@@ -27,6 +49,30 @@ export interface Database {
    * @throws ApiError ServiceUnavailable when the database is out of reach, full or locked
    */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+
+  /**
+   * Runs work whose writes belong together: each `write` inside, however deep, becomes a part of one transaction, that
+   * begins with the first of them and is on disk when this resolves. Reads inside see what was written. When the work
+   * throws nothing of it stays. May run the work several times, so it must have no other effects (see `afterwards`).
+   * Inside another `together` it is a part of that.
+   *
+   * @param options with `isSplittable` the work is of parts that may be committed one by one
+   */
+  together<T>(work: (joint: Joint) => Promise<T>, options: { readonly isSplittable: boolean }): Promise<T>;
+
+  /**
+   * For what must not happen inside a transaction: because it takes long, or has to stay when the transaction is undone.
+   * Inside of `together` it is done once, however often the work is run; elsewhere at once.
+   *
+   * @param key what it is about: the same key is the same thing
+   */
+  apart<T>(key: string, work: () => Promise<T>, options?: ApartOptions): Promise<T>;
+
+  /** Runs an effect when all that belongs together is on disk, and not at all when it is undone; elsewhere at once. */
+  afterwards(effect: () => void): void;
+
+  /** True inside of `together` while there are effects that wait for the commit: what is kept in memory may be outdated. */
+  hasUnsettled(): boolean;
 
   /**
    * True once after another process has committed something. Cheap and exact on SQLite; PostgreSQL cannot tell without

@@ -13,6 +13,7 @@ const idColumns = {
   crash_reports: "id",
   devices: "id",
   application_keys: "id",
+  kept_replies: "key",
 } as const satisfies Record<Exclude<keyof Tables, "applications">, string>;
 
 /**

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Kysely } from "kysely";
-import type { Transaction } from "./database.ts";
 import { translateDatabaseError } from "./dialect.ts";
+import type { EngineTransaction, EngineWrite } from "./joint.ts";
 import type { Tables } from "./tables.ts";
 
 /** Writes that share one transaction and one fsync: those that arrive in one turn of the event loop. */
 export interface GroupCommit {
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  readonly write: EngineWrite;
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>;
 }
@@ -42,17 +42,29 @@ export function createGroupCommit(database: DatabaseSync, queries: Kysely<Tables
   const savepoint = database.prepare("savepoint unit");
   const rollbackToSavepoint = database.prepare("rollback to unit");
   const release = database.prepare("release unit");
+  const savepointOfPart = database.prepare("savepoint part");
+  const rollbackToPart = database.prepare("rollback to part");
+  const releasePart = database.prepare("release part");
 
   let waiting: Unit[] = [];
   let running: Promise<void> | undefined;
 
   function createUnit<T>(
-    work: (transaction: Transaction) => Promise<T>,
+    work: (transaction: EngineTransaction) => Promise<T>,
     resolve: (value: T) => void,
     reject: (error: unknown) => void,
   ): Unit {
     const effects: (() => void)[] = [];
-    const transaction: Transaction = { queries, afterCommit: (effect) => void effects.push(effect) };
+    const transaction: EngineTransaction = {
+      queries,
+      afterCommit: (effect) => void effects.push(effect),
+      savepoint: () => void savepointOfPart.run(),
+      release: () => void releasePart.run(),
+      rollback() {
+        rollbackToPart.run();
+        releasePart.run();
+      },
+    };
     let settle = () => {};
     return {
       async run() {

@@ -1,5 +1,5 @@
 import {
-  type CompiledQuery,
+  CompiledQuery,
   type DatabaseConnection,
   Kysely,
   PostgresAdapter,
@@ -12,6 +12,7 @@ import postgres from "postgres";
 import { ApiError } from "../errors.ts";
 import type { Database, DatabaseOptions } from "./database.ts";
 import { postgresDialect, translateDatabaseError } from "./dialect.ts";
+import { createJoints, type EngineWrite } from "./joint.ts";
 import type { Tables } from "./tables.ts";
 
 type Client = Pick<postgres.Sql<{ bigint: number }>, "unsafe">;
@@ -37,11 +38,13 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
       createIntrospector: (db) => new PostgresIntrospector(db),
       createDriver: () => ({
         init: async () => {},
-        acquireConnection: async () => new PostgresConnection(pool, options.timeoutMs),
+        acquireConnection: async () => connectionOfJoint() ?? new PostgresConnection(pool, options.timeoutMs),
         beginTransaction: async (connection: PostgresConnection) => connection.begin(),
         commitTransaction: async (connection: PostgresConnection) => connection.end("commit"),
         rollbackTransaction: async (connection: PostgresConnection) => connection.end("rollback"),
-        releaseConnection: async (connection: PostgresConnection) => connection.release(),
+        releaseConnection: async (connection) => {
+          if (connection instanceof PostgresConnection) connection.release();
+        },
         destroy: async () => {},
       }),
     },
@@ -50,25 +53,53 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   const writing = new Set<Promise<unknown>>();
   let isClosed = false;
 
+  const write: EngineWrite = (work) => {
+    if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
+    const effects: (() => void)[] = [];
+    const written = kysely
+      .transaction()
+      .execute((queries) => {
+        const run = async (statement: string) => void (await queries.executeQuery(CompiledQuery.raw(statement)));
+        return work({
+          queries,
+          afterCommit: (effect) => void effects.push(effect),
+          savepoint: () => run("savepoint part"),
+          release: () => run("release part"),
+          async rollback() {
+            await run("rollback to part");
+            await run("release part");
+          },
+        });
+      })
+      .then((result) => {
+        for (const effect of effects) effect();
+        return result;
+      });
+    writing.add(written);
+    const forget = () => void writing.delete(written);
+    written.then(forget, forget);
+    return written;
+  };
+  const joints = createJoints(write, options.timeoutMs);
+
+  /** What is read inside of a transaction goes over its connection, and sees what it has written. */
+  function connectionOfJoint(): DatabaseConnection | undefined {
+    const queries = joints.queries();
+    if (queries === undefined) return undefined;
+    return {
+      executeQuery: <R>(query: CompiledQuery) => queries.executeQuery<R>(query),
+      streamQuery: refuseStreaming,
+    };
+  }
+
   return {
     dialect: postgresDialect,
     reads: kysely,
-
-    write(work) {
-      if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
-      const effects: (() => void)[] = [];
-      const written = kysely
-        .transaction()
-        .execute((queries) => work({ queries, afterCommit: (effect) => void effects.push(effect) }))
-        .then((result) => {
-          for (const effect of effects) effect();
-          return result;
-        });
-      writing.add(written);
-      const forget = () => void writing.delete(written);
-      written.then(forget, forget);
-      return written;
-    },
+    write: joints.write,
+    together: joints.together,
+    apart: joints.apart,
+    afterwards: joints.afterwards,
+    hasUnsettled: joints.hasUnsettled,
 
     hasForeignCommits: () => true,
 
@@ -84,9 +115,15 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   };
 }
 
+/** A page is small and in memory at once. */
+function refuseStreaming(): never {
+  throw new Error("Streaming is not supported");
+}
+
 class PostgresConnection implements DatabaseConnection {
   readonly #pool: postgres.Sql<{ bigint: number }>;
   readonly #timeoutMs: number;
+  #isReleased = false;
   #reserved: postgres.ReservedSql<{ bigint: number }> | undefined;
   /** Travels with the first statement, to save a round trip; every statement of the transaction waits for it. */
   #begun: Promise<unknown> = Promise.resolve();
@@ -97,6 +134,7 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#isReleased) throw new ApiError("ServiceUnavailable"); // a transaction that has been given up
     const client: Client = this.#reserved ?? this.#pool;
     const values = parameters as ParameterOrJSON[]; // Tables has no column of any other type
     try {
@@ -110,10 +148,7 @@ class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  // biome-ignore lint/correctness/useYield: a page is small and in memory at once, nothing streams
-  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error("Streaming is not supported");
-  }
+  streamQuery = refuseStreaming;
 
   async begin(): Promise<void> {
     try {
@@ -137,6 +172,7 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   release(): void {
+    this.#isReleased = this.#reserved !== undefined;
     this.#reserved?.release();
     this.#reserved = undefined;
   }

@@ -14,6 +14,7 @@ import {
 import type { Database, DatabaseOptions } from "./database.ts";
 import { sqliteDialect, translateDatabaseError } from "./dialect.ts";
 import { createGroupCommit } from "./group-commit.ts";
+import { createJoints } from "./joint.ts";
 import { runDirectly } from "./prepared.ts";
 import type { Tables } from "./tables.ts";
 
@@ -31,8 +32,17 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
   // Pages are read where they lie, not copied: a third off a search that touches many. Only where nothing is written.
   reader.database.exec(`pragma mmap_size = ${mappedBytesMax}`);
   const readTurn = createReadTurn(reader.database);
-  const reads = kyselyOver(reader, readTurn.join);
-  const group = createGroupCommit(writer.database, kyselyOver(writer), readTurn.end);
+  const group = createGroupCommit(
+    writer.database,
+    kyselyOver(() => writer),
+    readTurn.end,
+  );
+  const joints = createJoints(group.write, options.timeoutMs);
+  const reads = kyselyOver(() => {
+    if (joints.queries() !== undefined) return writer; // which sees what was written
+    readTurn.join();
+    return reader;
+  });
 
   const dataVersion = writer.database.prepare("pragma data_version");
   dataVersion.setReturnArrays(true);
@@ -41,7 +51,11 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
   return {
     dialect: sqliteDialect,
     reads,
-    write: group.write,
+    write: joints.write,
+    together: joints.together,
+    apart: joints.apart,
+    afterwards: joints.afterwards,
+    hasUnsettled: joints.hasUnsettled,
 
     hasForeignCommits() {
       // The writing connection does not count its own commits, so any change is somebody else's.
@@ -122,8 +136,9 @@ function createReadTurn(database: DatabaseSync): { join: () => void; end: () => 
   };
 }
 
-function kyselyOver(connection: Connection, beforeEach?: () => void): Kysely<Tables> {
-  const kyselyConnection = new SqliteConnection(connection, beforeEach);
+/** @param choose the connection of a statement, asked before each */
+function kyselyOver(choose: () => Connection): Kysely<Tables> {
+  const kyselyConnection = new SqliteConnection(choose);
   const kysely = new Kysely<Tables>({
     dialect: {
       createAdapter: () => new UnlockedSqliteAdapter(),
@@ -166,12 +181,10 @@ async function refuseTransaction(): Promise<void> {
 const statementsMax = 500;
 
 class SqliteConnection implements DatabaseConnection {
-  readonly #connection: Connection;
-  readonly #beforeEach: (() => void) | undefined;
+  readonly #choose: () => Connection;
 
-  constructor(connection: Connection, beforeEach: (() => void) | undefined) {
-    this.#connection = connection;
-    this.#beforeEach = beforeEach;
+  constructor(choose: () => Connection) {
+    this.#choose = choose;
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
@@ -182,8 +195,7 @@ class SqliteConnection implements DatabaseConnection {
 
   run(sql: string, parameters: readonly unknown[]): { rows: unknown[]; changes?: number | bigint } {
     try {
-      this.#beforeEach?.();
-      const { statement, columns } = this.#prepare(sql);
+      const { statement, columns } = prepareOn(this.#choose(), sql);
       const values = parameters as readonly SQLInputValue[]; // Tables has no column of any other type
       if (columns.length === 0) return { rows: [], changes: statement.run(...values).changes };
       const rows: unknown[] = statement.all(...values); // arrays, as setReturnArrays asks; the types do not know
@@ -197,16 +209,15 @@ class SqliteConnection implements DatabaseConnection {
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error("Streaming is not supported");
   }
+}
 
-  #prepare(sql: string): PreparedStatement {
-    const { statements, database } = this.#connection;
-    const known = statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = database.prepare(sql);
-    statement.setReturnArrays(true);
-    const prepared = { statement, columns: statement.columns().map(({ name }) => name) };
-    if (statements.size >= statementsMax) statements.clear();
-    statements.set(sql, prepared);
-    return prepared;
-  }
+function prepareOn({ statements, database }: Connection, sql: string): PreparedStatement {
+  const known = statements.get(sql);
+  if (known !== undefined) return known;
+  const statement = database.prepare(sql);
+  statement.setReturnArrays(true);
+  const prepared = { statement, columns: statement.columns().map(({ name }) => name) };
+  if (statements.size >= statementsMax) statements.clear();
+  statements.set(sql, prepared);
+  return prepared;
 }

@@ -19,10 +19,12 @@ export interface Tables {
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
   checkins: CheckinsTable;
+  kept_replies: KeptRepliesTable;
 }
 
 /** The tables in which an application's data lies, children before the rows that they refer to. */
 export const tablesInErasureOrder = [
+  "kept_replies",
   "checkins",
   "identities",
   "location_shifts",
@@ -36,6 +38,7 @@ export const tablesInErasureOrder = [
 
 /** Those of them in which a user's data lies: each has a `user_id`. */
 export const userTablesInErasureOrder = [
+  "kept_replies",
   "identities",
   "password_resets",
   "user_tokens",
@@ -211,6 +214,18 @@ interface CheckinsTable extends Located, Permitted {
   tag: string | null;
   created_at: number;
   modified_at: number;
+}
+
+/** What a call with an idempotency key was answered (surface.md section 12). */
+interface KeptRepliesTable {
+  application_id: string;
+  /** Whose key it is: of a user, or of a device; the other one is empty. */
+  user_id: string;
+  device_id: string;
+  key: string;
+  /** Sealed. */
+  reply: string;
+  expires_at: number;
 }
 
 export type UserRow = Selectable<UsersTable>;

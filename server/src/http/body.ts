@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "../errors.ts";
-import type { RawParameters } from "./parameters.ts";
+import type { RawParameters } from "./call.ts";
 
 // How much of a body that is too large is still taken in, and for how long, so that its sender comes to read the answer.
 const discardedBytesMax = 67_108_864;

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import { ApiError, errorRow } from "../errors.ts";
-import { anyOrigin, errorBody, jsonContentType, newRequestId } from "./envelope.ts";
+import { anyOrigin, errorReply, jsonContentType, newRequestId, replyBody } from "./envelope.ts";
 
 /** Answers what never became a request: a broken head, one that is too long, or one that does not arrive in time. */
 export function answerBrokenRequest(error: { readonly code?: string }, socket: Socket, log: Logger): void {
@@ -12,7 +12,7 @@ export function answerBrokenRequest(error: { readonly code?: string }, socket: S
   const requestId = newRequestId();
   const failure = brokenRequestError(error.code);
   const { status } = errorRow(failure.condition);
-  const body = errorBody(failure, requestId);
+  const body = replyBody(errorReply(failure), requestId);
   log.info({
     request_id: requestId,
     status,

@@ -28,29 +28,40 @@ export function newRequestId(): string {
   return `${processPart}-${requestCount.toString(36)}`;
 }
 
-/** Answers with a success envelope around a result that is JSON already. */
-export function sendResult(reply: FastifyReply, status: number, resultJson: string): void {
-  const body = `{"status":${status},"result":${resultJson},"request_id":"${reply.request.id}","success":true}`;
-  sendJson(reply, status, body);
+/** What a call is answered with, whatever its request id. */
+export interface Reply {
+  readonly status: number;
+  /** The members of the envelope that are between `status` and `request_id`, as JSON. */
+  readonly content: string;
+  readonly isSuccess: boolean;
+  /** Why it was refused, where that is known. */
+  readonly failure?: ApiError;
+  /** True for the answer to an earlier call with the same idempotency key. */
+  readonly isReplayed?: true;
 }
 
-/** Answers with the envelope of a failure. */
-export function sendError(reply: FastifyReply, error: ApiError): void {
-  if (error.retryAfterSeconds !== undefined) reply.header("retry-after", error.retryAfterSeconds);
-  sendJson(reply, errorRow(error.condition).status, errorBody(error, reply.request.id));
+/** @param resultJson the result, as JSON */
+export function successReply(status: number, resultJson: string): Reply {
+  return { status, content: `"result":${resultJson}`, isSuccess: true };
 }
 
-/** The JSON of a failure, also for answers that never reach the framework. */
-export function errorBody(error: ApiError, requestId: string): string {
-  const row = errorRow(error.condition);
-  return JSON.stringify({
-    status: row.status,
-    error: row.error,
-    errorNumber: row.errorNumber,
-    ...(error.message === "" ? {} : { message: error.message }),
-    request_id: requestId,
-    success: false,
-  });
+export function errorReply(failure: ApiError): Reply {
+  const { status, error, errorNumber } = errorRow(failure.condition);
+  const { message } = failure;
+  const content = JSON.stringify({ error, errorNumber, ...(message === "" ? {} : { message }) }).slice(1, -1);
+  return { status, content, isSuccess: false, failure };
+}
+
+/** The whole envelope, as JSON. */
+export function replyBody({ status, content, isSuccess }: Reply, requestId: string): string {
+  return `{"status":${status},${content},"request_id":"${requestId}","success":${isSuccess}}`;
+}
+
+export function sendReply(reply: FastifyReply, answer: Reply): void {
+  const retryAfterSeconds = answer.failure?.retryAfterSeconds;
+  if (retryAfterSeconds !== undefined) reply.header("retry-after", retryAfterSeconds);
+  if (answer.isReplayed) reply.header("idempotent-replayed", "true");
+  sendJson(reply, answer.status, replyBody(answer, reply.request.id));
 }
 
 function sendJson(reply: FastifyReply, status: number, body: string): void {

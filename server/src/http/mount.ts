@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
 import { parseBody, parseQuery } from "./body.ts";
-import { sendResult } from "./envelope.ts";
-import { compileParameters, type RawParameters } from "./parameters.ts";
-import { type Caller, type CallerKind, Created, type Route } from "./route.ts";
-import { createSerializer } from "./serializer.ts";
+import type { RawParameters } from "./call.ts";
+import { sendReply } from "./envelope.ts";
+import type { Authenticate, Operation } from "./operations.ts";
+import type { Caller } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -12,32 +12,29 @@ declare module "fastify" {
   }
 }
 
-/** Finds out who is calling; throws or rejects with an ApiError. */
-export type Authenticate = (
-  authorization: string | undefined,
-  required: Exclude<CallerKind, "anyone">,
-) => Caller | Promise<Caller>;
-
-/** Puts one declared operation on the server: caller first, then the body, then the parameters, then the handler. */
-export function mountRoute(server: FastifyInstance, route: Route, authenticate: Authenticate): void {
-  const readPath = compileOptional(route.pathParameters);
-  const readParameters = compileOptional(route.parameters);
-  const serialize = createSerializer(route.result);
+/** Puts one operation on the server: caller first, then the body, then the parameters, then the handler. */
+export function mountOperation(server: FastifyInstance, operation: Operation, authenticate: Authenticate): void {
+  const { route } = operation;
   const { caller: required } = route;
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const handled = await route.handle({
-      caller: request.caller as never, // of the kind that the route requires: authenticate has seen to it
-      path: readPath(Object.entries(request.params as Record<string, unknown>)),
-      parameters: readParameters(rawParameters(request)),
-    });
-    if (handled instanceof Created) sendResult(reply, 201, serialize(handled.result));
-    else sendResult(reply, route.status, serialize(handled));
+    const { authorization, "idempotency-key": idempotencyKey } = request.headers;
+    const call = {
+      requestId: request.id,
+      authorization,
+      address: request.ip,
+      idempotencyKey,
+      path: request.params as Record<string, unknown>, // the router's, by the names in the path
+      readParameters: () => rawParameters(request),
+    };
+    const answered = await operation.perform(call, request.caller);
+    request.failure = answered.failure;
+    sendReply(reply, answered);
   }
 
   server.route({
     method: route.method,
-    url: route.path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    url: routerPath(route.path),
     config: { operation: route.operation },
     onRequest(request, _reply, done) {
       if (required === "anyone") {
@@ -68,8 +65,9 @@ export function mountRoute(server: FastifyInstance, route: Route, authenticate: 
   });
 }
 
-function compileOptional(shape: Route["parameters"]): (raw: RawParameters) => Record<string, unknown> {
-  return shape === undefined ? () => ({}) : compileParameters(shape);
+/** A path as the router writes its parameters. */
+export function routerPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
 function rawParameters(request: FastifyRequest): RawParameters {

@@ -1,10 +1,8 @@
 import { ApiError } from "../errors.ts";
+import type { RawParameters } from "./call.ts";
 import { holdsGivenToken } from "./paging.ts";
 import { isOptional, type ObjectSchema, type Schema, type Static } from "./schema.ts";
 import { readWireValue } from "./wire.ts";
-
-/** What a request brought, names as sent: a JSON object, a form or a query. Later entries come later. */
-export type RawParameters = Iterable<readonly [name: string, value: unknown]>;
 
 /**
  * Makes the reader of one request shape (surface.md section 1): names match case-insensitively and the documented
@@ -57,7 +55,8 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
   };
 }
 
-function readParameter(name: string, schema: Schema, value: unknown): unknown {
+/** One value by its wire format. @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat, naming the parameter */
+export function readParameter(name: string, schema: Schema, value: unknown): unknown {
   if (typeof value === "symbol") {
     throw new ApiError("ParameterIncorrectFormat", `${name} has escapes that are not UTF-8.`); // see `undecodable`
   }

@@ -1,4 +1,5 @@
 import type { ErrorCondition } from "../errors.ts";
+import type { Call } from "./call.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 
 /** Who may call: nobody in particular, the holder of any token, or the holder of a user token. */
@@ -28,6 +29,7 @@ export interface RouteInput<Kind extends CallerKind, Path, Parameters> {
   readonly caller: CallerOf<Kind>;
   readonly path: Path;
   readonly parameters: Parameters;
+  readonly call: Call;
 }
 
 /** One operation: what the wire says and what happens. The path has its parameters in braces. */
@@ -44,6 +46,8 @@ export interface RouteDeclaration<
   readonly summary: string;
   readonly tag: string;
   readonly caller: Kind;
+  /** False for what a batch cannot hold. */
+  readonly isBatchable?: false;
   readonly pathParameters?: Path;
   /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
   readonly parameters?: Parameters;
@@ -53,8 +57,10 @@ export interface RouteDeclaration<
   readonly result: Result;
   /** The conditions that this operation adds to those that `conditionsOf` finds by itself. */
   readonly errors: readonly ErrorCondition[];
-  handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>>): Promise<Static<Result> | Created<Static<Result>>>;
+  handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>>): Promise<Handled<Static<Result>>>;
 }
+
+type Handled<Result> = Result | Created<Result> | RawResult;
 
 /** The result of an operation that has made what it else changes. */
 export class Created<Result> {
@@ -62,6 +68,15 @@ export class Created<Result> {
 
   constructor(result: Result) {
     this.result = result;
+  }
+}
+
+/** A result that is JSON already. */
+export class RawResult {
+  readonly json: string;
+
+  constructor(json: string) {
+    this.json = json;
   }
 }
 
@@ -88,6 +103,9 @@ export function conditionsOf(route: Route): ErrorCondition[] {
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");
   if (shapes.some((shape) => shape.required.length > 0)) conditions.add("ParameterMissingRequiredValue");
   if (route.method !== "GET") conditions.add("RequestTooLarge").add("ParameterIncorrectFormat");
+  if (route.method !== "GET" && route.caller !== "anyone") {
+    conditions.add("IdempotencyKeyReused").add("ParameterOutOfRange"); // of the idempotency key
+  }
   conditions.add("ServiceUnavailable").add("InternalError");
   return [...conditions];
 }

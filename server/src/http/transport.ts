@@ -6,10 +6,11 @@ import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
-import { anyOrigin, newRequestId, sendError, toApiError } from "./envelope.ts";
-import { type Authenticate, mountRoute } from "./mount.ts";
+import { anyOrigin, errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
+import { mountOperation } from "./mount.ts";
+import type { Authenticate, Operation } from "./operations.ts";
 import { logRequest } from "./request-log.ts";
-import type { Caller, Route } from "./route.ts";
+import type { Caller } from "./route.ts";
 import { createTurn } from "./turn.ts";
 import { mountPage, type Page } from "./web-page.ts";
 
@@ -26,7 +27,7 @@ declare module "fastify" {
 export interface TransportOptions {
   readonly config: Pick<Config, "bodyBytesMax" | "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs">;
   readonly log: Logger;
-  readonly routes: readonly Route[];
+  readonly operations: readonly Operation[];
   readonly pages: readonly Page[];
   /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
   beginTurn(): void;
@@ -90,7 +91,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     if (failure.condition === "InternalError") {
       log.error({ request_id: request.id, err: failure.cause ?? failure }, "request failed");
     }
-    sendError(reply, failure);
+    sendReply(reply, errorReply(failure));
   }
 
   // Node would answer these two without a body.
@@ -104,7 +105,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   await server.register(cors, {
     origin: anyOrigin,
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-    exposedHeaders: ["Retry-After"],
+    exposedHeaders: ["Retry-After", "Idempotent-Replayed"],
     maxAge: 86_400,
     strictPreflight: false,
   });
@@ -138,7 +139,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   // Judged by the route: what fails here makes the framework close the connection.
   server.addContentTypeParser("*", (request: FastifyRequest) => readBody(request.raw, config.bodyBytesMax));
 
-  for (const route of options.routes) mountRoute(server, route, options.authenticate);
+  for (const operation of options.operations) mountOperation(server, operation, options.authenticate);
   for (const page of options.pages) mountPage(server, page);
 
   return {

@@ -1,6 +1,7 @@
 import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
 import { type Location, type LocationRange, parseLocation, parseLocationRange } from "../lib/locations.ts";
+import { parseLooseJson } from "../lib/loose-json.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
 import { type Schema, type Static, Type } from "./schema.ts";
 
@@ -90,6 +91,21 @@ export function LocationRangeInput(options: { description?: string } = {}): Sche
   return wire<LocationRange>("locationRange", { type: "string", examples: ["48.2082,16.3738,1000"], ...options });
 }
 
+/** Any value, as it was sent. */
+export function Raw(options: { description?: string } = {}): Schema<unknown> {
+  return wire<unknown>("raw", options);
+}
+
+/** An array of anything, or a text that holds one, with double or single quotes. */
+export function List(options: { description?: string } = {}): Schema<readonly unknown[]> {
+  return wire<readonly unknown[]>("list", { type: "array", items: {}, ...options });
+}
+
+/** An object of any members, or a text that holds one: its members in their order. */
+export function Bag(options: { description?: string } = {}): Schema<readonly (readonly [string, unknown])[]> {
+  return wire<readonly (readonly [string, unknown])[]>("bag", { type: "object", ...options });
+}
+
 /** The id of an object of one kind. */
 export function IdInput(kind: IdKind): Schema<string> {
   return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind });
@@ -150,6 +166,9 @@ const readers = {
   location: (value: unknown) => parseLocation(value),
   locationRange: (value: unknown) => parseLocationRange(value),
   id: readId,
+  raw: (value: unknown) => ({ value }),
+  list: readList,
+  bag: readBag,
 };
 
 /** Integers too long for a double arrive as bigint, so that a text keeps all its digits. */
@@ -211,6 +230,27 @@ function readChoice(value: unknown, { enum: words = [], "x-numbered": isNumbered
     if (found !== undefined) return { value: found };
   }
   return refuseFormat(`must be one of ${words.join(", ")}`);
+}
+
+function readList(value: unknown): Parsed<readonly unknown[]> {
+  const list = parsedText(value);
+  return Array.isArray(list) ? { value: list } : refuseFormat("must be an array");
+}
+
+function readBag(value: unknown): Parsed<readonly (readonly [string, unknown])[]> {
+  const bag = parsedText(value);
+  if (typeof bag !== "object" || bag === null || Array.isArray(bag)) return refuseFormat("must be an object");
+  return { value: Object.entries(bag) };
+}
+
+/** What a text holds; anything else is itself. */
+function parsedText(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return parseLooseJson(value);
+  } catch {
+    return undefined;
+  }
 }
 
 function readId(value: unknown, { "x-kind": kind, "x-word": word }: Keywords): Parsed<string> {

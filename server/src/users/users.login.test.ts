@@ -176,7 +176,7 @@ describe("POST /users/login while the password is being changed", () => {
     const { id, userName, password, deviceToken: token, token: userToken } = await slow.signUp();
     const [before] = await slow.app.database.reads.selectFrom("users").select("password_hash").execute();
     assert.ok(before);
-    const changed = await createPasswords(test.config).hash("another password");
+    const changed = await createPasswords(test.config, test.app.database).hash("another password");
     async function setPassword(password_hash: string, token_version: number): Promise<void> {
       await slow.app.database.write(({ queries }) =>
         queries

@@ -70,10 +70,12 @@ export function usersPasswordRoutes(services: {
       if (waiting >= waitingMax) {
         throw new ApiError("ServiceUnavailable", "Too many password resets are being asked for. Try again.");
       }
-      waiting += 1;
       background.run("mailResetCode", () => mailResetCode(caller.applicationId, parameters));
-      await setTimeout(answerAfterMs);
-      waiting -= 1;
+      await database.apart("a request for a code", async () => {
+        waiting += 1;
+        await setTimeout(answerAfterMs);
+        waiting -= 1;
+      });
       return true as const;
     },
   });
@@ -87,7 +89,14 @@ export function usersPasswordRoutes(services: {
     if (user === undefined) return false;
     const userId = user.id;
     const code: ResetCode = { applicationId, userId, digest: digestResetCode(resetCode) };
-    if (!(await database.write(({ queries }) => tryResetCode(code, clock.now(), queries)))) return false;
+    // A try counts, whatever becomes of the rest: else codes could be tried in transactions that are undone.
+    const tried = `reset code ${code.userId} ${code.digest}`;
+    const isAlike = await database.apart(
+      tried,
+      () => database.write(({ queries }) => tryResetCode(code, clock.now(), queries)),
+      { hasEffect: true },
+    );
+    if (!isAlike) return false;
     const passwordHash = await passwords.hash(newPassword);
     return database.write(async (transaction) => {
       const { queries } = transaction;
@@ -110,7 +119,9 @@ export function usersPasswordRoutes(services: {
     result: Type.Literal(true),
     errors: [],
     async handle({ caller, parameters }) {
-      const [isSet] = await Promise.all([setPassword(caller.applicationId, parameters), setTimeout(answerAfterMs)]);
+      const answerAt = performance.now() + answerAfterMs;
+      const isSet = await setPassword(caller.applicationId, parameters);
+      await database.apart("an answer", () => setTimeout(Math.max(0, answerAt - performance.now())));
       if (!isSet) throw new ApiError("ParameterOutOfRange", "resetCode is wrong, used or expired.");
       return true as const;
     },

@@ -14,6 +14,7 @@ import {
   type TestUser,
 } from "../../test/harness.ts";
 import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
 import type { Caller } from "../http/route.ts";
 import { digestResetCode, newResetCode } from "./users.password.codes.ts";
 import { usersPasswordRoutes } from "./users.password.routes.ts";
@@ -154,11 +155,12 @@ describe("POST /users/password: surface.md section 5", atOnce, () => {
     const [route] = usersPasswordRoutes({
       ...({} as Parameters<typeof usersPasswordRoutes>[0]),
       background: { run() {}, async stop() {} }, // the work does not come into it
+      database: test.app.database,
     });
     assert.ok(route);
     const caller = { applicationId: "app_1" } as Caller;
     const parameters = { userName: "Nobody", subject: "Hi", body: "@ResetCode" };
-    const handle = () => route.handle({ caller: caller as never, path: {}, parameters });
+    const handle = () => route.handle({ caller: caller as never, path: {}, parameters, call: {} as Call });
     const waiting = Array.from({ length: 64 }, handle);
     await assert.rejects(handle, (error) => error instanceof ApiError && error.condition === "ServiceUnavailable");
     assert.deepEqual(await Promise.all(waiting), Array(64).fill(true));

@@ -74,7 +74,10 @@ export function usersSocialRoutes(services: {
     async handle({ caller, parameters: { identityProviderName, identityID, identityAccessToken } }) {
       const { applicationId } = caller;
       const provider = await findOidcProvider(applicationId, identityProviderName);
-      const claims = provider && (await idTokens.verify(identityAccessToken, identityID, provider));
+      // The provider may have to be asked for its keys.
+      const verified = `id_token ${identityProviderName} ${identityID} ${identityAccessToken}`;
+      const claims =
+        provider && (await database.apart(verified, () => idTokens.verify(identityAccessToken, identityID, provider)));
       if (claims === undefined) throw new ApiError("AuthBadUsernameOrPassword");
       const identity: ProvenIdentity = { applicationId, provider: identityProviderName, identifier: identityID };
       const { user, isNew, token } = await database.write(async ({ queries }) => {

@@ -1,0 +1,56 @@
+import { ApiError } from "../errors.ts";
+import type { RawParameters } from "../http/call.ts";
+import { compileParameters, readParameter } from "../http/parameters.ts";
+import { Type } from "../http/schema.ts";
+import { Bag, Raw, Text } from "../http/wire.ts";
+
+/** One call of a batch, as it was sent. */
+export interface BatchItem {
+  readonly key: string;
+  readonly method: string;
+  readonly path: string;
+  readonly parameters: RawParameters;
+  readonly idempotencyKey: unknown;
+}
+
+/** What is wrong with an item is its own answer. */
+export type ReadItem = BatchItem | { readonly key: string; readonly failure: ApiError };
+
+const Key = Text({ minLength: 1, maxLength: 256 });
+const Item = Type.Object({
+  key: Type.Optional(Raw()),
+  method: Text({ maxLength: 16 }),
+  path: Text({}),
+  parameters: Type.Optional(Bag()),
+  idempotencyKey: Type.Optional(Raw()),
+});
+const readMembers = compileParameters(Item);
+
+/** Reads an item: member names in any case, null as absent. An item without a key has its index as key. */
+export function readItem(sent: unknown, index: number): ReadItem {
+  let key = String(index);
+  try {
+    if (typeof sent !== "object" || sent === null || Array.isArray(sent)) {
+      throw new ApiError("ParameterIncorrectFormat", "An item of requests must be an object.");
+    }
+    const members = Object.entries(sent);
+    key = readKey(members) ?? key;
+    const { method, path, parameters = [], idempotencyKey } = readMembers(members);
+    return { key, method: method.trim().toUpperCase(), path: rooted(path), parameters, idempotencyKey };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { key, failure: error };
+  }
+}
+
+/** First of all, so that whatever else is wrong is answered under it. */
+function readKey(members: RawParameters): string | undefined {
+  let key: unknown;
+  for (const [name, value] of members) if (name.toLowerCase() === "key") key = value;
+  if (key === undefined || key === null || key === "") return undefined;
+  return readParameter("key", Key, key) as string; // as Text reads
+}
+
+function rooted(path: string): string {
+  return path.startsWith("/") ? path : `/${path}`;
+}

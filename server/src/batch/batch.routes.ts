@@ -1,0 +1,64 @@
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
+import type { Dispatcher } from "../http/dispatch.ts";
+import { replyBody } from "../http/envelope.ts";
+import { logLine } from "../http/request-log.ts";
+import { RawResult, type Route, route } from "../http/route.ts";
+import type { Log } from "../log.ts";
+import { BatchResult, RunBatch } from "./batch.contract.ts";
+import { readItem } from "./batch.items.ts";
+import { type AnsweredItem, runBatch } from "./batch.run.ts";
+
+/** Many calls in one, also for clients that can only GET and POST (surface.md section 11). */
+export function batchRoutes(services: {
+  readonly database: Database;
+  readonly dispatcher: Dispatcher;
+  readonly log: Log;
+  readonly limits: Pick<Config, "batchItemsMax" | "batchReplyBytesMax">;
+}): Route[] {
+  const { database, dispatcher, log, limits } = services;
+  const { batchItemsMax, batchReplyBytesMax: replyBytesMax } = limits;
+
+  function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call): void {
+    const { method, path } = "failure" in item ? { method: undefined, path: undefined } : item;
+    const { status, failure } = reply;
+    const call = { requestId, method, path, operation: route?.operation, status, failure, ms, caller };
+    logLine(log, { ...call, address: outer.address, batch: outer.requestId });
+  }
+
+  const batch = route({
+    method: "POST",
+    path: "/batch",
+    operation: "runBatch",
+    summary: "Run many calls, each exactly as if it had been sent alone",
+    tag: "Batch",
+    caller: "device",
+    isBatchable: false,
+    parameters: RunBatch,
+    status: 200,
+    result: BatchResult,
+    errors: [],
+    async handle({ parameters: { requests, mode = "independent", references = false }, call }) {
+      if (requests.length === 0) throw new ApiError("ParameterOutOfRange", "requests must have at least 1 item.");
+      if (requests.length > batchItemsMax) {
+        throw new ApiError("RequestTooLarge", `requests must have at most ${batchItemsMax} items.`);
+      }
+      const items = requests.map(readItem);
+      const answered = await runBatch(
+        { items, mode, hasReferences: references, outer: call },
+        { database, dispatcher, replyBytesMax },
+      );
+      for (const each of answered) logItem(each, call);
+      return new RawResult(`{"responses":[${answered.map(present).join(",")}]}`);
+    },
+  });
+
+  return [batch];
+}
+
+/** The item's key beside its own envelope. */
+function present({ item, reply, requestId }: AnsweredItem): string {
+  return `{"key":${JSON.stringify(item.key)},${replyBody(reply, requestId).slice(1)}`;
+}

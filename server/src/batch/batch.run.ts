@@ -1,0 +1,190 @@
+import type { Database, Joint } from "../db/database.ts";
+import { ApiError, Interrupted } from "../errors.ts";
+import type { Call } from "../http/call.ts";
+import type { Dispatched, Dispatcher } from "../http/dispatch.ts";
+import { errorReply, newRequestId, type Reply, replyBody, toApiError } from "../http/envelope.ts";
+import type { Caller, Route } from "../http/route.ts";
+import type { BatchMode } from "./batch.contract.ts";
+import type { ReadItem } from "./batch.items.ts";
+import { type EarlierItems, resolveReferences } from "./batch.references.ts";
+
+/** An item and what came of it. */
+export interface AnsweredItem {
+  readonly item: ReadItem;
+  readonly requestId: string;
+  readonly reply: Reply;
+  readonly route: Route | undefined;
+  readonly caller: Caller | undefined;
+  readonly ms: number;
+}
+
+export interface BatchPlan {
+  readonly items: readonly ReadItem[];
+  readonly mode: BatchMode;
+  readonly hasReferences: boolean;
+  /** The request that it came in. */
+  readonly outer: Call;
+}
+
+interface Services {
+  readonly database: Database;
+  readonly dispatcher: Dispatcher;
+  readonly replyBytesMax: number;
+}
+
+/** The event loop is given to others after so much work. */
+const turnMsMax = 5;
+/** An atomic batch that met others on its rows is run again. */
+const atomicAttemptsMax = 3;
+
+/** Runs the items one after the other (surface.md section 11); they are on disk when it resolves. */
+export async function runBatch(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
+  if (plan.mode !== "atomic") return runInOrder(plan, services);
+  for (let attempts = 1; ; attempts += 1) {
+    const answered = await runAtomic(plan, services);
+    const isBusy = answered.some(({ reply }) => reply.status === 503);
+    if (!isBusy || attempts === atomicAttemptsMax) return answered;
+  }
+}
+
+/** As many items in one transaction, and one fsync, as can be; each fails or succeeds for itself. */
+function runInOrder(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
+  return services.database.together(
+    async (joint) => {
+      const sequence = createSequence(plan, services);
+      let isStopped = false;
+      let durableCount = 0;
+      for (const item of plan.items) {
+        const { commitCount } = joint;
+        if (isStopped) {
+          sequence.add(notRun(item));
+          continue;
+        }
+        try {
+          const answered = await joint.part(
+            () => sequence.answer(item),
+            ({ reply }) => reply.status === 503,
+          );
+          if (joint.commitCount > commitCount) durableCount = sequence.answered.length;
+          sequence.add(answered);
+          isStopped = plan.mode === "sequential" && !answered.reply.isSuccess;
+        } catch (error) {
+          if (error instanceof Interrupted) continue; // all of it is run again
+          sequence.lose(durableCount, error);
+          sequence.add(refused(item, error));
+        }
+      }
+      await joint.flush().catch((error) => sequence.lose(durableCount, error));
+      return sequence.answered;
+    },
+    { isSplittable: true },
+  );
+}
+
+/** Ends an atomic batch, so that nothing of it stays. */
+class Failed extends Error {
+  readonly answered: AnsweredItem;
+
+  constructor(answered: AnsweredItem) {
+    super();
+    this.answered = answered;
+  }
+}
+
+async function runAtomic(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
+  async function runAll(joint: Joint): Promise<AnsweredItem[]> {
+    const sequence = createSequence(plan, services);
+    for (const item of plan.items) {
+      try {
+        const answered = await joint.part(() => sequence.answer(item));
+        sequence.add(answered);
+        if (!answered.reply.isSuccess && !joint.isInterrupted) throw new Failed(answered);
+      } catch (error) {
+        if (!(error instanceof Interrupted)) throw error;
+      }
+    }
+    return sequence.answered;
+  }
+
+  try {
+    return await services.database.together(runAll, { isSplittable: false });
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    return plan.items.map((item) => (item === error.answered.item ? error.answered : notRun(item)));
+  }
+}
+
+/** The items as they are answered, one after the other. */
+function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, replyBytesMax }: Services) {
+  const answered: AnsweredItem[] = [];
+  const earlier = createEarlierItems();
+  let bytes = 0;
+  let turnBegan = performance.now();
+
+  function dispatch(item: ReadItem): Dispatched | ApiError {
+    if ("failure" in item) return item.failure;
+    if (bytes > replyBytesMax) {
+      return new ApiError("RequestTooLarge", `The answers of the batch are larger than ${replyBytesMax} bytes.`);
+    }
+    try {
+      return dispatcher.dispatch(hasReferences ? resolveReferences(item, earlier) : item, outer);
+    } catch (error) {
+      return toApiError(error);
+    }
+  }
+
+  return {
+    answered,
+
+    async answer(item: ReadItem): Promise<AnsweredItem> {
+      const began = performance.now();
+      if (began - turnBegan > turnMsMax) {
+        await new Promise(setImmediate);
+        turnBegan = performance.now();
+      }
+      const dispatched = dispatch(item);
+      if (dispatched instanceof ApiError) return refused(item, dispatched);
+      const { requestId, route } = dispatched;
+      const { reply, caller } = await dispatched.run();
+      return { item, requestId, reply, route, caller, ms: performance.now() - began };
+    },
+
+    add(one: AnsweredItem): void {
+      answered.push(one);
+      bytes += one.reply.content.length;
+      if (hasReferences) earlier.add(one);
+    },
+
+    /** What was answered from there on has not come to stay. */
+    lose(from: number, error: unknown): void {
+      for (const [index, { item, reply, route }] of answered.entries()) {
+        if (index >= from && reply.isSuccess && route?.method !== "GET") answered[index] = refused(item, error);
+      }
+    },
+  };
+}
+
+/** Of items of one key the latest counts; one that failed cannot be referred to. */
+function createEarlierItems(): EarlierItems & { add(answered: AnsweredItem): void } {
+  const byKey = new Map<string, { readonly body: string | undefined; envelope?: unknown }>();
+  return {
+    find(key) {
+      const found = byKey.get(key);
+      if (found?.body === undefined) return undefined;
+      found.envelope ??= JSON.parse(found.body);
+      return found.envelope;
+    },
+    add({ item, reply, requestId }) {
+      byKey.set(item.key, { body: reply.isSuccess ? replyBody(reply, requestId) : undefined });
+    },
+  };
+}
+
+function notRun(item: ReadItem): AnsweredItem {
+  return refused(item, new ApiError("BatchItemNotRun"));
+}
+
+function refused(item: ReadItem, error: unknown): AnsweredItem {
+  const reply = errorReply(toApiError(error));
+  return { item, requestId: newRequestId(), reply, route: undefined, caller: undefined, ms: 0 };
+}

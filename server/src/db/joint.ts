@@ -1,0 +1,349 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { ApiError, Interrupted } from "../errors.ts";
+import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
+
+/** A transaction as its engine has it: parts of it can be undone. Savepoints nest; each undoes or ends the newest one. */
+export interface EngineTransaction extends Transaction {
+  savepoint(): Promise<void> | void;
+  release(): Promise<void> | void;
+  /** Undoes what came after the newest savepoint, and ends it. */
+  rollback(): Promise<void> | void;
+}
+
+/** Begins a transaction, runs the work in it, and resolves when it is on disk. */
+export type EngineWrite = <T>(work: (transaction: EngineTransaction) => Promise<T>) => Promise<T>;
+
+/** What `Database` offers for it; see there. */
+export interface Joints {
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  together<T>(work: (joint: Joint) => Promise<T>, options: { readonly isSplittable: boolean }): Promise<T>;
+  apart<T>(key: string, work: () => Promise<T>, options?: ApartOptions): Promise<T>;
+  afterwards(effect: () => void): void;
+  hasUnsettled(): boolean;
+  /** Where statements of the work that runs now go, when it has begun a transaction. */
+  queries(): Queries | undefined;
+}
+
+/** The end of a transaction that is not wanted any more. */
+class Undone extends Error {}
+
+/** More often than this nothing is run again: others change the rows faster than the work can be done. */
+const attemptsMax = 1_000;
+
+/**
+ * Lets the transactions of nested calls be parts of one. Who writes does not know of it: `write` asks here whether the
+ * code that runs now (by its asynchronous context) belongs to something larger.
+ *
+ * ```
+ * together ─┬─ part ── write ── write      begin at the first write
+ *           ├─ part ── (fails)             undone to the savepoint of its own write
+ *           └─ part ── write               commit at the end, one fsync for all
+ * ```
+ *
+ * @param timeoutMs how long one transaction may be open before it is given up
+ */
+export function createJoints(engineWrite: EngineWrite, timeoutMs: number): Joints {
+  const current = new AsyncLocalStorage<JointWork | undefined>();
+
+  function running(): JointWork | undefined {
+    const joint = current.getStore();
+    return joint?.isEnded === false ? joint : undefined;
+  }
+
+  /** Runs work outside of whatever belongs together. */
+  function outside<T>(work: () => T): T {
+    return current.run(undefined, work);
+  }
+
+  async function runTogether<T>(work: (joint: Joint) => Promise<T>, isSplittable: boolean): Promise<T> {
+    const outcomes: Outcomes = new Map();
+    for (let attempts = 0; attempts < attemptsMax; attempts += 1) {
+      const joint = new JointWork({ engineWrite, timeoutMs, outside, isSplittable, outcomes });
+      try {
+        const value = await current.run(joint, () => work(joint));
+        if (!joint.isInterrupted) {
+          await joint.commit();
+          return value;
+        }
+      } catch (error) {
+        if (!joint.isInterrupted) throw error;
+      } finally {
+        await joint.end();
+      }
+      await joint.runApart();
+    }
+    throw new ApiError("ServiceUnavailable");
+  }
+
+  return {
+    write(work) {
+      const joint = running();
+      return joint === undefined ? engineWrite(work) : joint.write(work);
+    },
+    together(work, { isSplittable }) {
+      const joint = running();
+      return joint === undefined ? runTogether(work, isSplittable) : joint.whole(work);
+    },
+    apart(key, work, options) {
+      const joint = running();
+      return joint === undefined ? work() : joint.apart(key, work, options);
+    },
+    afterwards(effect) {
+      const joint = running();
+      if (joint === undefined) effect();
+      else joint.afterwards(effect);
+    },
+    hasUnsettled: () => running()?.hasEffects === true,
+    queries: () => running()?.queries,
+  };
+}
+
+type Outcome<T = unknown> = { readonly value: T } | { readonly error: unknown };
+/** What was done apart, so that it is done once however often the rest is run. */
+type Outcomes = Map<string, Outcome>;
+
+interface Settings {
+  readonly engineWrite: EngineWrite;
+  readonly timeoutMs: number;
+  outside<T>(work: () => T): T;
+  readonly isSplittable: boolean;
+  readonly outcomes: Outcomes;
+}
+
+interface Mark {
+  readonly isBegin: boolean;
+  /** How many there were. */
+  readonly effects: number;
+}
+
+interface Open {
+  readonly transaction: EngineTransaction;
+  /** Resolves when it is on disk. */
+  readonly done: Promise<void>;
+  finish(): void;
+  giveUp(error: unknown): void;
+}
+
+class JointWork implements Joint {
+  isEnded = false;
+  commitCount = 0;
+  readonly #settings: Settings;
+  #open: Open | undefined;
+  /** Statements of one transaction cannot overlap with savepoints: writes go one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+  #effects: (() => void)[] = [];
+  #partCount = 0;
+  #isInPart = false;
+  /** What is undone with this part: from a savepoint before its first write, or the whole transaction. */
+  #mark: Mark | undefined;
+  /** Why the transaction ended before its time. */
+  #lost: unknown;
+  readonly #interruptions = new Map<string, () => Promise<unknown>>();
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  get isInterrupted(): boolean {
+    return this.#interruptions.size > 0;
+  }
+
+  get hasEffects(): boolean {
+    return this.#effects.length > 0;
+  }
+
+  get queries(): Queries | undefined {
+    return this.#open?.transaction.queries;
+  }
+
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const written = this.#last.then(() => this.#writeNow(work));
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  async #writeNow<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const isBegin = this.#open === undefined;
+    const { transaction } = await this.#begin();
+    const isMark = this.#isInPart && this.#mark === undefined && !isBegin;
+    const effects: (() => void)[] = [];
+    await transaction.savepoint();
+    let value: T;
+    try {
+      value = await work({ queries: transaction.queries, afterCommit: (effect) => void effects.push(effect) });
+    } catch (error) {
+      await transaction.rollback();
+      throw error;
+    }
+    // The savepoint of a part's first write stays: the part may have to be undone.
+    if (!isMark) await transaction.release();
+    if (this.#isInPart) this.#mark ??= { isBegin, effects: this.#effects.length };
+    this.#effects.push(...effects);
+    return value;
+  }
+
+  async part<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T> {
+    this.#isInPart = true;
+    for (let attempts = 0; ; attempts += 1) {
+      const outcome = await outcomeOf(work);
+      await this.#last;
+      const wasBusy = "value" in outcome && isBusy?.(outcome.value) === true;
+      const isShared = this.#open !== undefined && this.#mark?.isBegin !== true;
+      const mustRunAgain = this.isInterrupted || (wasBusy && isShared);
+      if (!mustRunAgain || !this.#settings.isSplittable || attempts >= attemptsMax) {
+        await this.#endPart();
+        return settle(outcome);
+      }
+      await this.#undoPart();
+      await this.commit();
+      await this.runApart();
+    }
+  }
+
+  /** Nested `together`: when it fails, nothing of it stays. */
+  async whole<T>(work: (joint: Joint) => Promise<T>): Promise<T> {
+    const open = this.#open;
+    const effects = this.#effects.length;
+    const isPart = this.#isInPart && this.#mark === undefined;
+    if (open !== undefined) await open.transaction.savepoint();
+    if (open !== undefined && isPart) this.#mark = { isBegin: false, effects };
+    try {
+      const value = await work(this);
+      await this.#last;
+      if (open !== undefined && !isPart) await open.transaction.release();
+      return value;
+    } catch (error) {
+      await this.#last;
+      if (open === undefined) await this.#giveUp();
+      else if (isPart) await this.#undoPart();
+      else await open.transaction.rollback();
+      this.#effects.length = effects;
+      throw error;
+    }
+  }
+
+  async apart<T>(key: string, work: () => Promise<T>, { hasEffect = false }: ApartOptions = {}): Promise<T> {
+    const { outcomes, outside } = this.#settings;
+    const name = `${this.#partCount} ${key}`;
+    const known = outcomes.get(name);
+    if (known !== undefined) return settle(known) as T; // what `work` made, under this key
+    if (this.#open !== undefined) {
+      // What comes after an interruption may not come to pass: that is only computed ahead.
+      if (!hasEffect || !this.isInterrupted) this.#interruptions.set(name, work);
+      throw new Interrupted();
+    }
+    const outcome = await outcomeOf(() => outside(work));
+    outcomes.set(name, outcome);
+    return settle(outcome) as T;
+  }
+
+  /** Does what was asked for while a transaction was open, now that none is. */
+  async runApart(): Promise<void> {
+    const { outcomes, outside } = this.#settings;
+    const interruptions = [...this.#interruptions];
+    this.#interruptions.clear();
+    await Promise.all(
+      interruptions.map(async ([name, work]) => outcomes.set(name, await outcomeOf(() => outside(work)))),
+    );
+  }
+
+  afterwards(effect: () => void): void {
+    this.#effects.push(() => this.#settings.outside(effect));
+  }
+
+  async flush(): Promise<void> {
+    if (this.#settings.isSplittable) await this.commit();
+  }
+
+  async commit(): Promise<void> {
+    await this.#last;
+    const open = this.#open;
+    this.commitCount += 1;
+    if (open === undefined) {
+      for (const effect of this.#effects.splice(0)) effect();
+      return;
+    }
+    for (const effect of this.#effects.splice(0)) open.transaction.afterCommit(effect);
+    this.#open = undefined;
+    this.#mark = undefined;
+    open.finish();
+    await open.done;
+  }
+
+  /** Whatever is not committed is undone. */
+  async end(): Promise<void> {
+    this.isEnded = true;
+    await this.#last;
+    await this.#giveUp();
+  }
+
+  async #begin(): Promise<Open> {
+    if (this.#lost !== undefined) throw this.#lost;
+    if (this.#open !== undefined) return this.#open;
+    const { engineWrite, timeoutMs, outside } = this.#settings;
+    const opened = Promise.withResolvers<EngineTransaction>();
+    const closing = Promise.withResolvers<void>();
+    const done = outside(() =>
+      engineWrite(async (transaction) => {
+        opened.resolve(transaction);
+        await closing.promise;
+      }),
+    );
+    // Others wait for its locks: whatever holds the work up, it does not hold them for ever.
+    const timer = setTimeout(async () => {
+      await this.#last;
+      closing.reject(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
+    }, timeoutMs);
+    done
+      .catch((error) => {
+        opened.reject(error);
+        if (this.#open?.done === done) this.#lost = error;
+      })
+      .finally(() => clearTimeout(timer));
+    const transaction = await opened.promise;
+    this.#open = { transaction, done, finish: closing.resolve, giveUp: closing.reject };
+    return this.#open;
+  }
+
+  async #giveUp(): Promise<void> {
+    const open = this.#open;
+    if (open === undefined) return;
+    this.#open = undefined;
+    this.#mark = undefined;
+    open.giveUp(new Undone());
+    await open.done.catch(() => {});
+  }
+
+  async #undoPart(): Promise<void> {
+    const mark = this.#mark;
+    if (mark === undefined) return;
+    this.#effects.length = mark.effects;
+    if (mark.isBegin) {
+      await this.#giveUp();
+    } else {
+      this.#mark = undefined;
+      await this.#open?.transaction.rollback();
+    }
+  }
+
+  async #endPart(): Promise<void> {
+    const mark = this.#mark;
+    this.#isInPart = false;
+    this.#mark = undefined;
+    this.#partCount += 1;
+    if (mark?.isBegin === false) await this.#open?.transaction.release();
+  }
+}
+
+async function outcomeOf<T>(work: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function settle<T>(outcome: Outcome<T>): T {
+  if ("error" in outcome) throw outcome.error;
+  return outcome.value;
+}

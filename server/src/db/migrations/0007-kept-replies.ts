@@ -1,0 +1,21 @@
+import { sql } from "kysely";
+import type { Migration } from "./migration.ts";
+
+/** Replies to calls with an idempotency key. */
+export const keptReplies: Migration = {
+  name: "0007-kept-replies",
+  statements: ({ text, integer, tableOptions }) => [
+    sql`
+      create table kept_replies (
+        application_id ${text} not null,
+        user_id ${text} not null,
+        device_id ${text} not null,
+        key ${text} not null,
+        reply ${text} not null,
+        expires_at ${integer} not null,
+        primary key (application_id, user_id, device_id, key),
+        foreign key (application_id) references applications (application_id)
+      ) ${tableOptions}`,
+    sql`create index kept_replies_by_expiry on kept_replies (expires_at)`,
+  ],
+};

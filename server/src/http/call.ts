@@ -1,0 +1,15 @@
+/** What a request brought, names as sent: a JSON object, a form or a query. Later entries come later. */
+export type RawParameters = Iterable<readonly [name: string, value: unknown]>;
+
+/** One call of an operation, however it came: as a request of its own, or in a batch. */
+export interface Call {
+  readonly requestId: string;
+  readonly authorization: string | undefined;
+  /** The IP address that it came from. */
+  readonly address: string;
+  readonly idempotencyKey: unknown;
+  /** The parameters of the path, unescaped. */
+  readonly path: Readonly<Record<string, unknown>>;
+  /** @throws ApiError ParameterIncorrectFormat, RequestTooLarge */
+  readParameters(): RawParameters;
+}

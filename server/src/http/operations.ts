@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import type { Logger } from "pino";
+import { ApiError, Interrupted } from "../errors.ts";
+import type { Call, RawParameters } from "./call.ts";
+import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
+import { compileParameters, readParameter } from "./parameters.ts";
+import { type Caller, type CallerKind, Created, RawResult, type Route } from "./route.ts";
+import { createSerializer } from "./serializer.ts";
+import { Text } from "./wire.ts";
+
+/** Finds out who is calling; throws or rejects with an ApiError. */
+export type Authenticate = (
+  authorization: string | undefined,
+  required: Exclude<CallerKind, "anyone">,
+) => Caller | Promise<Caller>;
+
+/**
+ * Answers a call with what was answered to an earlier one of this caller with this key, or else by doing the work.
+ *
+ * @param fingerprint the same for calls that ask for the same
+ * @throws ApiError IdempotencyKeyReused
+ */
+export type RunOnce = (caller: Caller, key: string, fingerprint: string, work: () => Promise<Reply>) => Promise<Reply>;
+
+/** A declared operation, ready to be called, by HTTP or in a batch. */
+export interface Operation {
+  readonly route: Route;
+  /** Answers a caller of the kind that the route requires: first the parameters are read, then it is handled. Only throws Interrupted. */
+  perform(call: Call, caller: Caller | undefined): Promise<Reply>;
+}
+
+/** Makes operations of declarations. */
+export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOnce; log: Logger }): Operation {
+  const readPath = compileOptional(route.pathParameters);
+  const readParameters = compileOptional(route.parameters);
+  const serialize = createSerializer(route.result);
+
+  async function answer(call: Call, caller: Caller | undefined): Promise<Reply> {
+    const handled = await route.handle({
+      caller: caller as never, // of the kind that the route requires: whoever calls this has seen to it
+      path: readPath(Object.entries(call.path)),
+      parameters: readParameters(call.readParameters()),
+      call,
+    });
+    if (handled instanceof RawResult) return successReply(route.status, handled.json);
+    if (handled instanceof Created) return successReply(201, serialize(handled.result));
+    return successReply(route.status, serialize(handled));
+  }
+
+  function refuse(error: unknown, { requestId }: Call): Reply {
+    if (error instanceof Interrupted) throw error;
+    const failure = toApiError(error);
+    if (failure.condition === "InternalError") {
+      log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed");
+    }
+    return errorReply(failure);
+  }
+
+  return {
+    route,
+    async perform(call, caller) {
+      try {
+        if (call.idempotencyKey === undefined || caller === undefined || route.method === "GET") {
+          return await answer(call, caller);
+        }
+        const key = readParameter("Idempotency-Key", IdempotencyKey, call.idempotencyKey) as string; // as Text reads
+        return await runOnce(caller, key, fingerprintOf(route, call), () =>
+          answer(call, caller).catch((error) => refuse(error, call)),
+        );
+      } catch (error) {
+        return refuse(error, call);
+      }
+    },
+  };
+}
+
+function compileOptional(shape: Route["parameters"]): (raw: RawParameters) => Record<string, unknown> {
+  return shape === undefined ? () => ({}) : compileParameters(shape);
+}
+
+const IdempotencyKey = Text({ minLength: 1, maxLength: 255 });
+
+/** The same for calls of one operation with the same parameters, in whatever order, in a batch or not. */
+function fingerprintOf(route: Route, call: Call): string {
+  const asked = [route.operation, call.path, parametersOf(call)];
+  let text: string;
+  try {
+    text = JSON.stringify(asked, writeLongIntegers);
+  } catch (cause) {
+    throw new ApiError("ParameterIncorrectFormat", "The parameters are nested too deep.", { cause });
+  }
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+function parametersOf(call: Call): unknown {
+  try {
+    return [...call.readParameters()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  } catch (error) {
+    return String(error); // it is refused, whatever it is
+  }
+}
+
+function writeLongIntegers(_name: string, value: unknown): unknown {
+  return typeof value === "bigint" ? `${value}n` : value;
+}
