@@ -112,8 +112,6 @@ interface Settings {
 
 interface Mark {
   readonly isBegin: boolean;
-  /** How many there were. */
-  readonly effects: number;
 }
 
 interface Open {
@@ -153,7 +151,12 @@ class JointWork implements Joint {
   }
 
   get queries(): Queries | undefined {
-    return this.#open?.transaction.queries;
+    return this.#transaction?.queries;
+  }
+
+  /** Undefined also when it ended before its time: nothing may be sent over its connection then. */
+  get #transaction(): EngineTransaction | undefined {
+    return this.#lost === undefined ? this.#open?.transaction : undefined;
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -172,12 +175,12 @@ class JointWork implements Joint {
     try {
       value = await work({ queries: transaction.queries, afterCommit: (effect) => void effects.push(effect) });
     } catch (error) {
-      await transaction.rollback();
+      await this.#undoTo(transaction, error);
       throw error;
     }
     // The savepoint of a part's first write stays: the part may have to be undone.
     if (!isMark) await transaction.release();
-    if (this.#isInPart) this.#mark ??= { isBegin, effects: this.#effects.length };
+    if (this.#isInPart) this.#mark ??= { isBegin };
     this.#effects.push(...effects);
     return value;
   }
@@ -185,6 +188,7 @@ class JointWork implements Joint {
   async part<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T> {
     this.#isInPart = true;
     for (let attempts = 0; ; attempts += 1) {
+      const effects = this.#effects.length;
       const outcome = await outcomeOf(work);
       await this.#last;
       const wasBusy = "value" in outcome && isBusy?.(outcome.value) === true;
@@ -195,6 +199,7 @@ class JointWork implements Joint {
         return settle(outcome);
       }
       await this.#undoPart();
+      this.#effects.length = effects;
       await this.commit();
       await this.runApart();
     }
@@ -202,21 +207,21 @@ class JointWork implements Joint {
 
   /** Nested `together`: when it fails, nothing of it stays. */
   async whole<T>(work: (joint: Joint) => Promise<T>): Promise<T> {
-    const open = this.#open;
+    const isBegin = this.#open === undefined;
     const effects = this.#effects.length;
     const isPart = this.#isInPart && this.#mark === undefined;
-    if (open !== undefined) await open.transaction.savepoint();
-    if (open !== undefined && isPart) this.#mark = { isBegin: false, effects };
+    await this.#transaction?.savepoint();
+    if (!isBegin && isPart) this.#mark = { isBegin };
     try {
       const value = await work(this);
       await this.#last;
-      if (open !== undefined && !isPart) await open.transaction.release();
+      if (!isBegin && !isPart) await this.#transaction?.release();
       return value;
     } catch (error) {
       await this.#last;
-      if (open === undefined) await this.#giveUp();
+      if (isBegin) await this.#giveUp();
       else if (isPart) await this.#undoPart();
-      else await open.transaction.rollback();
+      else await this.#transaction?.rollback();
       this.#effects.length = effects;
       throw error;
     }
@@ -292,17 +297,27 @@ class JointWork implements Joint {
     // Others wait for its locks: whatever holds the work up, it does not hold them for ever.
     const timer = setTimeout(async () => {
       await this.#last;
-      closing.reject(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
+      this.#lose(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
     }, timeoutMs);
-    done
-      .catch((error) => {
-        opened.reject(error);
-        if (this.#open?.done === done) this.#lost = error;
-      })
-      .finally(() => clearTimeout(timer));
+    done.catch(opened.reject).finally(() => clearTimeout(timer));
     const transaction = await opened.promise;
     this.#open = { transaction, done, finish: closing.resolve, giveUp: closing.reject };
     return this.#open;
+  }
+
+  /** The transaction is of no use any more: from here on the work can do nothing but end. */
+  #lose(error: unknown): void {
+    if (this.#open === undefined) return;
+    this.#lost = error;
+    this.#open.giveUp(error);
+  }
+
+  async #undoTo(transaction: EngineTransaction, error: unknown): Promise<void> {
+    try {
+      await transaction.rollback();
+    } catch {
+      this.#lose(error); // a full disk makes SQLite undo all of it by itself, a lost connection PostgreSQL
+    }
   }
 
   async #giveUp(): Promise<void> {
@@ -317,12 +332,11 @@ class JointWork implements Joint {
   async #undoPart(): Promise<void> {
     const mark = this.#mark;
     if (mark === undefined) return;
-    this.#effects.length = mark.effects;
     if (mark.isBegin) {
       await this.#giveUp();
     } else {
       this.#mark = undefined;
-      await this.#open?.transaction.rollback();
+      await this.#transaction?.rollback();
     }
   }
 
@@ -331,7 +345,7 @@ class JointWork implements Joint {
     this.#isInPart = false;
     this.#mark = undefined;
     this.#partCount += 1;
-    if (mark?.isBegin === false) await this.#open?.transaction.release();
+    if (mark?.isBegin === false) await this.#transaction?.release();
   }
 }
 

@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import {
-  type Answer,
-  assertError,
-  assertResult,
-  startTestApp,
-  type TestApp,
-  type TestUser,
-} from "../../test/harness.ts";
+import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { maintain } from "../maintenance.ts";
 
 let test: TestApp;

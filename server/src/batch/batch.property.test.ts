@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import fc from "fast-check";
+import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+
+/** Random programs of calls: a batch of them is what the calls are one by one. */
+
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+/** A call; `{{…}}` in it stands for something that an earlier call of the program was answered. */
+interface Step {
+  readonly method: string;
+  readonly path: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+// biome-ignore lint/suspicious/noExplicitAny: envelopes of every shape
+type Envelope = any;
+
+const text = fc.constantFrom("a", "b", "", "x".repeat(4_001), "\u{1F44D}", "\\{{");
+const earlier = fc.nat({ max: 11 }).map((step) => `{{${step}.result.id}}`);
+const location = fc.constantFrom("1,2", "{{0.result.location}}", "91,0", "-33.5,151.25");
+
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  { arbitrary: fc.record({ location, comment: text }).map((p) => call("POST", "/checkins", p)), weight: 5 },
+  fc.tuple(earlier, text).map(([id, comment]) => call("PATCH", `/checkins/${id}`, { comment })),
+  earlier.map((id) => call("DELETE", `/checkins/${id}`)),
+  earlier.map((id) => call("GET", `/checkins/${id}`)),
+  fc.constantFrom("", "created", "bad").map((sortOrder) => call("GET", "/checkins?pageSize=3", { sortOrder })),
+  text.map((firstName) => call("PATCH", "/users/me", { firstName })),
+  fc.constant(call("GET", "/users/me")),
+  fc.constantFrom("n1", "n2").map((name) => call("POST", "/users", { username: `@ ${name}`, password: "pass word" })),
+  fc
+    .tuple(fc.constantFrom("n1", "n2"), fc.constantFrom("pass word", "wrong"))
+    .map(([name, password]) => call("POST", "/users/login", { username: `@ ${name}`, password })),
+  fc
+    .constantFrom("crm", "a%2Fb", "%ff")
+    .map((name) => call("POST", `/users/me/identities/${name}`, { identityId: "@" })),
+  fc.constantFrom("crm", "a%2Fb").map((name) => call("DELETE", `/users/me/identities/${name}?identityId=@`)),
+  fc.constant(call("GET", "/users/me/identities")),
+  fc.constant(call("POST", "/users/me/logout")),
+  fc.constantFrom("/nowhere", "/batch", "/users/usr_1").map((path) => call("GET", path)),
+);
+
+function call(method: string, path: string, parameters?: Step["parameters"]): Step {
+  return { method, path, ...(parameters && { parameters }) };
+}
+
+/** Each of two users has names of their own. */
+function programOf(program: readonly Step[], name: string): Step[] {
+  return JSON.parse(JSON.stringify(program).replaceAll("@", name));
+}
+
+function isFailed({ success }: Envelope): boolean {
+  return success !== true;
+}
+
+/** Puts in what references stand for; undefined when one stands for nothing. */
+function resolve<T>(value: T, answered: readonly Envelope[]): T | undefined {
+  let isResolved = true;
+  const put = JSON.stringify(value)
+    .replaceAll(/"\{\{(\d+)\.result\.location\}\}"/g, (_, step) => JSON.stringify(found(Number(step), "location")))
+    .replaceAll(/\{\{(\d+)\.result\.id\}\}/g, (_, step) => found(Number(step), "id") as string) // ids are texts
+    .replaceAll("\\\\{{", "{{");
+  function found(step: number, name: string): unknown {
+    const envelope = answered[step];
+    const member = envelope !== undefined && !isFailed(envelope) ? envelope.result?.[name] : undefined;
+    if (member === undefined) isResolved = false;
+    return member ?? "";
+  }
+  return isResolved ? JSON.parse(put) : undefined;
+}
+
+/** The program, one call after the other. */
+async function oneByOne(program: readonly Step[], { token }: TestUser): Promise<Envelope[]> {
+  const answered: Envelope[] = [];
+  for (const step of program) {
+    const resolved = resolve(step, answered);
+    if (resolved === undefined) {
+      answered.push({ status: 424 });
+      continue;
+    }
+    const { method, path, parameters } = resolved;
+    const given = Object.entries(parameters ?? {}).map(
+      ([name, value]) => `${name}=${encodeURIComponent(String(value))}`,
+    );
+    const isGet = method === "GET";
+    const query = isGet && given.length > 0 ? `${path.includes("?") ? "&" : "?"}${given.join("&")}` : "";
+    const body = isGet ? undefined : parameters;
+    answered.push((await test.call(`${method} ${path}${query}`, { token, body })).body);
+  }
+  return answered;
+}
+
+async function inBatch(program: readonly Step[], { token }: TestUser, mode: string): Promise<Envelope[]> {
+  const answer = await test.call("POST /batch", { token, body: { requests: program, mode, references: true } });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.result.responses.map(({ key: _, ...envelope }: Envelope) => envelope);
+}
+
+/** Everything that the program can have changed. */
+async function stateOf(user: TestUser, name: string): Promise<unknown> {
+  const body = { username: user.userName, password: user.password };
+  const again = (await test.call("POST /users/login", { token: user.deviceToken, body })).body.result;
+  const token = again.accessToken;
+  const paths = ["/users/me", "/checkins?userID=me", "/users/me/identities"];
+  const found = await Promise.all(paths.map((path) => test.call(`GET ${path}`, { token })));
+  const users = await Promise.all(
+    ["n1", "n2"].map((each) => test.call(`GET /users?userName=${encodeURIComponent(`${name} ${each}`)}`, { token })),
+  );
+  return [...found, ...users].map(({ body: { result } }) => result);
+}
+
+/** The same text for what differs in ids, tokens and names alone. */
+function normalized(value: unknown, name: string): unknown {
+  const ids = new Map<string, string>();
+  const plain = JSON.stringify(value)
+    .replaceAll(new RegExp(name, "gi"), "NAME")
+    .replaceAll(/"(request_id|accessToken|currentToken|nextToken|previousToken)":"[^"]*"/g, '"$1":""')
+    .replaceAll(/[a-z]{3}_[0-9a-z]{26}/g, (id) => {
+      if (!ids.has(id)) ids.set(id, `id ${ids.size}`);
+      return ids.get(id) ?? "";
+    });
+  return JSON.parse(plain);
+}
+
+function outcomes(answered: readonly Envelope[]): unknown[] {
+  return answered.map((each) => (each.status === 424 ? 424 : each));
+}
+
+let count = 0;
+async function twoUsers(): Promise<[TestUser, string][]> {
+  count += 1;
+  const names = [`left${count}x`, `right${count}x`];
+  return Promise.all(names.map(async (name): Promise<[TestUser, string]> => [await test.signUp(name), name]));
+}
+
+const programs = fc.array(steps, { minLength: 1, maxLength: 12 });
+
+describe("a batch and the same calls one by one", () => {
+  it("independent: the same envelopes, and the same state", async () => {
+    await fc.assert(
+      fc.asyncProperty(programs, async (program) => {
+        const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];
+        const alone = await oneByOne(programOf(program, leftName), left);
+        const batch = await inBatch(programOf(program, rightName), right, "independent");
+        assert.deepEqual(normalized(outcomes(batch), rightName), normalized(outcomes(alone), leftName));
+        const states = [await stateOf(right, rightName), await stateOf(left, leftName)];
+        assert.deepEqual(normalized(states[0], rightName), normalized(states[1], leftName));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("sequential: the same up to the first failure, and nothing after it", async () => {
+    await fc.assert(
+      fc.asyncProperty(programs, async (program) => {
+        const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];
+        const batch = await inBatch(programOf(program, rightName), right, "sequential");
+        const failure = batch.findIndex(isFailed);
+        const length = failure === -1 ? program.length : failure + 1;
+        const alone = await oneByOne(programOf(program.slice(0, length), leftName), left);
+        const run = outcomes(batch.slice(0, length));
+        assert.deepEqual(normalized(run, rightName), normalized(outcomes(alone), leftName));
+        for (const { status } of batch.slice(length)) assert.equal(status, 424);
+        const states = [await stateOf(right, rightName), await stateOf(left, leftName)];
+        assert.deepEqual(normalized(states[0], rightName), normalized(states[1], leftName));
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it("atomic: the same when nothing fails, and else not a trace", async () => {
+    await fc.assert(
+      fc.asyncProperty(programs, async (program) => {
+        const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];
+        const alone = await oneByOne(programOf(program, leftName), left);
+        const before = await stateOf(right, rightName);
+        const batch = await inBatch(programOf(program, rightName), right, "atomic");
+        const first = alone.findIndex(isFailed);
+        if (first === -1) {
+          assert.deepEqual(normalized(batch, rightName), normalized(alone, leftName));
+          const states = [await stateOf(right, rightName), await stateOf(left, leftName)];
+          assert.deepEqual(normalized(states[0], rightName), normalized(states[1], leftName));
+        } else {
+          const failed = batch.map((envelope, index) => (index === first ? envelope : envelope.status));
+          const expected = alone.map((envelope, index) => (index === first ? envelope : 424));
+          assert.deepEqual(
+            normalized(outcomes([failed[first]]), rightName),
+            normalized(outcomes([expected[first]]), leftName),
+          );
+          assert.ok(batch.every(({ status }, index) => index === first || status === 424));
+          assert.deepEqual(normalized(await stateOf(right, rightName), rightName), normalized(before, rightName));
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

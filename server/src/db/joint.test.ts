@@ -1,0 +1,359 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
+import { ApiError } from "../errors.ts";
+import type { Database, Joint, Queries } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import { openDatabase } from "./open.ts";
+
+/** What both engines promise of `Database.together`. */
+
+const timeoutMs = 1_000;
+let folder: string;
+let testDatabase: TestDatabase;
+let database: Database;
+let elsewhere: Database;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+  testDatabase = await createTestDatabase(folder);
+  database = open();
+  elsewhere = open();
+  await migrate(database);
+});
+after(async () => {
+  await Promise.all([database.close(), elsewhere.close()]);
+  await testDatabase.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function open(): Database {
+  return openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs });
+}
+
+let count = 0;
+/** Begins every name that a test uses. */
+const newStart = () => `joint ${++count}:`;
+
+async function insert(name: string, queries: Queries): Promise<void> {
+  const row = { application_id: name, name, token_version: 0, created_at: 0, deleted_at: null };
+  await queries.insertInto("applications").values(row).execute();
+}
+
+function write(name: string): Promise<void> {
+  return database.write(({ queries }) => insert(name, queries));
+}
+
+/** What follows the start, of the rows that are there. */
+async function found(start: string, in_ = elsewhere): Promise<string[]> {
+  in_.hasForeignCommits(); // from here on it reads anew
+  const rows = await in_.reads.selectFrom("applications").select("name").orderBy("name").execute();
+  return rows
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith(start))
+    .map((name) => name.slice(start.length));
+}
+
+const whole = { isSplittable: false };
+const split = { isSplittable: true };
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("Database.together", () => {
+  it("what is written inside is seen inside at once, and elsewhere when it resolves", async () => {
+    for (const options of [whole, split]) {
+      const start = newStart();
+      const value = await database.together(async () => {
+        await write(`${start}a`);
+        await nextTurn();
+        await write(`${start}b`);
+        assert.deepEqual(await found(start, database), ["a", "b"]);
+        assert.deepEqual(await found(start), []);
+        return 7;
+      }, options);
+      assert.equal(value, 7);
+      assert.deepEqual(
+        [await found(start, database), await found(start)],
+        [
+          ["a", "b"],
+          ["a", "b"],
+        ],
+      );
+    }
+  });
+
+  it("when it throws nothing stays, and effects do not come to pass", async () => {
+    for (const options of [whole, split]) {
+      const start = newStart();
+      const effects: string[] = [];
+      const failing = database.together(async () => {
+        await database.write(async ({ queries, afterCommit }) => {
+          await insert(`${start}a`, queries);
+          afterCommit(() => void effects.push("commit"));
+        });
+        database.afterwards(() => void effects.push("afterwards"));
+        assert.equal(database.hasUnsettled(), true);
+        throw new Error("no");
+      }, options);
+      await assert.rejects(failing, /^Error: no$/);
+      assert.deepEqual([await found(start), effects], [[], []]);
+    }
+  });
+
+  it("effects come when it is on disk, once; without a write at the end", async () => {
+    const start = newStart();
+    const effects: string[] = [];
+    await database.together(async () => {
+      database.afterwards(() => void effects.push(`afterwards ${database.hasUnsettled()}`));
+      await database.write(async ({ queries, afterCommit }) => {
+        await insert(`${start}a`, queries);
+        afterCommit(() => void effects.push("commit"));
+      });
+      await nextTurn();
+      assert.deepEqual(effects, []);
+    }, whole);
+    assert.deepEqual(effects, ["afterwards false", "commit"]);
+    await database.together(async () => database.afterwards(() => void effects.push("alone")), whole);
+    database.afterwards(() => void effects.push("at once"));
+    assert.deepEqual(effects.slice(2), ["alone", "at once"]);
+  });
+
+  it("a write that fails undoes itself alone", async () => {
+    const start = newStart();
+    await database.together(async (joint) => {
+      for (const name of ["a", "a", "b"]) {
+        await joint.part(() => write(`${start}${name}`)).catch((error) => assert.ok(!(error instanceof ApiError)));
+      }
+      await write(`${start}b`).catch(() => {});
+      await write(`${start}c`);
+    }, split);
+    assert.deepEqual(await found(start), ["a", "b", "c"]);
+  });
+
+  it("nested in another it is a part of that; when it throws nothing of it stays, and what was before does", async () => {
+    const start = newStart();
+    const fail = (name: string) =>
+      database.together(async (joint) => {
+        await joint.part(() => write(`${start}${name} 1`));
+        await joint.part(() => write(`${start}${name} 2`));
+        throw new Error("inner");
+      }, whole);
+    await database.together(async () => {
+      await assert.rejects(fail("first"), /inner/);
+      await write(`${start}a`);
+      await assert.rejects(fail("second"), /inner/);
+      await write(`${start}b`);
+      await database.together(async (joint) => {
+        await joint.part(() => write(`${start}c`));
+        await joint.flush();
+        assert.deepEqual(await found(start), [], "it is the outer one's to commit");
+      }, split);
+    }, whole);
+    assert.deepEqual(await found(start), ["a", "b", "c"]);
+
+    await database.together(async (joint) => {
+      for (const name of ["d", "e"]) {
+        await joint.part(async () => {
+          await assert.rejects(
+            database.together(async () => {
+              await write(`${start}${name} inner`);
+              throw new Error("inner");
+            }, whole),
+          );
+          await write(`${start}${name}`);
+        });
+      }
+    }, split);
+    assert.deepEqual(await found(start), ["a", "b", "c", "d", "e"]);
+  });
+
+  it("others write and read meanwhile, and are not touched by what becomes of it", async () => {
+    const start = newStart();
+    const failing = database.together(async () => {
+      await write(`${start}mine`);
+      for (let n = 0; n < 10; n += 1) await nextTurn();
+      throw new Error("no");
+    }, whole);
+    const others = Array.from({ length: 20 }, (_, n) => write(`${start}${String(n).padStart(2, "0")}`));
+    await Promise.all([assert.rejects(failing), found(start, database), ...others]);
+    assert.equal((await found(start)).length, 20);
+  });
+
+  it("many at once each keep what is theirs", async () => {
+    const start = newStart();
+    const isDone = await Promise.all(
+      Array.from({ length: 24 }, (_, n) =>
+        database
+          .together(
+            async (joint) => {
+              for (const part of ["a", "b", "c"]) {
+                await joint.part(() => write(`${start}${n} ${part}`));
+                if (n % 3 === 0) await nextTurn();
+              }
+              if (n % 2 === 0) throw new Error("no");
+            },
+            n % 4 < 2 ? split : whole,
+          )
+          .then(
+            () => true,
+            () => false,
+          ),
+      ),
+    );
+    assert.deepEqual(
+      isDone,
+      Array.from({ length: 24 }, (_, n) => n % 2 === 1),
+    );
+    const names = await found(start);
+    assert.equal(names.length, 36);
+    assert.ok(names.every((name) => Number.parseInt(name, 10) % 2 === 1));
+  });
+
+  it("is given up when it takes too long, so that others get on; a later write does not slip through", async () => {
+    const start = newStart();
+    const slow = database.together(async () => {
+      await write(`${start}a`);
+      await wait(timeoutMs * 1.5);
+      await write(`${start}b`);
+    }, whole);
+    await nextTurn();
+    const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
+    await Promise.all([assert.rejects(slow, isUnavailable), write(`${start}other`)]);
+    assert.deepEqual(await found(start), ["other"]);
+  });
+
+  it("work that goes on after it has ended writes for itself", async () => {
+    const start = newStart();
+    let later = Promise.resolve();
+    await database.together(async () => {
+      await write(`${start}a`);
+      later = wait(20).then(() => write(`${start}later`));
+    }, whole);
+    await later;
+    assert.deepEqual(await found(start), ["a", "later"]);
+  });
+});
+
+describe("Database.apart", () => {
+  /** Counts what is done, and looks at what is on disk meanwhile. */
+  function spy(start: string) {
+    const seen: string[][] = [];
+    return { seen, work: async () => void seen.push(await found(start)) };
+  }
+
+  it("elsewhere, and before the first write, is done at once, outside of the transaction", async () => {
+    const start = newStart();
+    await database.apart("alone", () => write(`${start}alone`));
+    const failing = database.together(async () => {
+      await database.apart("first", () => write(`${start}first`));
+      await write(`${start}a`);
+      throw new Error("no");
+    }, whole);
+    await assert.rejects(failing);
+    assert.deepEqual(await found(start), ["alone", "first"]);
+  });
+
+  it("whole: all is undone, what was asked for is done once, and all is run again", async () => {
+    const start = newStart();
+    const { seen, work } = spy(start);
+    let runs = 0;
+    await database.together(async (joint) => {
+      runs += 1;
+      for (const name of ["a", "b", "c"]) {
+        await joint
+          .part(async () => {
+            await write(`${start}${name} before`);
+            await database.apart(name, work);
+            await write(`${start}${name} after`);
+          })
+          .catch(() => {});
+      }
+    }, whole);
+    assert.deepEqual(seen, [[], [], []], "nothing was on disk");
+    assert.equal(runs, 2, "one run finds out all that is to be done apart");
+    assert.equal((await found(start)).length, 6);
+  });
+
+  it("split: what came before is on disk, the part is undone and run again", async () => {
+    const start = newStart();
+    const { seen, work } = spy(start);
+    const runs: string[] = [];
+    const effects: string[] = [];
+    await database.together(async (joint) => {
+      for (const name of ["a", "b"]) {
+        await joint.part(async () => {
+          runs.push(name);
+          database.afterwards(() => void effects.push(name));
+          await write(`${start}${name} before`);
+          await database.apart("the same key", work);
+          await write(`${start}${name} after`);
+        });
+      }
+    }, split);
+    assert.deepEqual(runs, ["a", "a", "b", "b"]);
+    assert.deepEqual(seen, [[], ["a after", "a before"]]);
+    assert.deepEqual(effects, ["a", "b"]);
+    assert.equal((await found(start)).length, 4);
+  });
+
+  it("what has effects is not done ahead of what comes before it", async () => {
+    const done: string[] = [];
+    const start = newStart();
+    await database.together(async (joint) => {
+      await write(`${start}a`);
+      for (const name of ["1", "2"]) {
+        await joint
+          .part(() => database.apart(name, async () => void done.push(name), { hasEffect: true }))
+          .catch(() => {});
+      }
+      await joint.part(() => database.apart("3", async () => void done.push("3"))).catch(() => {});
+    }, whole);
+    assert.deepEqual(done, ["1", "3", "2"]);
+  });
+
+  it("what fails apart fails so for the part, and is not tried again", async () => {
+    const start = newStart();
+    for (const options of [whole, split]) {
+      let tries = 0;
+      const refused: unknown[] = [];
+      await database.together(async (joint: Joint) => {
+        await joint.part(() => write(`${start}${options.isSplittable}`));
+        const work = async () => {
+          tries += 1;
+          throw new ApiError("AuthBadUsernameOrPassword");
+        };
+        await joint.part(() => database.apart("x", work)).catch((error) => refused.push(error));
+      }, options);
+      assert.equal(tries, 1);
+      const last = refused.at(-1);
+      assert.ok(last instanceof ApiError && last.condition === "AuthBadUsernameOrPassword");
+    }
+    assert.deepEqual(await found(start), ["false", "true"]);
+  });
+});
+
+describe("Joint.part", () => {
+  it("a part that finds others in its way is run again alone, with what came before it on disk", async () => {
+    const start = newStart();
+    const runs: string[][] = [];
+    const part = (joint: Joint, name: string, busyRuns: number) =>
+      joint.part(
+        async () => {
+          runs.push([name, ...(await found(start))]);
+          await write(`${start}${name}`);
+          return runs.filter(([each]) => each === name).length <= busyRuns;
+        },
+        (isBusy) => isBusy,
+      );
+    await database.together(async (joint) => {
+      await part(joint, "a", 0);
+      await part(joint, "b", 1);
+      await part(joint, "c", 9);
+    }, split);
+    // In a transaction of its own a part is not run again.
+    assert.deepEqual(runs, [["a"], ["b"], ["b", "a"], ["c", "a"], ["c", "a", "b"]]);
+    assert.deepEqual(await found(start), ["a", "b", "c"]);
+  });
+});
