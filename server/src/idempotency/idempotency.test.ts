@@ -123,7 +123,11 @@ describe("Idempotency-Key: surface.md section 12", () => {
   });
 
   it("503 is not kept: who was refused because too many waited succeeds with the same key", async (t) => {
-    const busy = await startTestApp({ PASSWORD_HASH_THREADS: "1", PASSWORD_HASH_QUEUE_MAX: "1" });
+    const busy = await startTestApp({
+      PASSWORD_HASH_THREADS: "1",
+      PASSWORD_HASH_QUEUE_MAX: "1",
+      PASSWORD_HASH_MEMORY_KIB: "19456",
+    });
     t.after(() => busy.close());
     const token = await busy.registerDevice();
     async function signUp(name: string): Promise<Answer> {
