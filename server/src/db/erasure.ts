@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "./database.ts";
-import type { Tables } from "./tables.ts";
+import type { deploymentTables, Tables } from "./tables.ts";
 
 /** By what some rows of a table are told apart from the others of their owner. */
 const idColumns = {
@@ -13,7 +13,7 @@ const idColumns = {
   crash_reports: "id",
   devices: "id",
   application_keys: "id",
-} as const satisfies Record<Exclude<keyof Tables, "applications">, string>;
+} as const satisfies Record<Exclude<keyof Tables, "applications" | (typeof deploymentTables)[number]>, string>;
 
 /**
  * Deletes some of an owner's rows, about `count` of them. They are looked up first: in one statement PostgreSQL, as long as

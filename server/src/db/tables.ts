@@ -19,7 +19,12 @@ export interface Tables {
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
   checkins: CheckinsTable;
+  operators: OperatorsTable;
+  operator_tokens: OperatorTokensTable;
 }
+
+/** The tables that belong to the deployment and to no application. */
+export const deploymentTables = ["operator_tokens", "operators"] as const satisfies readonly (keyof Tables)[];
 
 /** The tables in which an application's data lies, children before the rows that they refer to. */
 export const tablesInErasureOrder = [
@@ -213,6 +218,20 @@ interface CheckinsTable extends Located, Permitted {
   modified_at: number;
 }
 
+interface OperatorsTable {
+  id: string;
+  name: string;
+  created_at: number;
+}
+
+/** A token of an operator is good while its row is here. */
+interface OperatorTokensTable {
+  /** SHA-256 of the token in hex. */
+  digest: string;
+  operator_id: string;
+  created_at: number;
+}
+
 export type UserRow = Selectable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
 /** What is read of a check-in to show it. */
@@ -222,4 +241,5 @@ export type DeviceRow = Selectable<DevicesTable>;
 export type NewIdentityRow = Insertable<IdentitiesTable>;
 export type CrashReportRow = Selectable<CrashReportsTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
+export type OperatorRow = Selectable<OperatorsTable>;
 export type LocatedRow = Located;
