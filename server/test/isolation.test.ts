@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type NewApplication, updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import type { Route } from "../src/http/route.ts";
+import { identifyCrash } from "../src/lib/crash-identity.ts";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 
 /**
@@ -100,7 +101,14 @@ function routesWithPath(): Route[] {
 }
 
 /** How to make what an operator's operation names beside the application, in this one. */
-const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {};
+const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {
+  async listCrashReports(application) {
+    const token = await test.registerDevice(application);
+    const stackTrace = `Error: of ${application.appid}`;
+    await test.call("POST /devices/current/crashreports", { token, body: { stackTrace } });
+    return { fingerprint: identifyCrash(stackTrace, null).fingerprint };
+  },
+};
 
 describe("objects of others", () => {
   it("every operation that takes an id answers for them as for one that never was", async (t) => {
