@@ -11,6 +11,8 @@ export interface CrashIdentity {
 
 /** So that the depth of a recursion, or of what called the app, does not tell one bug from itself. */
 const framesMax = 30;
+/** Of a longer text the beginning and the end are read: the innermost frames stand at one of them. */
+const linesMax = 2_000;
 const lineCharactersMax = 1_000;
 const titleCharactersMax = 256;
 
@@ -72,9 +74,9 @@ function readLines(lines: readonly string[]): Reading {
 const ansi = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 
 function linesOf(text: string): string[] {
-  return text
-    .replaceAll(ansi, "")
-    .split(/[\r\n\u0085\u2028\u2029]+/)
+  const all = text.replaceAll(ansi, "").split(/[\r\n\u0085\u2028\u2029]+/);
+  const read = all.length > linesMax ? [...all.slice(0, linesMax / 2), ...all.slice(-linesMax / 2)] : all;
+  return read
     .map((line) =>
       line
         .trimStart()
