@@ -279,6 +279,11 @@ describe("identifyCrash", () => {
     assert.notEqual(fingerprintOf(lines("a", "z")), fingerprintOf(lines("a", "y")));
   });
 
+  it("the type of what caused an exception counts too, as Node.js prints it", () => {
+    const caused = (type: string) => `Error: x\n    at f (a.js:1:1) {\n  [cause]: ${type}: y\n      at g (b.js:1:1)\n}`;
+    assert.notEqual(fingerprintOf(caused("Timeout")), fingerprintOf(caused("Refused")));
+  });
+
   it("where nothing is left the text itself counts", () => {
     const texts = ["17", "18", "0x1f", "0x2f", " ", "😀", "😁", "---", "#0", "__proto__", "constructor"];
     assert.equal(new Set(texts.map(fingerprintOf)).size, texts.length);

@@ -88,7 +88,7 @@ function linesOf(text: string): string[] {
 }
 
 const introduction =
-  /^(?:Caused by:|Suppressed:|Wrapped by:|Exception in thread "[^"]*"|Uncaught(?: \(in promise\))?|Unhandled exception\.|Unhandled Exception:|--->) /;
+  /^(?:Caused by:|\[cause\]:|Suppressed:|Wrapped by:|Exception in thread "[^"]*"|Uncaught(?: \(in promise\))?|Unhandled exception\.|Unhandled Exception:|--->) /;
 const namedType = /^([\p{L}_$][\p{L}\p{N}_$.]*)(?: \[\w+\])?(:|$)/u;
 const usualEnding = /(?:Error|Exception|Fault|Failure|Interrupt|Exit|Warning|Throwable|Violation)$/;
 
