@@ -1,6 +1,8 @@
+import { applicationsOperatorRoutes } from "./applications/applications.operator.routes.ts";
 import { loadOidcProvider } from "./applications/applications.settings.ts";
 import { createCallers } from "./auth/caller.ts";
 import { createIdTokens } from "./auth/oidc.ts";
+import { createOperatorCallers } from "./auth/operators.ts";
 import { createPasswords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
@@ -11,9 +13,10 @@ import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
+import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.operator.routes.ts";
 import { devicesRoutes } from "./devices/devices.routes.ts";
 import { createDispatcher } from "./http/dispatch.ts";
-import { createOperation } from "./http/operations.ts";
+import { type Authenticate, createOperation } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
 import type { Route } from "./http/route.ts";
 import { createTransport, type Transport } from "./http/transport.ts";
@@ -72,6 +75,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
   const callers = createCallers({ tokens, tokenUses, database, clock }, config);
+  const operatorCallers = createOperatorCallers(database, config);
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config, database);
   const paging = createPaging({ ...config, secrets });
@@ -80,9 +84,13 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const idTokens = createIdTokens({ clock, log });
   const mailer = createMailer(config, { clock, log });
 
+  const authenticate: Authenticate = (authorization, required) =>
+    required === "operator"
+      ? operatorCallers.authenticate(authorization)
+      : callers.authenticate(authorization, required);
   const dispatcher = createDispatcher({
     beginTurn: callers.noticeRevocations,
-    authenticate: callers.authenticate,
+    authenticate,
     headerBytesMax: config.headerBytesMax,
   });
 
@@ -119,6 +127,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
     ...batchRoutes(services),
+    ...applicationsOperatorRoutes(services),
+    ...crashReportsOperatorRoutes(services),
     ...serviceRoutes(services),
   ];
 
@@ -131,7 +141,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     operations,
     pages: documentationPages(routes, config.publicUrl),
     beginTurn: callers.noticeRevocations,
-    authenticate: callers.authenticate,
+    authenticate,
     isDraining: services.isDraining,
   });
 

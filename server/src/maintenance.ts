@@ -1,6 +1,8 @@
 import type { App } from "./app.ts";
+import { loadApplicationSettings, retentionOf } from "./applications/applications.settings.ts";
 import { deleteApplicationRows, listApplications } from "./applications/applications.store.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
+import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { eraseUser } from "./users/users.erasure.ts";
@@ -8,6 +10,7 @@ import { listUnfinishedUsers } from "./users/users.store.ts";
 
 const intervalMs = 60_000;
 const usersPerRound = 1_000;
+const dayMs = 86_400_000;
 
 /** Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. */
 export function startMaintenance(app: App): { stop(): Promise<void> } {
@@ -46,6 +49,11 @@ export async function maintain({ database, clock, fuzzing, tokenUses }: App, sig
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
   }
   for (const { appid, isBeingDeleted } of await listApplications(database.reads)) {
-    if (isBeingDeleted) await deleteApplicationRows(appid, database, { signal });
+    if (isBeingDeleted) {
+      await deleteApplicationRows(appid, database, { signal });
+      continue;
+    }
+    const { crashReportsDays } = retentionOf(await loadApplicationSettings(appid, database.reads));
+    await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
   }
 }

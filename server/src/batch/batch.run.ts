@@ -3,7 +3,7 @@ import { ApiError, Interrupted } from "../errors.ts";
 import type { Call } from "../http/call.ts";
 import type { Dispatched, Dispatcher } from "../http/dispatch.ts";
 import { errorReply, newRequestId, type Reply, replyBody, toApiError } from "../http/envelope.ts";
-import type { Caller, Route } from "../http/route.ts";
+import type { AnyCaller, Route } from "../http/route.ts";
 import type { BatchMode } from "./batch.contract.ts";
 import type { ReadItem } from "./batch.items.ts";
 import { type EarlierItems, resolveReferences } from "./batch.references.ts";
@@ -14,7 +14,7 @@ export interface AnsweredItem {
   readonly requestId: string;
   readonly reply: Reply;
   readonly route: Route | undefined;
-  readonly caller: Caller | undefined;
+  readonly caller: AnyCaller | undefined;
   readonly ms: number;
 }
 

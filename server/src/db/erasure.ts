@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "./database.ts";
-import type { Tables } from "./tables.ts";
+import type { deploymentTables, Tables } from "./tables.ts";
 
 /** By what some rows of a table are told apart from the others of their owner. */
 const idColumns = {
@@ -10,11 +10,17 @@ const idColumns = {
   password_resets: "user_id",
   user_tokens: "id",
   users: "id",
+  crash_group_devices: ["fingerprint", "device_id"],
+  crash_group_versions: ["fingerprint", "app_version"],
+  crash_groups: "fingerprint",
   crash_reports: "id",
   devices: "id",
   application_keys: "id",
   kept_replies: "key",
-} as const satisfies Record<Exclude<keyof Tables, "applications">, string>;
+} as const satisfies Record<
+  Exclude<keyof Tables, "applications" | (typeof deploymentTables)[number]>,
+  string | readonly string[]
+>;
 
 /**
  * Deletes some of an owner's rows, about `count` of them. They are looked up first: in one statement PostgreSQL, as long as
@@ -32,12 +38,14 @@ export async function deleteSomeRows(
     Object.entries(owner).map(([column, value]) => sql`${sql.ref(column)} = ${value}`),
     sql` and `,
   );
-  const id = sql.ref(idColumns[table]);
-  const { rows } = await sql<{ id: string }>`
-    select ${id} as id from ${sql.table(table)} where ${owned} limit ${count}`.execute(queries);
+  const columns = [idColumns[table]].flat();
+  const id = sql.join(columns.map((column) => sql.ref(column)));
+  const { rows } = await sql<Readonly<Record<string, string>>>`
+    select ${id} from ${sql.table(table)} where ${owned} limit ${count}`.execute(queries);
   if (rows.length > 0) {
-    const ids = sql.join(rows.map((row) => sql`${row.id}`));
-    await sql`delete from ${sql.table(table)} where ${owned} and ${id} in (${ids})`.execute(queries);
+    const ids = rows.map((row) => sql.join(columns.map((column) => sql`${row[column]}`)));
+    const found = columns.length === 1 ? sql.join(ids) : sql`values ${sql.join(ids.map((values) => sql`(${values})`))}`;
+    await sql`delete from ${sql.table(table)} where ${owned} and (${id}) in (${found})`.execute(queries);
   }
   return rows.length;
 }

@@ -13,6 +13,9 @@ export interface Tables {
   application_keys: ApplicationKeysTable;
   devices: DevicesTable;
   crash_reports: CrashReportsTable;
+  crash_groups: CrashGroupsTable;
+  crash_group_versions: CrashGroupVersionsTable;
+  crash_group_devices: CrashGroupDevicesTable;
   users: UsersTable;
   user_tokens: UserTokensTable;
   password_resets: PasswordResetsTable;
@@ -20,7 +23,12 @@ export interface Tables {
   identities: IdentitiesTable;
   checkins: CheckinsTable;
   kept_replies: KeptRepliesTable;
+  operators: OperatorsTable;
+  operator_tokens: OperatorTokensTable;
 }
+
+/** The tables that belong to the deployment and to no application. */
+export const deploymentTables = ["operator_tokens", "operators"] as const satisfies readonly (keyof Tables)[];
 
 /** The tables in which an application's data lies, children before the rows that they refer to. */
 export const tablesInErasureOrder = [
@@ -31,6 +39,9 @@ export const tablesInErasureOrder = [
   "password_resets",
   "user_tokens",
   "users",
+  "crash_group_devices",
+  "crash_group_versions",
+  "crash_groups",
   "crash_reports",
   "devices",
   "application_keys",
@@ -104,6 +115,37 @@ interface CrashReportsTable {
   app_version: string | null;
   os_version: string | null;
   created_at: number;
+  /** Of the group that it belongs to. */
+  fingerprint: string;
+}
+
+/** Reports of one bug (`lib/crash-identity.ts`). It stays, with its counts, when its reports have been dropped. */
+interface CrashGroupsTable {
+  application_id: string;
+  fingerprint: string;
+  /** What its first report said. */
+  title: string;
+  reports: number;
+  /** How many rows it has in crash_group_devices. */
+  devices: number;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+interface CrashGroupVersionsTable {
+  application_id: string;
+  fingerprint: string;
+  /** Empty when the device had not told it. */
+  app_version: string;
+  reports: number;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+interface CrashGroupDevicesTable {
+  application_id: string;
+  fingerprint: string;
+  device_id: string;
 }
 
 /**
@@ -228,6 +270,20 @@ interface KeptRepliesTable {
   expires_at: number;
 }
 
+interface OperatorsTable {
+  id: string;
+  name: string;
+  created_at: number;
+}
+
+/** A token of an operator is good while its row is here. */
+interface OperatorTokensTable {
+  /** SHA-256 of the token in hex. */
+  digest: string;
+  operator_id: string;
+  created_at: number;
+}
+
 export type UserRow = Selectable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
 /** What is read of a check-in to show it. */
@@ -236,5 +292,8 @@ export type IdentityRow = Selectable<IdentitiesTable>;
 export type DeviceRow = Selectable<DevicesTable>;
 export type NewIdentityRow = Insertable<IdentitiesTable>;
 export type CrashReportRow = Selectable<CrashReportsTable>;
+export type CrashGroupRow = Selectable<CrashGroupsTable>;
+export type CrashGroupVersionRow = Selectable<CrashGroupVersionsTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
+export type OperatorRow = Selectable<OperatorsTable>;
 export type LocatedRow = Located;

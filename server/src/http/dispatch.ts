@@ -5,7 +5,7 @@ import type { Call, RawParameters } from "./call.ts";
 import { errorReply, newRequestId, type Reply, toApiError } from "./envelope.ts";
 import { routerPath } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
-import type { Caller, Route } from "./route.ts";
+import type { AnyCaller, Route } from "./route.ts";
 
 /** A call that arrived inside of another one. */
 export interface InnerCall {
@@ -27,7 +27,7 @@ export interface Dispatched {
 
 export interface DispatchedReply {
   readonly reply: Reply;
-  readonly caller: Caller | undefined;
+  readonly caller: AnyCaller | undefined;
 }
 
 /** Calls operations as a request of its own would: the same routing, authentication, reading and answers. */
@@ -66,7 +66,7 @@ export function createDispatcher(options: {
     return { operation, path: found.params, query: found.searchParams as unknown as string }; // see querystringParser
   }
 
-  async function authenticate(route: Route, authorization: string | undefined): Promise<Caller | undefined> {
+  async function authenticate(route: Route, authorization: string | undefined): Promise<AnyCaller | undefined> {
     if (route.caller === "anyone") return undefined;
     options.beginTurn();
     return options.authenticate(authorization, route.caller);
@@ -105,7 +105,7 @@ export function createDispatcher(options: {
         requestId,
         route: operation.route,
         async run() {
-          let caller: Caller | undefined;
+          let caller: AnyCaller | undefined;
           try {
             caller = await authenticate(operation.route, outer.authorization);
           } catch (error) {

@@ -4,7 +4,6 @@ import { parseBody, parseQuery } from "./body.ts";
 import type { RawParameters } from "./call.ts";
 import { sendReply } from "./envelope.ts";
 import type { Authenticate, Operation } from "./operations.ts";
-import type { Caller } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -42,7 +41,7 @@ export function mountOperation(server: FastifyInstance, operation: Operation, au
         return;
       }
       const { authorization } = request.headers;
-      let caller: Caller | Promise<Caller>;
+      let caller: ReturnType<Authenticate>;
       try {
         caller = authenticate(authorization, required);
       } catch (error) {

@@ -31,6 +31,7 @@ export function describeRoutes(
       securitySchemes: {
         deviceToken: { ...tokenScheme, description: "`Service <token>` with a device token or a user token." },
         userToken: { ...tokenScheme, description: "`Service <token>` with a user token." },
+        operatorToken: { ...tokenScheme, description: "`Service <token>` with the token of an operator." },
       },
     },
   };
@@ -40,12 +41,19 @@ const description = `Register a device with the application's credentials (\`POS
 \`Authorization: Service <token>\`, create or log in a user, and go on with the user token.
 
 Every answer is an envelope: \`status\`, \`result\` or \`error\`, \`request_id\`, \`success\`. Parameter names match
-case-insensitively, null means "not given", unknown parameters are ignored.`;
+case-insensitively, null means "not given", unknown parameters are ignored.
+
+What lies under \`/_/api\` is for operators, who run the deployment and have tokens of their own.`;
 
 const tokenScheme = { type: "apiKey", in: "header", name: "Authorization" };
 
 function describeOperation(route: Route): Json {
-  const security = { anyone: [], device: [{ deviceToken: [] }], user: [{ userToken: [] }] }[route.caller];
+  const security = {
+    anyone: [],
+    device: [{ deviceToken: [] }],
+    user: [{ userToken: [] }],
+    operator: [{ operatorToken: [] }],
+  }[route.caller];
   return {
     operationId: route.operation,
     summary: route.summary,

@@ -4,7 +4,15 @@ import { ApiError, Interrupted } from "../errors.ts";
 import type { Call, RawParameters } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
-import { type Caller, type CallerKind, Created, RawResult, type Route } from "./route.ts";
+import {
+  type AnyCaller,
+  type Caller,
+  type CallerKind,
+  Created,
+  RawResult,
+  type Route,
+  takesIdempotencyKey,
+} from "./route.ts";
 import { createSerializer } from "./serializer.ts";
 import { Text } from "./wire.ts";
 
@@ -12,7 +20,7 @@ import { Text } from "./wire.ts";
 export type Authenticate = (
   authorization: string | undefined,
   required: Exclude<CallerKind, "anyone">,
-) => Caller | Promise<Caller>;
+) => AnyCaller | Promise<AnyCaller>;
 
 /**
  * Answers a call with what was answered to an earlier one of this caller with this key, or else by doing the work.
@@ -26,7 +34,7 @@ export type RunOnce = (caller: Caller, key: string, fingerprint: string, work: (
 export interface Operation {
   readonly route: Route;
   /** Answers a caller of the kind that the route requires: first the parameters are read, then it is handled. Only throws Interrupted. */
-  perform(call: Call, caller: Caller | undefined): Promise<Reply>;
+  perform(call: Call, caller: AnyCaller | undefined): Promise<Reply>;
 }
 
 /** Makes operations of declarations. */
@@ -34,8 +42,9 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
   const readPath = compileOptional(route.pathParameters);
   const readParameters = compileOptional(route.parameters);
   const serialize = createSerializer(route.result);
+  const isKeyed = takesIdempotencyKey(route);
 
-  async function answer(call: Call, caller: Caller | undefined): Promise<Reply> {
+  async function answer(call: Call, caller: AnyCaller | undefined): Promise<Reply> {
     const handled = await route.handle({
       caller: caller as never, // of the kind that the route requires: whoever calls this has seen to it
       path: readPath(Object.entries(call.path)),
@@ -60,9 +69,7 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
     route,
     async perform(call, caller) {
       try {
-        if (call.idempotencyKey === undefined || caller === undefined || route.method === "GET") {
-          return await answer(call, caller);
-        }
+        if (call.idempotencyKey === undefined || !isKeyed || !isClient(caller)) return await answer(call, caller);
         const key = readParameter("Idempotency-Key", IdempotencyKey, call.idempotencyKey) as string; // as Text reads
         return await runOnce(caller, key, fingerprintOf(route, call), () =>
           answer(call, caller).catch((error) => refuse(error, call)),
@@ -72,6 +79,10 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
       }
     },
   };
+}
+
+function isClient(caller: AnyCaller | undefined): caller is Caller {
+  return caller !== undefined && "applicationId" in caller;
 }
 
 function compileOptional(shape: Route["parameters"]): (raw: RawParameters) => Record<string, unknown> {

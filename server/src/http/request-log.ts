@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import type { ApiError } from "../errors.ts";
-import type { Caller } from "./route.ts";
+import type { AnyCaller } from "./route.ts";
 
 /** What is logged of a call. */
 interface LoggedCall {
@@ -12,7 +12,7 @@ interface LoggedCall {
   readonly status: number;
   readonly failure: ApiError | undefined;
   readonly ms: number;
-  readonly caller: Caller | undefined;
+  readonly caller: AnyCaller | undefined;
   readonly address: string;
   /** The id of the request that it came in, for an item of a batch. */
   readonly batch?: string;
@@ -48,9 +48,12 @@ export function logLine(log: Logger, call: LoggedCall): void {
     status,
     error: failure?.condition,
     ms: Math.round(ms * 1000) / 1000,
-    application: caller?.applicationId,
-    device: caller?.deviceId,
-    user: caller?.userId,
+    ...(caller !== undefined && describeCaller(caller)),
     address,
   });
+}
+
+function describeCaller(caller: AnyCaller): Readonly<Record<string, string | undefined>> {
+  if ("operatorId" in caller) return { operator: caller.operatorId };
+  return { application: caller.applicationId, device: caller.deviceId, user: caller.userId };
 }

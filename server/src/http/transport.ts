@@ -10,13 +10,13 @@ import { anyOrigin, errorReply, newRequestId, sendReply, toApiError } from "./en
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { logRequest } from "./request-log.ts";
-import type { Caller } from "./route.ts";
+import type { AnyCaller } from "./route.ts";
 import { createTurn } from "./turn.ts";
 import { mountPage, type Page } from "./web-page.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    caller: Caller | undefined;
+    caller: AnyCaller | undefined;
     /** The label of the body, hidden from the framework (see `hideContentType`). */
     contentType: string | undefined;
     /** What was refused and why, for the log. */
