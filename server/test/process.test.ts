@@ -311,6 +311,58 @@ describe("kill -9 (hostile.md 31)", () => {
   });
 });
 
+describe("kill -9 between a commit and its answer (surface.md section 12)", () => {
+  it("a retry with the same idempotency key: one effect, and the first reply", async () => {
+    const { settings, ...application } = await newDeployment();
+    const replies = new Map<string, unknown>();
+    const unanswered = new Set<string>();
+    let token: string | undefined;
+    let keys = 0;
+
+    function checkIn(port: number, key: string) {
+      const headers = { "idempotency-key": key };
+      const body = { location: "1,2", comment: key };
+      return send(port, "POST", "/checkins", { body, headers, ...(token !== undefined && { token }) });
+    }
+
+    for (let kills = 0; ; kills += 1) {
+      const server = await start(settings);
+      token ??= (await signUp(server.port, application)).token;
+      for (const key of unanswered) {
+        const { status, body } = await checkIn(server.port, key);
+        assert.equal(status, 201);
+        replies.set(key, body.result);
+      }
+      unanswered.clear();
+      for (const [key, result] of [...replies].slice(-50)) {
+        const { body, headers } = await checkIn(server.port, key);
+        assert.deepEqual([body.result, headers["idempotent-replayed"]], [result, "true"]);
+      }
+      if (kills === 4) {
+        const stored = await readAll(server.port, token);
+        assert.equal(stored.size, keys, "every key once");
+        assert.deepEqual(new Set(stored.values()), new Set(replies.keys()));
+        break;
+      }
+      const goal = replies.size + 30 + kills;
+      const clients = Array.from({ length: 8 }, async () => {
+        for (;;) {
+          keys += 1;
+          const key = `key ${keys}`;
+          unanswered.add(key);
+          const answer = await checkIn(server.port, key).catch(() => undefined);
+          if (answer?.status !== 201) return;
+          replies.set(key, answer.body.result);
+          unanswered.delete(key);
+        }
+      });
+      await waitUntil(() => replies.size >= goal);
+      await server.end("SIGKILL");
+      await Promise.all(clients);
+    }
+  });
+});
+
 /** All check-ins of the user: id to comment. */
 async function readAll(port: number, token: string): Promise<Map<string, string>> {
   const all = new Map<string, string>();
