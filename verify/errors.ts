@@ -31,6 +31,7 @@ export const further = {
   itemAlreadyExists: row("ItemAlreadyExists", 770, 400),
   permissionDenied: row("ObjectPermissionDenied", 771, 403),
   tooLarge: row("RequestTooLarge", 1281, 413),
+  keyReused: row("IdempotencyKeyReused", 1283, 409),
 };
 
 /** The row for a required parameter of that name. */

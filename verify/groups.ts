@@ -1,6 +1,7 @@
 import type { Group } from "./check.ts";
 import { accounts } from "./checks/accounts.ts";
 import { areas } from "./checks/areas.ts";
+import { batch } from "./checks/batch.ts";
 import { bodies } from "./checks/bodies.ts";
 import { checkinChanges } from "./checks/checkin-changes.ts";
 import { checkinPermissions } from "./checks/checkin-permissions.ts";
@@ -10,6 +11,7 @@ import { devices } from "./checks/devices.ts";
 import { errors } from "./checks/errors.ts";
 import { hostileHttp } from "./checks/hostile-http.ts";
 import { hostileInput } from "./checks/hostile-input.ts";
+import { idempotency } from "./checks/idempotency.ts";
 import { identities } from "./checks/identities.ts";
 import { identityNames } from "./checks/identity-names.ts";
 import { ids } from "./checks/ids.ts";
@@ -69,6 +71,8 @@ export const groups: readonly Group[] = [
   identityNames,
   tenancy,
   operators,
+  batch,
+  idempotency,
   service,
   hostileInput,
   hostileHttp,
