@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 
@@ -34,6 +36,13 @@ async function comments(of = user): Promise<string[]> {
   const { pageResults } = (await test.call("GET /checkins?userID=me&sortOrder=created", { token: of.token })).body
     .result;
   return pageResults.map(({ comment }: { comment: string }) => comment);
+}
+
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await isSo()); tries += 1) {
+    assert.ok(tries < 500, "It does not come to pass");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 const names = (responses: Envelope[]) => responses.map(({ error, status }) => error ?? status);
@@ -175,6 +184,34 @@ describe("POST /batch: surface.md section 11", () => {
   it("a device token runs what a device may, item by item", async () => {
     const responses = await run([{ method: "GET", path: "/devices/current" }, checkIn("1")], {}, user.deviceToken);
     assert.deepEqual(names(responses), [200, "AuthUserAccessTokenRequired"]);
+  });
+
+  it("a mail is sent when the batch is on disk, and not at all when nothing of it stays", async () => {
+    const me = await test.signUp();
+    await test.call("PATCH /users/me", { token: me.token, body: { email: "me@example.org" } });
+    const mails = () => readdir(join(test.config.dataDir, "mail")).catch((): string[] => []);
+    const parameters = { userName: me.userName, subject: "Your code", body: "@ResetCode" };
+    const ask = { method: "POST", path: "/users/password", parameters };
+    const before = (await mails()).length;
+    await run([checkIn("x"), ask, { method: "GET", path: "/nowhere" }], { mode: "atomic" }, me.token);
+    await run([ask, checkIn("x"), { method: "GET", path: "/nowhere" }], { mode: "atomic" }, me.token);
+    await run([checkIn("x"), ask], { mode: "atomic" }, me.token);
+    await run([checkIn("x"), ask], {}, me.token);
+    await waitUntil(async () => (await mails()).length >= before + 2);
+    assert.equal((await mails()).length, before + 2);
+  });
+
+  it("several items of one key are answered each; a reference means the latest before it", async () => {
+    const requests = [checkIn("1", "k"), checkIn("2", "k"), checkIn("after {{k.result.comment}}", "k")];
+    const responses = await run(requests, { references: true });
+    assert.deepEqual(
+      responses.map(({ key, result }) => [key, result.comment]),
+      [
+        ["k", "1"],
+        ["k", "2"],
+        ["k", "after 2"],
+      ],
+    );
   });
 
   it("each item is logged like a call, with the id of its batch, and nothing secret", async () => {

@@ -15,6 +15,12 @@ export async function findKeptReply(owner: KeyOwner, now: number, queries: Queri
   return row?.reply;
 }
 
+/** Whether the user whose key it is has not been deleted. */
+export async function hasUser({ applicationId, userId }: KeyOwner, queries: Queries): Promise<boolean> {
+  const [user] = await findUser(queries, { applicationId, userId });
+  return user !== undefined;
+}
+
 /** @returns false when there is one already that has not expired */
 export async function insertKeptReply(
   owner: KeyOwner,
@@ -65,6 +71,15 @@ const find = prepare<KeyOwner & { now: number }, { reply: string }>((queries, pa
     .where("device_id", "=", parameter("deviceId"))
     .where("key", "=", parameter("key"))
     .where("expires_at", ">", parameter("now")),
+);
+
+const findUser = prepare<{ applicationId: string; userId: string }, { id: string }>((queries, parameter) =>
+  queries
+    .selectFrom("users")
+    .select("id")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("userId"))
+    .where("deleted_at", "is", null),
 );
 
 const insert = prepare<KeyOwner & { reply: string; now: number; expiresAt: number }, { key: string }>(

@@ -225,6 +225,15 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assert.equal(await keptRows(), 0);
   });
 
+  it("a user's kept replies are erased with the user", async () => {
+    const me = await test.signUp();
+    await checkIn(newKey(), "once", me.token);
+    assert.equal((await call("DELETE /users/me", newKey(), undefined, me.token)).status, 200);
+    await maintain(test.app);
+    const rows = await test.app.database.reads.selectFrom("kept_replies").select("user_id").execute();
+    assert.ok(rows.every(({ user_id }) => user_id !== me.id));
+  });
+
   it("a logout is not repeated: its token is dead, which comes first", async () => {
     const me = await test.signUp();
     const key = newKey();
