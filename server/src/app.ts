@@ -19,6 +19,7 @@ import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMailer } from "./mail/mailer.ts";
+import { metadataRoutes } from "./metadata/metadata.routes.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
@@ -105,6 +106,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...usersAccountRoutes(services),
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
+    ...metadataRoutes(services),
     ...serviceRoutes(services),
   ];
 

@@ -19,10 +19,14 @@ export interface Tables {
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
   checkins: CheckinsTable;
+  metadata: MetadataTable;
+  unfinished_erasures: UnfinishedErasuresTable;
 }
 
 /** The tables in which an application's data lies, children before the rows that they refer to. */
 export const tablesInErasureOrder = [
+  "metadata",
+  "unfinished_erasures",
   "checkins",
   "identities",
   "location_shifts",
@@ -213,6 +217,32 @@ interface CheckinsTable extends Located, Permitted {
   modified_at: number;
 }
 
+/**
+ * A bag of keys on an object: a check-in, a user, a device or the application. Nothing refers to the object, because it
+ * may be in any of several tables: see `metadata.objects.ts` for how a row never outlives it.
+ */
+interface MetadataTable extends Nullable<Located> {
+  application_id: string;
+  object_id: string;
+  /** Who alone sees it: a user's id; empty for what the application shares. */
+  slot: string;
+  key: string;
+  /** JSON; null where `number` says it all. */
+  value: string | null;
+  /** The value as a double, of every value that is a number and of no other. */
+  number: number | null;
+  /** The user who located what the application shares; null when nobody or a device did. */
+  setter_id: string | null;
+  created_at: number;
+  modified_at: number;
+}
+
+/** Objects that are gone, and something of them is left: it is erased in the background. */
+interface UnfinishedErasuresTable {
+  application_id: string;
+  object_id: string;
+}
+
 export type UserRow = Selectable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
 /** What is read of a check-in to show it. */
@@ -222,4 +252,5 @@ export type DeviceRow = Selectable<DevicesTable>;
 export type NewIdentityRow = Insertable<IdentitiesTable>;
 export type CrashReportRow = Selectable<CrashReportsTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
+export type MetadataRow = Selectable<MetadataTable>;
 export type LocatedRow = Located;

@@ -1,0 +1,175 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { prepare } from "../db/prepared.ts";
+import type { MetadataRow } from "../db/tables.ts";
+import type { ReadItem } from "./metadata.contract.ts";
+import type { Bag } from "./metadata.objects.ts";
+
+export async function findItem(
+  applicationId: string,
+  bag: Bag,
+  key: string,
+  queries: Queries,
+): Promise<ReadItem | undefined> {
+  const [row] = await findByKey(queries, { ...bag, applicationId, key });
+  return row;
+}
+
+/**
+ * Writes a value in the place of the one that was there, with all that belonged to it but the time of creation.
+ *
+ * @returns true when there was none
+ */
+export async function putItem(row: MetadataRow, queries: Queries): Promise<boolean> {
+  // What has come or gone since the look is met by the next one: two turns are rare, more are not to be expected.
+  for (let turns = 0; turns < 100; turns += 1) {
+    if ((await update(queries, row)).length > 0) return false;
+    if ((await insertNew(queries, row)).length > 0) return true;
+  }
+  throw new Error("The key comes and goes");
+}
+
+/**
+ * Adds to the number of a key, or puts it there.
+ *
+ * @returns undefined when the value is no number
+ */
+export async function incrementItem(
+  applicationId: string,
+  { objectId, slot }: Bag,
+  { key, delta, at }: { readonly key: string; readonly delta: number; readonly at: number },
+  queries: Queries,
+): Promise<ReadItem | undefined> {
+  const [row] = await increment(queries, { applicationId, objectId, slot, key, delta, at });
+  return row;
+}
+
+/** Keeps others from changing an item, if it is there, until the transaction ends. */
+export async function lockItem(
+  dialect: Dialect,
+  applicationId: string,
+  { objectId, slot }: Bag,
+  key: string,
+  queries: Queries,
+): Promise<void> {
+  if (!dialect.hasRowLocks) return;
+  await sql`select 1 from metadata where application_id = ${applicationId} and object_id = ${objectId}
+    and slot = ${slot} and "key" = ${key} for update`.execute(queries);
+}
+
+/** @returns false when there was none */
+export async function deleteItem(applicationId: string, bag: Bag, key: string, queries: Queries): Promise<boolean> {
+  return (await deleteByKey(queries, { ...bag, applicationId, key })).length > 0;
+}
+
+interface ByKey {
+  readonly applicationId: string;
+  readonly objectId: string;
+  readonly slot: string;
+  readonly key: string;
+}
+
+/**
+ * Whether others are told where a row lies: not when the user who said so is being deleted, and not before it has its
+ * shifted point when that user has locationFuzzing.
+ */
+export const isLocationShownSql = sql<number>`(case when metadata.setter_id is null then 1 else coalesce((
+  select case when setter.location_fuzzing = 0 or metadata.seen_lat is not null then 1 else 0 end
+  from users as setter
+  where setter.application_id = metadata.application_id and setter.id = metadata.setter_id and setter.deleted_at is null
+), 0) end)`;
+
+const findByKey = prepare<ByKey, ReadItem>((queries, parameter) =>
+  queries
+    .selectFrom("metadata")
+    .selectAll()
+    .select(isLocationShownSql.as("is_location_shown"))
+    .where("application_id", "=", parameter("applicationId"))
+    .where("object_id", "=", parameter("objectId"))
+    .where("slot", "=", parameter("slot"))
+    .where("key", "=", parameter("key")),
+);
+
+const update = prepare<MetadataRow, { key: string }>((queries, parameter) =>
+  queries
+    .updateTable("metadata")
+    .set({
+      value: parameter("value"),
+      number: parameter("number"),
+      setter_id: parameter("setter_id"),
+      lat: parameter("lat"),
+      lng: parameter("lng"),
+      cell: parameter("cell"),
+      seen_lat: parameter("seen_lat"),
+      seen_lng: parameter("seen_lng"),
+      seen_cell: parameter("seen_cell"),
+      modified_at: parameter("modified_at"),
+    })
+    .where("application_id", "=", parameter("application_id"))
+    .where("object_id", "=", parameter("object_id"))
+    .where("slot", "=", parameter("slot"))
+    .where("key", "=", parameter("key"))
+    .returning("key"),
+);
+
+const insertNew = prepare<MetadataRow, { key: string }>((queries, parameter) =>
+  queries
+    .insertInto("metadata")
+    .values({
+      application_id: parameter("application_id"),
+      object_id: parameter("object_id"),
+      slot: parameter("slot"),
+      key: parameter("key"),
+      value: parameter("value"),
+      number: parameter("number"),
+      setter_id: parameter("setter_id"),
+      lat: parameter("lat"),
+      lng: parameter("lng"),
+      cell: parameter("cell"),
+      seen_lat: parameter("seen_lat"),
+      seen_lng: parameter("seen_lng"),
+      seen_cell: parameter("seen_cell"),
+      created_at: parameter("created_at"),
+      modified_at: parameter("modified_at"),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("key"),
+);
+
+/** One statement, so that increments at the same time add up. */
+const increment = prepare<ByKey & { delta: number; at: number }, ReadItem>((queries, parameter) =>
+  queries
+    .insertInto("metadata")
+    .values({
+      application_id: parameter("applicationId"),
+      object_id: parameter("objectId"),
+      slot: parameter("slot"),
+      key: parameter("key"),
+      number: parameter("delta"),
+      created_at: parameter("at"),
+      modified_at: parameter("at"),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["application_id", "object_id", "slot", "key"])
+        .doUpdateSet({
+          value: null,
+          number: sql<number>`metadata.number + excluded.number`,
+          modified_at: sql<number>`excluded.modified_at`,
+        })
+        .where("metadata.number", "is not", null),
+    )
+    .returningAll()
+    .returning(isLocationShownSql.as("is_location_shown")),
+);
+
+const deleteByKey = prepare<ByKey, { key: string }>((queries, parameter) =>
+  queries
+    .deleteFrom("metadata")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("object_id", "=", parameter("objectId"))
+    .where("slot", "=", parameter("slot"))
+    .where("key", "=", parameter("key"))
+    .returning("key"),
+);
