@@ -38,13 +38,15 @@ export const tablesInErasureOrder = [
   "application_keys",
 ] as const satisfies readonly (keyof Tables)[];
 
-/** Those of them in which a user's data lies: each has a `user_id`. */
+/**
+ * Those of them in which a user's data lies: each has a `user_id`. Check-ins go after them, each with its
+ * metadata (`users.erasure.ts`).
+ */
 export const userTablesInErasureOrder = [
   "identities",
   "password_resets",
   "user_tokens",
   "location_shifts",
-  "checkins",
 ] as const satisfies readonly (keyof Tables)[];
 
 type Nullable<T> = { [Name in keyof T]: T[Name] | null };

@@ -2,21 +2,22 @@ import type { Database, Queries } from "../db/database.ts";
 import { isNumberOverflow } from "../db/dialect.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import type { Paging } from "../http/paging.ts";
 import { Created, type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Location } from "../lib/locations.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
+import { metadataBagsRoutes } from "./metadata.bags.routes.ts";
 import { IncrementItem, Item, ItemPath, OneItem, PutItem, presentItem } from "./metadata.contract.ts";
 import { type Bag, bagOf, createObjects } from "./metadata.objects.ts";
 import { deleteItem, findItem, incrementItem, lockItem, putItem } from "./metadata.store.ts";
-import { valueColumns } from "./metadata.values.ts";
-
-const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
+import { nowhere, valueColumns } from "./metadata.values.ts";
 
 /** Keys and values on check-ins, users, devices and the application (surface.md section 8). */
 export function metadataRoutes(services: {
   readonly database: Database;
+  readonly paging: Paging;
   readonly fuzzing: Fuzzing;
   readonly clock: Clock;
 }): Route[] {
@@ -29,8 +30,8 @@ export function metadataRoutes(services: {
     userId: string | undefined,
     location: Location | undefined,
     queries: Queries,
-  ): Promise<Pick<MetadataRow, "setter_id" | keyof typeof nowhere>> {
-    if (location === undefined) return { setter_id: null, ...nowhere };
+  ): Promise<Pick<MetadataRow, keyof typeof nowhere>> {
+    if (location === undefined) return nowhere;
     const setterId = slot === "" ? userId : undefined;
     const placing = { applicationId, userId: setterId ?? "", setterId: setterId ?? "", location };
     const located =
@@ -151,7 +152,7 @@ export function metadataRoutes(services: {
     },
   });
 
-  return [putMetadata, getMetadata, incrementMetadata, removeMetadata];
+  return [putMetadata, getMetadata, incrementMetadata, removeMetadata, ...metadataBagsRoutes({ ...services, objects })];
 }
 
 function beyondDoubles(): ApiError {

@@ -1,8 +1,9 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
-import { prepare } from "../db/prepared.ts";
+import { prepare, prepareShapes } from "../db/prepared.ts";
 import type { MetadataRow } from "../db/tables.ts";
+import { compareKeys } from "../lib/keyset.ts";
 import type { ReadItem } from "./metadata.contract.ts";
 import type { Bag } from "./metadata.objects.ts";
 
@@ -28,6 +29,58 @@ export async function putItem(row: MetadataRow, queries: Queries): Promise<boole
     if ((await insertNew(queries, row)).length > 0) return true;
   }
   throw new Error("The key comes and goes");
+}
+
+/** Puts many values at once, of different keys: see {@link putItem}. */
+export async function putItems(rows: readonly MetadataRow[], queries: Queries): Promise<void> {
+  // In one order, so that two that put the same keys do not wait for each other.
+  const sorted = rows.toSorted((a, b) => compareKeys([a.key], [b.key]));
+  await queries
+    .insertInto("metadata")
+    .values(sorted)
+    .onConflict((conflict) =>
+      conflict.columns(["application_id", "object_id", "slot", "key"]).doUpdateSet(({ ref }) => ({
+        value: ref("excluded.value"),
+        number: ref("excluded.number"),
+        setter_id: ref("excluded.setter_id"),
+        lat: ref("excluded.lat"),
+        lng: ref("excluded.lng"),
+        cell: ref("excluded.cell"),
+        seen_lat: ref("excluded.seen_lat"),
+        seen_lng: ref("excluded.seen_lng"),
+        seen_cell: ref("excluded.seen_cell"),
+        modified_at: ref("excluded.modified_at"),
+      })),
+    )
+    .execute();
+}
+
+const runShape = prepareShapes();
+
+/** The items of these keys, by key; without those that are gone. */
+export async function findItems(
+  applicationId: string,
+  { objectId, slot }: Bag,
+  keys: readonly string[],
+  queries: Queries,
+): Promise<ReadonlyMap<string, ReadItem>> {
+  if (keys.length === 0) return new Map();
+  // A statement for 1, 10, 100 … keys and not for any number: the last key fills up the others' places.
+  const count = 10 ** Math.ceil(Math.log10(keys.length));
+  const names = Array.from({ length: count }, (_, index) => `key ${index}`);
+  const values = names.map((name, index) => [name, keys[index] ?? keys.at(-1)]);
+  const parameters = { applicationId, objectId, slot, ...Object.fromEntries(values) };
+  const found = await runShape<ReadItem>(queries, `items of ${count}`, parameters, (parameter) =>
+    queries
+      .selectFrom("metadata")
+      .selectAll()
+      .select(isLocationShownSql.as("is_location_shown"))
+      .where("application_id", "=", parameter("applicationId"))
+      .where("object_id", "=", parameter("objectId"))
+      .where("slot", "=", parameter("slot"))
+      .where("key", "in", names.map(parameter)),
+  );
+  return new Map(found.map((item) => [item.key, item]));
 }
 
 /**

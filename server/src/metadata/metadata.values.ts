@@ -19,6 +19,17 @@ export function jsonOf({ value, number }: Pick<MetadataRow, "value" | "number">)
   return value ?? String(number);
 }
 
+/** The columns of a place, of what has none. */
+export const nowhere = {
+  setter_id: null,
+  lat: null,
+  lng: null,
+  cell: null,
+  seen_lat: null,
+  seen_lng: null,
+  seen_cell: null,
+} satisfies Partial<MetadataRow>;
+
 function isNumber(json: string): boolean {
   return /^[-0-9]/.test(json);
 }
