@@ -125,7 +125,7 @@ describe("every parameter of every operation (hostile.md 16)", () => {
         for (const json of ["1e400", '"\\u0000"', '"a\\u0000b"', '"\\ud800"', '"\\udc00\\ud800"']) {
           if (takes(schema, json)) continue;
           const { body } = await call(route, pathOf(route), bodyWith(route, name, json));
-          const isTooLarge = json === "1e400" && /^(decimal|json)/.test(`${(schema as Keywords)["x-wire"]}`);
+          const isTooLarge = json === "1e400" && /^(decimal|json)$/.test(`${(schema as Keywords)["x-wire"]}`);
           const expected = isTooLarge ? "ParameterOutOfRange" : "ParameterIncorrectFormat";
           assert.equal(body.error, expected, `${route.operation} ${name}: ${json}`);
         }
