@@ -41,21 +41,35 @@ export async function deleteSomeRows(
   queries: Queries,
   also: RawBuilder<unknown> = sql``,
 ): Promise<number> {
-  const owned = sql.join(
-    Object.entries(owner).map(([column, value]) => sql`${sql.ref(column)} = ${value}`),
-    sql` and `,
-  );
+  const owned = isKey({ ...owner });
   const columns: readonly string[] = rowKeys[table];
   const key = sql.join(columns.map((column) => sql.ref(column)));
-  const { rows } = await sql<Readonly<Record<string, string>>>`
+  const { rows } = await sql<RowKey>`
     select ${key} from ${sql.table(table)} where ${owned} ${also} limit ${count}`.execute(queries);
-  if (rows.length > 0) {
-    const found = rows.map((row) => sql.join(columns.map((column) => sql`${row[column]}`)));
-    const isFound =
-      columns.length === 1
-        ? sql`${key} in (${sql.join(found)})`
-        : sql`(${key}) in (values ${sql.join(found.map((values) => sql`(${values})`))})`;
-    await sql`delete from ${sql.table(table)} where ${owned} and ${isFound}`.execute(queries);
-  }
+  await Promise.all(
+    alikeButInLast(columns, rows).map((alike) => {
+      const [first = {}] = alike;
+      const last = columns.at(-1) ?? "";
+      const { [last]: _, ...others } = first;
+      const isOneOfThem = sql`${sql.ref(last)} in (${sql.join(alike.map((row) => sql`${row[last]}`))})`;
+      return sql`delete from ${sql.table(table)} where ${isKey({ ...owner, ...others })} and ${isOneOfThem}`.execute(
+        queries,
+      );
+    }),
+  );
   return rows.length;
+}
+
+type RowKey = Readonly<Record<string, string>>;
+
+/** A list of keys of several columns would be a join to PostgreSQL, which it again makes row by row. */
+function alikeButInLast(columns: readonly string[], rows: readonly RowKey[]): readonly (readonly RowKey[])[] {
+  const others = columns.slice(0, -1);
+  return [...Map.groupBy(rows, (row) => JSON.stringify(others.map((column) => row[column]))).values()];
+}
+
+/** That a row has this key. */
+export function isKey(key: RowKey): RawBuilder<unknown> {
+  const equalities = Object.entries(key).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
+  return sql.join(equalities, sql` and `);
 }

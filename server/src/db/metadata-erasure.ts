@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "./database.ts";
-import { deleteSomeRows } from "./erasure.ts";
+import { deleteSomeRows, isKey } from "./erasure.ts";
+import { prepare } from "./prepared.ts";
 
 /**
  * How metadata goes with what it belongs to. An object that is deleted is out of everybody's sight at once, and so is its
@@ -84,13 +85,46 @@ export async function forgetSomePlaces(
     .where("setter_id", "=", userId)
     .limit(count)
     .execute();
-  if (located.length > 0) {
-    const keys = sql.join(located.map(({ object_id, key }) => sql`(${object_id}, '', ${key})`));
-    await sql`
-      update metadata
-      set setter_id = null, lat = null, lng = null, cell = null, seen_lat = null, seen_lng = null, seen_cell = null
-      where application_id = ${applicationId} and setter_id = ${userId} and (object_id, slot, "key") in (values ${keys})
-    `.execute(queries);
-  }
+  await Promise.all(located.map((item) => forgetPlace(applicationId, { ...item, slot: "" }, queries)));
   return located.length;
 }
+
+async function forgetPlace(
+  applicationId: string,
+  item: { readonly object_id: string; readonly slot: string; readonly key: string },
+  queries: Queries,
+): Promise<void> {
+  await sql`
+    update metadata
+    set setter_id = null, lat = null, lng = null, cell = null, seen_lat = null, seen_lng = null, seen_cell = null
+    where application_id = ${applicationId} and ${isKey(item)}`.execute(queries);
+}
+
+/**
+ * Deletes some of the metadata of these objects, which are few.
+ *
+ * @returns false when there may be more
+ */
+export async function deleteSomeOfObjects(
+  applicationId: string,
+  objectIds: readonly string[],
+  queries: Queries,
+): Promise<boolean> {
+  const found = await Promise.all(objectIds.map((objectId) => findAny(queries, { applicationId, objectId })));
+  let left = rowsPerStep;
+  for (const { object_id } of found.flat()) {
+    left -= await deleteSomeRows("metadata", { application_id: applicationId, object_id }, left, queries);
+    if (left <= 0) return false;
+  }
+  return true;
+}
+
+/** One of the items of an object, if it has any. */
+const findAny = prepare<{ applicationId: string; objectId: string }, { object_id: string }>((queries, parameter) =>
+  queries
+    .selectFrom("metadata")
+    .select("object_id")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("object_id", "=", parameter("objectId"))
+    .limit(1),
+);

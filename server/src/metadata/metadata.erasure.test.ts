@@ -47,8 +47,8 @@ async function insertMany(objectId: string, slot: string, count: number): Promis
   }
 }
 
-function rowsOf(column: "object_id" | "slot" | "setter_id", id: string): Promise<MetadataRow[]> {
-  return test.app.database.reads.selectFrom("metadata").selectAll().where(column, "=", id).execute();
+async function rowsOf(column: "object_id" | "slot" | "setter_id", id: string): Promise<MetadataRow[]> {
+  return [...(await test.app.database.reads.selectFrom("metadata").selectAll().where(column, "=", id).execute())];
 }
 
 async function untilErased(objectId: string): Promise<void> {
@@ -60,7 +60,7 @@ async function untilErased(objectId: string): Promise<void> {
 }
 
 async function unfinished(): Promise<unknown[]> {
-  return test.app.database.reads.selectFrom("unfinished_erasures").selectAll().execute();
+  return [...(await test.app.database.reads.selectFrom("unfinished_erasures").selectAll().execute())];
 }
 
 describe("metadata goes with its check-in", () => {

@@ -56,10 +56,10 @@ export async function searchItems(
   queries: Queries,
 ): Promise<Page<ListedItem>> {
   const search = itemSearch(bag, readerId, filters);
-  const { scopes, order, isDescending, area } = search;
+  const { order, isDescending, area } = search;
   const isNarrow = filters.key !== undefined || filters.keyPrefix !== undefined;
   if (isNarrow && area === undefined && order !== orders.key) {
-    const byKey = scopeStream(scopes[0], orders.key, false, queries);
+    const byKey = scopeStream(scopesOf(bag, readerId, filters, orders.key)[0], orders.key, false, queries);
     const some = await byKey.take({ direction: "forward", count: itemsGatheredMax + 1 });
     if (some.length <= itemsGatheredMax) {
       return readPage(streamOf(some, { keyOf: order.keyOf, isDescending }), position, size);
@@ -75,9 +75,10 @@ export function itemSearch(
 ): Search<ListedItem> {
   const { name, isDescending } = readSortOrder(filters, "-created");
   const { locationRange } = filters;
+  const order = orders[name === "distance" ? "created" : name];
   return {
-    scopes: scopesOf(bag, readerId, filters),
-    order: orders[name === "distance" ? "created" : name],
+    scopes: scopesOf(bag, readerId, filters, order),
+    order,
     isDescending,
     area: locationRange && {
       table: "metadata",
@@ -92,12 +93,15 @@ function scopesOf(
   { applicationId, objectId, slot }: Bag,
   readerId: string | undefined,
   { key, keyPrefix, created, lastModified, locationRange }: Static<typeof SearchItems>,
+  order: Order<ListedItem>,
 ): Search<ListedItem>["scopes"] {
   const conditions: Condition[] = [
     equals("application_id", applicationId),
     equals("object_id", objectId),
     equals("slot", slot),
   ];
+  // In the words of the indexes that have these orders.
+  if (order !== orders.key) conditions.push(condition("is listed", {}, () => sql`length(${sql.ref("key")}) > 0`));
   if (keyPrefix !== undefined) conditions.push(...beginsWith("key", keyPrefix, keyCharactersMax));
   if (key !== undefined) conditions.push(isKey(key));
   if (created !== undefined) conditions.push(...within("created_at", created));

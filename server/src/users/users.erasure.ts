@@ -1,9 +1,8 @@
-import { sql } from "kysely";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { deleteSomeRows } from "../db/erasure.ts";
-import { deleteSomeOwnSlots, forgetSomePlaces } from "../db/metadata-erasure.ts";
+import { deleteSomeOfObjects, deleteSomeOwnSlots, forgetSomePlaces } from "../db/metadata-erasure.ts";
 import { userTablesInErasureOrder } from "../db/tables.ts";
 import { updateUser } from "./users.store.ts";
 
@@ -51,7 +50,7 @@ const erasers: readonly Eraser[] = [
   eraseSomeCheckins,
 ];
 
-/** Some check-ins, once they have no metadata any more. */
+/** Some check-ins, once they have no metadata any more; until then some of that. */
 async function eraseSomeCheckins(applicationId: string, userId: string, queries: Queries): Promise<number> {
   const some = await queries
     .selectFrom("checkins")
@@ -62,9 +61,7 @@ async function eraseSomeCheckins(applicationId: string, userId: string, queries:
     .execute();
   if (some.length === 0) return 0;
   const ids = some.map(({ id }) => id);
-  const isOfThese = sql`and object_id in (${sql.join(ids)})`;
-  const rows = await deleteSomeRows("metadata", { application_id: applicationId }, rowsPerStep, queries, isOfThese);
-  if (rows >= rowsPerStep) return rows;
+  if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
   await queries.deleteFrom("checkins").where("application_id", "=", applicationId).where("id", "in", ids).execute();
   return some.length;
 }

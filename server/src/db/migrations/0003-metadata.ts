@@ -24,8 +24,12 @@ export const metadata: Migration = {
         modified_at ${integer} not null,
         primary key (application_id, object_id, slot, "key")
       ) ${tableOptions}`,
-    sql`create index metadata_created on metadata (application_id, object_id, slot, created_at, "key")`,
-    sql`create index metadata_modified on metadata (application_id, object_id, slot, modified_at, "key")`,
+    // The condition holds for every row, and only listings say it: without statistics of the table PostgreSQL holds these
+    // indexes as good as the primary key for looking up one key, and would go through all those of the object.
+    sql`create index metadata_created on metadata (application_id, object_id, slot, created_at, "key")
+      where length("key") > 0`,
+    sql`create index metadata_modified on metadata (application_id, object_id, slot, modified_at, "key")
+      where length("key") > 0`,
     sql`create index metadata_cell on metadata (application_id, object_id, slot, cell, "key") where cell is not null`,
     sql`create index metadata_seen_cell on metadata (application_id, object_id, slot, seen_cell, "key")
       where seen_cell is not null`,
