@@ -16,6 +16,7 @@ import { ids } from "./checks/ids.ts";
 import { locations } from "./checks/locations.ts";
 import { loginGroup } from "./checks/login.ts";
 import { logout } from "./checks/logout.ts";
+import { metadata } from "./checks/metadata.ts";
 import { otherProfiles } from "./checks/other-profiles.ts";
 import { pageTokens } from "./checks/page-tokens.ts";
 import { paging } from "./checks/paging.ts";
@@ -66,6 +67,7 @@ export const groups: readonly Group[] = [
   privateSearches,
   identities,
   identityNames,
+  metadata,
   tenancy,
   service,
   hostileInput,

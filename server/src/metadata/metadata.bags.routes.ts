@@ -10,7 +10,7 @@ import type { Clock } from "../lib/clock.ts";
 import { ItemPage, ItemPath, ObjectPath, PutItems, presentItem, SearchItems, valuesMax } from "./metadata.contract.ts";
 import { bagOf, type Objects } from "./metadata.objects.ts";
 import { searchItems } from "./metadata.search.ts";
-import { findItems, putItems } from "./metadata.store.ts";
+import { putItems } from "./metadata.store.ts";
 import { nowhere, valueColumns } from "./metadata.values.ts";
 
 /** All the keys of an object at once: putting many, and searching (surface.md section 8). */
@@ -71,15 +71,13 @@ export function metadataBagsRoutes(services: {
     result: ItemPage,
     errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist"],
     async handle({ caller, path, parameters }) {
-      const { applicationId, userId } = caller;
+      const { userId } = caller;
       const listing = `metadata of ${bagOf(caller, path.id, "App").objectId}`;
       const request = paging.read(listing, caller, parameters);
       const bag = bagOf(caller, path.id, request.filters.visibility);
       await objects.requireReadable(caller, bag, database.reads);
-      const page = await searchItems(bag, userId, request.filters, request, database.reads);
-      const keys = page.rows.map(({ id }) => id);
-      const items = await findItems(applicationId, bag, keys, database.reads);
-      const presented = paging.present(listing, caller, request, page, ({ id }) => items.get(id));
+      const { page, itemOf } = await searchItems(bag, userId, request.filters, request, database.reads);
+      const presented = paging.present(listing, caller, request, page, itemOf);
       const there = presented.pageResults.filter((item) => item !== undefined); // others may have been deleted meanwhile
       return { ...presented, pageResults: there.map((item) => presentItem(item, userId)) };
     },

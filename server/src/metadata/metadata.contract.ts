@@ -87,7 +87,20 @@ export function presentItem(item: ReadItem, readerId: string | undefined): Stati
 }
 
 /** What is read of an item to show it. */
-export type ReadItem = MetadataRow & { readonly is_location_shown: number };
+export type ReadItem = Pick<
+  MetadataRow,
+  | "key"
+  | "value"
+  | "number"
+  | "slot"
+  | "setter_id"
+  | "lat"
+  | "lng"
+  | "seen_lat"
+  | "seen_lng"
+  | "created_at"
+  | "modified_at"
+> & { readonly is_location_shown: number };
 
 /** Where a reader sees an item: in the own slot, and where the reader has put it, at the true point. */
 export function locationSeen(

@@ -13,26 +13,27 @@ import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { type Scope, scopeStream } from "../db/scope.ts";
 import { type Search, searchPage } from "../db/search.ts";
-import { streamOf } from "../db/stream.ts";
-import type { MetadataRow } from "../db/tables.ts";
+import { type Stream, streamOf } from "../db/stream.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
 import type { Page, Position } from "../lib/keyset.ts";
-import { type itemOrders, keyCharactersMax, locationSeen, type SearchItems } from "./metadata.contract.ts";
+import {
+  type itemOrders,
+  keyCharactersMax,
+  locationSeen,
+  type ReadItem,
+  type SearchItems,
+} from "./metadata.contract.ts";
 import type { Bag } from "./metadata.objects.ts";
-import { isLocationShownSql } from "./metadata.store.ts";
+import { findItems, isLocationShownSql } from "./metadata.store.ts";
 
 /**
- * An item without its value, which is read for those of the page alone: a search in an area looks at thousands of rows, and
- * each may have 32 KiB. In a bag the key is what an id is elsewhere.
+ * An item as a search comes across it. In a bag the key is what an id is elsewhere. Where more are looked at than are shown,
+ * their values, of up to 32 KiB each, are left out, and read for those of the page.
  */
-export type ListedItem = Pick<
-  MetadataRow,
-  "slot" | "setter_id" | "lat" | "lng" | "seen_lat" | "seen_lng" | "created_at" | "modified_at"
-> & {
-  readonly id: string;
-  readonly is_location_shown: number;
-};
+type ListedItem = Omit<ReadItem, "key" | "value" | "number"> & { readonly id: string } & Partial<
+    Pick<ReadItem, "key" | "value" | "number">
+  >;
 
 const orders: Readonly<Record<(typeof itemOrders)[number], Order<ListedItem>>> = {
   created: numberOrderBy("created_at", "key"),
@@ -46,6 +47,7 @@ const itemsGatheredMax = 1_000;
 /**
  * A page of the items of a bag (surface.md sections 3 and 8).
  *
+ * @returns with `itemOf` an item of the page, or undefined for one that has been deleted meanwhile
  * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange
  */
 export async function searchItems(
@@ -54,18 +56,38 @@ export async function searchItems(
   filters: Static<typeof SearchItems>,
   { position, size }: { readonly position: Position; readonly size: number },
   queries: Queries,
-): Promise<Page<ListedItem>> {
+): Promise<{ page: Page<ListedItem>; itemOf: (row: ListedItem) => ReadItem | undefined }> {
   const search = itemSearch(bag, readerId, filters);
-  const { order, isDescending, area } = search;
+  const gathered = await gatherNarrow(bag, readerId, filters, search, queries);
+  const page =
+    gathered === undefined
+      ? await searchPage(search, position, size, queries)
+      : await readPage(gathered, position, size);
+  if (page.rows.every(isWhole)) return { page, itemOf: (row) => (isWhole(row) ? row : undefined) };
+  const keys = page.rows.map(({ id }) => id);
+  const items = await findItems(bag.applicationId, bag, keys, queries);
+  return { page, itemOf: ({ id }) => items.get(id) };
+}
+
+function isWhole(row: ListedItem): row is ListedItem & ReadItem {
+  return row.key !== undefined;
+}
+
+/** What meets a filter by key, in the order of the listing, when that order is another one and they are few. */
+async function gatherNarrow(
+  bag: Bag,
+  readerId: string | undefined,
+  filters: Static<typeof SearchItems>,
+  { order, isDescending, area }: Search<ListedItem>,
+  queries: Queries,
+): Promise<Stream<ListedItem> | undefined> {
   const isNarrow = filters.key !== undefined || filters.keyPrefix !== undefined;
-  if (isNarrow && area === undefined && order !== orders.key) {
-    const byKey = scopeStream(scopesOf(bag, readerId, filters, orders.key)[0], orders.key, false, queries);
-    const some = await byKey.take({ direction: "forward", count: itemsGatheredMax + 1 });
-    if (some.length <= itemsGatheredMax) {
-      return readPage(streamOf(some, { keyOf: order.keyOf, isDescending }), position, size);
-    }
-  }
-  return searchPage(search, position, size, queries);
+  if (!isNarrow || area !== undefined || order === orders.key) return undefined;
+  const [scope] = scopesOf(bag, readerId, filters, orders.key, "without values");
+  const byKey = scopeStream<ListedItem>(scope, orders.key, false, queries);
+  const some = await byKey.take({ direction: "forward", count: itemsGatheredMax + 1 });
+  if (some.length > itemsGatheredMax) return undefined;
+  return streamOf(some, { keyOf: order.keyOf, isDescending });
 }
 
 export function itemSearch(
@@ -77,7 +99,7 @@ export function itemSearch(
   const { locationRange } = filters;
   const order = orders[name === "distance" ? "created" : name];
   return {
-    scopes: scopesOf(bag, readerId, filters, order),
+    scopes: scopesOf(bag, readerId, filters, order, locationRange === undefined ? "whole" : "without values"),
     order,
     isDescending,
     area: locationRange && {
@@ -94,6 +116,7 @@ function scopesOf(
   readerId: string | undefined,
   { key, keyPrefix, created, lastModified, locationRange }: Static<typeof SearchItems>,
   order: Order<ListedItem>,
+  columns: keyof typeof shownColumns,
 ): Search<ListedItem>["scopes"] {
   const conditions: Condition[] = [
     equals("application_id", applicationId),
@@ -107,15 +130,18 @@ function scopesOf(
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
 
-  if (slot !== "" || locationRange === undefined) return [items("cell", conditions)];
+  if (slot !== "" || locationRange === undefined) return [items("cell", columns, conditions)];
   // Of what is shared, others see where the one who put it there lets them.
   const shown = condition("is location shown", {}, () => sql`${isLocationShownSql} <> 0`);
-  if (readerId === undefined) return [items("seen_cell", [...conditions, shown])];
+  if (readerId === undefined) return [items("seen_cell", columns, [...conditions, shown])];
   const bySelf = equals("setter_id", readerId);
   const byOthers = condition("setter_id <>", { others: readerId }, (parameter) => {
     return sql`coalesce(setter_id, '') <> ${parameter("others")}`;
   });
-  return [items("cell", [...conditions, bySelf]), items("seen_cell", [...conditions, byOthers, shown])];
+  return [
+    items("cell", columns, [...conditions, bySelf]),
+    items("seen_cell", columns, [...conditions, byOthers, shown]),
+  ];
 }
 
 /** Whatever the listing goes by, it is one item: so not in the words that say that rows are alike in the order. */
@@ -123,30 +149,32 @@ function isKey(key: string): Condition {
   return condition("is key", { "is key": key }, (parameter) => sql`${sql.ref("key")} = ${parameter("is key")}`);
 }
 
-function items(cell: "cell" | "seen_cell", conditions: readonly Condition[]): Scope {
+function items(
+  cell: "cell" | "seen_cell",
+  columns: keyof typeof shownColumns,
+  conditions: readonly Condition[],
+): Scope {
   return {
-    shape: `metadata ${cell}`,
+    shape: `metadata ${cell} ${columns}`,
     from: sql`metadata`,
-    select: shownColumns,
+    select: shownColumns[columns],
     cell: sql.ref(cell),
     conditions,
     primaryKey: ["application_id", "object_id", "slot", "key"],
   };
 }
 
-const shownColumns = sql.join([
-  sql`${sql.ref("metadata.key")} as id`,
-  ...(
-    [
-      "slot",
-      "setter_id",
-      "lat",
-      "lng",
-      "seen_lat",
-      "seen_lng",
-      "created_at",
-      "modified_at",
-    ] satisfies (keyof ListedItem)[]
-  ).map((column) => sql.ref(`metadata.${column}`)),
-  sql`${isLocationShownSql} as is_location_shown`,
-]);
+const withoutValues = ["slot", "setter_id", "lat", "lng", "seen_lat", "seen_lng", "created_at", "modified_at"] as const;
+
+const shownColumns = {
+  "without values": columnsOf(withoutValues),
+  whole: columnsOf([...withoutValues, "key", "value", "number"]),
+};
+
+function columnsOf(names: readonly (keyof ReadItem)[]) {
+  return sql.join([
+    sql`${sql.ref("metadata.key")} as id`,
+    ...names.map((name) => sql.ref(`metadata.${name}`)),
+    sql`${isLocationShownSql} as is_location_shown`,
+  ]);
+}

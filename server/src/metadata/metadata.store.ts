@@ -65,8 +65,8 @@ export async function findItems(
   queries: Queries,
 ): Promise<ReadonlyMap<string, ReadItem>> {
   if (keys.length === 0) return new Map();
-  // A statement for 1, 10, 100 … keys and not for any number: the last key fills up the others' places.
-  const count = 10 ** Math.ceil(Math.log10(keys.length));
+  // A statement for 1, 2, 4 … keys and not for any number: the last key fills up the others' places.
+  const count = 2 ** Math.ceil(Math.log2(keys.length));
   const names = Array.from({ length: count }, (_, index) => `key ${index}`);
   const values = names.map((name, index) => [name, keys[index] ?? keys.at(-1)]);
   const parameters = { applicationId, objectId, slot, ...Object.fromEntries(values) };
