@@ -213,8 +213,9 @@ describe("metadata goes with its user", () => {
     for (let round = 0; round < 4; round += 1) {
       const { user, mine, theirs } = await signUpWithAll();
       const write = (n: number) => {
-        const id = ["app", "me", mine, theirs][n % 4];
-        const body = { value: n, visibility: n % 3 === 0 ? "App" : "User", location: `2,${n}` };
+        const id = ["app", "me", mine, theirs, "me"][n % 5];
+        const location = n % 2 === 0 ? `2,${n}` : undefined;
+        const body = { value: n, visibility: n % 3 === 0 ? "App" : "User", location };
         return test.call(`PUT /metadata/${id}/k${n}-${round}`, { token: user.token, body });
       };
       const early = Array.from({ length: 6 * round }, (_, n) => write(n));

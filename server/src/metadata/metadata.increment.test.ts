@@ -64,7 +64,7 @@ describe("POST /metadata/{id}/{key}/increment: surface.md section 8", () => {
 
   it("keeps the location, which a PUT without one would clear", async () => {
     await put("me/located", { value: 1, location: "1,2" });
-    const { body } = await increment("me/located");
+    const { body } = await increment("me/located", { location: "3,4" });
     assert.deepEqual([body.result.value, body.result.location], [2, { lat: 1, lng: 2 }]);
   });
 

@@ -60,7 +60,7 @@ export interface Objects {
   /** @throws ApiError ItemDoesNotExist */
   requireReadable(caller: Caller, bag: Bag, queries: Queries): Promise<void>;
   /**
-   * @param isPersonal what is written says something of the caller, and has to go with the caller
+   * @param isPersonal what is written is the caller's, or says where the caller is, and has to go with the caller
    * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied, AuthAccessTokenInvalid
    */
   requireWritable(caller: Caller, bag: Bag, isPersonal: boolean, queries: Queries): Promise<void>;
@@ -104,7 +104,7 @@ export function createObjects(dialect: Dialect): Objects {
 
     async requireWritable(caller, bag, isPersonal, queries) {
       const { applicationId, userId } = caller;
-      if (isPersonal && userId !== undefined) {
+      if (userId !== undefined && (isPersonal || bag.objectId === userId)) {
         const [user] = await writers.findUser(queries, { applicationId, id: userId });
         if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
       }

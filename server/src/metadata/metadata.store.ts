@@ -1,8 +1,9 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
-import type { Dialect } from "../db/dialect.ts";
+import { type Dialect, isForeignKeyViolation } from "../db/dialect.ts";
 import { prepare, prepareShapes } from "../db/prepared.ts";
 import type { MetadataRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
 import { compareKeys } from "../lib/keyset.ts";
 import type { ReadItem } from "./metadata.contract.ts";
 import type { Bag } from "./metadata.objects.ts";
@@ -26,7 +27,7 @@ export async function putItem(row: MetadataRow, queries: Queries): Promise<boole
   // What has come or gone since the look is met by the next one: two turns are rare, more are not to be expected.
   for (let turns = 0; turns < 100; turns += 1) {
     if ((await update(queries, row)).length > 0) return false;
-    if ((await insertNew(queries, row)).length > 0) return true;
+    if ((await insertNew(queries, row).catch(refuseOrphan)).length > 0) return true;
   }
   throw new Error("The key comes and goes");
 }
@@ -52,7 +53,8 @@ export async function putItems(rows: readonly MetadataRow[], queries: Queries): 
         modified_at: ref("excluded.modified_at"),
       })),
     )
-    .execute();
+    .execute()
+    .catch(refuseOrphan);
 }
 
 const runShape = prepareShapes();
@@ -94,7 +96,7 @@ export async function incrementItem(
   { key, delta, at }: { readonly key: string; readonly delta: number; readonly at: number },
   queries: Queries,
 ): Promise<ReadItem | undefined> {
-  const [row] = await increment(queries, { applicationId, objectId, slot, key, delta, at });
+  const [row] = await increment(queries, { applicationId, objectId, slot, key, delta, at }).catch(refuseOrphan);
   return row;
 }
 
@@ -114,6 +116,11 @@ export async function lockItem(
 /** @returns false when there was none */
 export async function deleteItem(applicationId: string, bag: Bag, key: string, queries: Queries): Promise<boolean> {
   return (await deleteByKey(queries, { ...bag, applicationId, key })).length > 0;
+}
+
+/** The application has been erased since the token was checked. */
+function refuseOrphan(error: unknown): never {
+  throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
 }
 
 interface ByKey {
