@@ -11,7 +11,8 @@ import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { metadataBagsRoutes } from "./metadata.bags.routes.ts";
 import { IncrementItem, Item, ItemPath, OneItem, PutItem, presentItem } from "./metadata.contract.ts";
 import { type Bag, bagOf, createObjects } from "./metadata.objects.ts";
-import { deleteItem, findItem, incrementItem, lockItem, putItem } from "./metadata.store.ts";
+import { findItem } from "./metadata.reads.store.ts";
+import { deleteItem, incrementItem, lockItem, putItem } from "./metadata.store.ts";
 import { nowhere, valueColumns } from "./metadata.values.ts";
 
 /** Keys and values on check-ins, users, devices and the application (surface.md section 8). */

@@ -25,7 +25,7 @@ import {
   type SearchItems,
 } from "./metadata.contract.ts";
 import type { Bag } from "./metadata.objects.ts";
-import { findItems, isLocationShownSql } from "./metadata.store.ts";
+import { findItems, isLocationShownSql } from "./metadata.reads.store.ts";
 
 /**
  * An item as a search comes across it. In a bag the key is what an id is elsewhere. Where more are looked at than are shown,
