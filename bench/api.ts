@@ -14,7 +14,7 @@ const answerMsMax = 30_000;
 /** @throws when the answer is no success */
 export async function call(
   port: number,
-  method: "GET" | "POST" | "PATCH",
+  method: "GET" | "POST" | "PUT" | "PATCH",
   path: string,
   token: string | undefined,
   parameters?: object,
@@ -63,4 +63,9 @@ export async function signUp(port: number, deviceToken: string, username: string
 export async function checkIn(port: number, { token }: BenchUser, comment: string): Promise<string> {
   const reply = await call(port, "POST", "/checkins", token, { location: "48.2082,16.3738", comment });
   return textOf(reply, "id");
+}
+
+/** Puts a value under a key of the application, in the user's own slot. */
+export async function putMetadata(port: number, { token }: BenchUser, key: string, value: unknown): Promise<void> {
+  await call(port, "PUT", `/metadata/app/${key}`, token, { value });
 }

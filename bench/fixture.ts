@@ -1,4 +1,4 @@
-import { type BenchUser, checkIn, registerDevice, signUp } from "./api.ts";
+import { type BenchUser, checkIn, putMetadata, registerDevice, signUp } from "./api.ts";
 import { createApplication, type Deployment, type Engine } from "./engine.ts";
 import { numberMark } from "./load-plan.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
@@ -10,7 +10,7 @@ export interface Fixture {
   readonly server: ServerProcess;
   readonly credentials: { readonly appid: string; readonly appkey: string };
   readonly deviceToken: string;
-  /** Reads its own profile and its 100 check-ins. */
+  /** Reads its own profile, its 100 check-ins and its 100 keys of the application. */
   readonly reader: BenchUser;
   readonly checkinId: string;
   /** Makes check-ins. */
@@ -26,6 +26,7 @@ export function loginName(number: string): string {
 }
 
 const readableCheckins = 100;
+const readableKeys = 100;
 
 /** Starts a server on a new database, measures what it weighs before its first user, and fills it. */
 export async function startFixture(
@@ -51,6 +52,9 @@ export async function startFixture(
     checkinId = await checkIn(port, reader, `A place worth coming back to, number ${index}`);
   }
   await checkIn(port, writer, commentOf("0000000000"));
+  for (let index = 0; index < readableKeys; index += 1) {
+    await putMetadata(port, reader, `key-${index}`, { theme: "dark", level: index, tags: ["a", "b"] });
+  }
   return { engine, deployment, server, credentials, deviceToken, reader, checkinId, writer };
 }
 

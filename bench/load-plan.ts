@@ -1,6 +1,6 @@
 /** One kind of request. In the body, `numberMark` becomes another number each time. */
 export interface RequestShape {
-  readonly method: "GET" | "POST" | "PATCH";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH";
   readonly path: string;
   /** In turn, in place of `path`. For requests without a body. */
   readonly paths?: readonly string[];

@@ -111,6 +111,46 @@ export const scenarios: readonly Scenario[] = [
     startCeiling: bareHttp,
     goal: { ratio: 0.4 },
   },
+  {
+    key: "metadata-put",
+    name: "PUT /metadata/app/{key}",
+    status: 200,
+    request: ({ reader }) => ({
+      method: "PUT",
+      path: "/metadata/app/key-1",
+      token: reader.token,
+      body: `{"value":{"theme":"dark","visit":"${numberMark}"}}`,
+    }),
+    startCeiling: durableInserts("checkins"),
+  },
+  {
+    key: "metadata-increment",
+    name: "POST …/{key}/increment",
+    status: 200,
+    request: ({ deviceToken }) => ({
+      method: "POST",
+      path: "/metadata/app/visits/increment",
+      token: deviceToken,
+      body: JSON.stringify({ visibility: "App", delta: 2 }),
+    }),
+    startCeiling: durableInserts("checkins"),
+    goal: { perSecond: 6_000 },
+  },
+  {
+    key: "metadata-get",
+    name: "GET /metadata/app/{key}",
+    status: 200,
+    request: ({ reader }) => ({ method: "GET", path: "/metadata/app/key-1", token: reader.token }),
+    startCeiling: bareHttp,
+    goal: { ratio: 0.4 },
+  },
+  {
+    key: "metadata-list",
+    name: "GET /metadata/app, 20",
+    status: 200,
+    request: ({ reader }) => ({ method: "GET", path: "/metadata/app?pageSize=20", token: reader.token }),
+    startCeiling: bareHttp,
+  },
 ];
 
 export function loginRequest({ deviceToken }: Fixture): RequestShape {

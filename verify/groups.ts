@@ -18,6 +18,7 @@ import { ids } from "./checks/ids.ts";
 import { locations } from "./checks/locations.ts";
 import { loginGroup } from "./checks/login.ts";
 import { logout } from "./checks/logout.ts";
+import { metadata } from "./checks/metadata.ts";
 import { operators } from "./checks/operators.ts";
 import { otherProfiles } from "./checks/other-profiles.ts";
 import { pageTokens } from "./checks/page-tokens.ts";
@@ -69,6 +70,7 @@ export const groups: readonly Group[] = [
   privateSearches,
   identities,
   identityNames,
+  metadata,
   tenancy,
   operators,
   batch,

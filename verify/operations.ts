@@ -28,6 +28,9 @@ export const userOperations = [
   "DELETE /users/me/identities/{identityProviderName}",
   "DELETE /users/me/identities/{identityProviderName}/{identityId}",
   "GET /users/identities/{identityProviderName}/{identityId}",
+  "PUT /metadata/{id}/{key}",
+  "PUT /metadata/{id}",
+  "GET /metadata/{id}",
   "DELETE /users/{userId}",
   "POST /users/me/logout",
 ] as const;
@@ -42,6 +45,7 @@ export const deviceOperations = [
   "POST /users/login/social",
   "POST /users/password",
   "PATCH /users/password",
+  "POST /metadata/{id}/{key}/increment",
 ] as const;
 
 export const tokenOperations = [...userOperations, ...deviceOperations] as const;
@@ -75,7 +79,11 @@ async function fillIn(world: World, operation: (typeof tokenOperations)[number])
     case "DELETE /checkins/{checkinId}":
       return operation.replace("{checkinId}", await checkIn(world, (await subject(world)).token));
     default:
-      return operation.replace("{identityProviderName}", "verify").replace("{identityId}", uniqueName());
+      return operation
+        .replace("{identityProviderName}", "verify")
+        .replace("{identityId}", uniqueName())
+        .replace("{id}", "app")
+        .replace("{key}", uniqueName("key"));
   }
 }
 
@@ -100,6 +108,12 @@ function bodyOf(operation: (typeof tokenOperations)[number]): unknown {
       return { userName: uniqueName(), subject: "Code", body: "@ResetCode" };
     case "PATCH /users/password":
       return { userName: uniqueName(), resetCode: "nothing", newPassword: "correct horse" };
+    case "PUT /metadata/{id}/{key}":
+      return { value: 1 };
+    case "PUT /metadata/{id}":
+      return { values: { verify: 1 } };
+    case "POST /metadata/{id}/{key}/increment":
+      return { visibility: "App" };
     case "POST /users/me/logout":
       return {};
     default:

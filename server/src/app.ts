@@ -26,6 +26,7 @@ import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMailer } from "./mail/mailer.ts";
+import { metadataRoutes } from "./metadata/metadata.routes.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
@@ -129,6 +130,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...batchRoutes(services),
     ...applicationsOperatorRoutes(services),
     ...crashReportsOperatorRoutes(services),
+    ...metadataRoutes(services),
     ...serviceRoutes(services),
   ];
 

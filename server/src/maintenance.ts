@@ -2,6 +2,7 @@ import type { App } from "./app.ts";
 import { loadApplicationSettings, retentionOf } from "./applications/applications.settings.ts";
 import { deleteApplicationRows, listApplications } from "./applications/applications.store.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
+import { finishErasures } from "./db/metadata-erasure.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
@@ -11,6 +12,7 @@ import { listUnfinishedUsers } from "./users/users.store.ts";
 const intervalMs = 60_000;
 const usersPerRound = 1_000;
 const dayMs = 86_400_000;
+const objectsPerRound = 1_000;
 
 /** Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. */
 export function startMaintenance(app: App): { stop(): Promise<void> } {
@@ -48,6 +50,7 @@ export async function maintain({ database, clock, fuzzing, tokenUses }: App, sig
     if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
   }
+  await finishErasures(objectsPerRound, database, signal);
   for (const { appid, isBeingDeleted } of await listApplications(database.reads)) {
     if (isBeingDeleted) {
       await deleteApplicationRows(appid, database, { signal });

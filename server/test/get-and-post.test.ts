@@ -85,6 +85,13 @@ it("registers, signs up, and reaches every operation of clients, whatever its ve
   await tunnel(`PATCH /checkins/${checkin.id}`, { comment: "tunnelled" });
   assert.equal(await tunnel(`DELETE /checkins/${checkin.id}`), true);
 
+  await tunnel("PUT /metadata/me/colour", { value: "green" });
+  await tunnel("PUT /metadata/app", { values: { a: 1, b: { c: [null] } }, visibility: "App" });
+  assert.equal((await tunnel("GET /metadata/me/colour")).value, "green");
+  assert.equal((await tunnel("GET /metadata/app", { visibility: "App", keyPrefix: "b" })).pageResults.length, 1);
+  assert.equal((await tunnel("POST /metadata/me/visits/increment", { delta: 2 })).value, 2);
+  assert.equal(await tunnel("DELETE /metadata/me/colour"), true);
+
   await tunnel("POST /users/me/logout");
   use((await send("POST", "/devices", { ...test.application, platform: "limited" })).accessToken);
   use((await tunnel("POST /users/login", name)).accessToken);

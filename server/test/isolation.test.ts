@@ -23,6 +23,8 @@ interface Seed {
   create(owner: TestUser): Promise<PathParameters>;
   /** Path parameters as good as those of `create`, of an object that never was. */
   invent(): PathParameters;
+  /** What the operation takes besides. */
+  readonly body?: object;
   /** Whether other users of the application do not get to see it. */
   readonly isPrivate: boolean;
   /** What others get who see it but may not do this. */
@@ -47,6 +49,12 @@ const seeds: Readonly<Record<string, Seed>> = {
     invent: () => ({ tokenId: test.app.ids.newId("Token") }),
     isPrivate: true,
   },
+  putMetadata: metadata({ value: 1 }),
+  getMetadata: metadata(),
+  incrementMetadata: metadata(),
+  deleteMetadata: metadata(),
+  putManyMetadata: metadata({ values: { key: 1 } }),
+  searchMetadata: metadata(),
   findUserOfIdentity: {
     async create({ id, token }) {
       await test.call("POST /users/me/identities/crm", { token, body: { identityId: `of ${id}` } });
@@ -56,6 +64,21 @@ const seeds: Readonly<Record<string, Seed>> = {
     isPrivate: false, // any user of the application may look up who holds an identity (surface.md section 6)
   },
 };
+
+/** Something in the own slot on an own check-in that nobody else may read. */
+function metadata(body?: object): Seed {
+  const { create, invent, isPrivate } = checkin(true);
+  return {
+    async create(owner) {
+      const { checkinId: id = "" } = await create(owner);
+      await test.call(`PUT /metadata/${id}/key`, { token: owner.token, body: { value: 1 } });
+      return { id, key: "key" };
+    },
+    invent: () => ({ id: invent()["checkinId"] ?? "", key: "key" }),
+    isPrivate,
+    ...(body && { body }),
+  };
+}
 
 function checkin(isPrivate: boolean): Seed {
   return {
@@ -87,7 +110,8 @@ const namesNoObject: Readonly<Record<string, string>> = {
 
 function call(route: Route, path: PathParameters, { token }: { readonly token: string }): Promise<Answer> {
   const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
-  return test.call(`${route.method} ${filled}`, { token });
+  const body = seeds[route.operation]?.body;
+  return test.call(`${route.method} ${filled}`, { token, ...(body && { body }) });
 }
 
 /** All that a client sees but what differs from answer to answer by nature: the time and the request id. */

@@ -363,6 +363,38 @@ describe("kill -9 between a commit and its answer (surface.md section 12)", () =
   });
 });
 
+describe("two processes on one database", () => {
+  it("increments at the same time add up, and those answered by one that is killed -9 stay (hostile.md 31)", async () => {
+    const { settings, ...application } = await newDeployment();
+    const [server, other] = await Promise.all([start(settings), start(settings)]);
+    const { token } = await signUp(server.port, application);
+    const answered = new Set<number>();
+    let sent = 0;
+    async function increment(port: number): Promise<boolean> {
+      sent += 1;
+      const answer = await post(port, "/metadata/app/n/increment", {}, token).catch(() => undefined);
+      if (answer?.status !== 200) return false;
+      assert.ok(!answered.has(answer.body.result.value), "two had the same answer");
+      answered.add(answer.body.result.value);
+      return true;
+    }
+    let isEnding = false;
+    const clients = [server, other, server, other, server, other].map(async ({ port }) => {
+      while (!isEnding && (await increment(port))); // until its server is killed, or all is done
+    });
+    await waitUntil(() => answered.size >= 150);
+    await other.end("SIGKILL");
+    const before = answered.size;
+    await waitUntil(() => answered.size >= before + 50);
+    isEnding = true;
+    await Promise.all(clients);
+    const last = await post(server.port, "/metadata/app/n/increment", { delta: 0 }, token);
+    const { value } = last.body.result;
+    assert.ok(value >= answered.size && value <= sent, `${answered.size} answered, ${value}, ${sent} sent`);
+    for (const each of answered) assert.ok(each >= 1 && each <= value);
+  });
+});
+
 /** All check-ins of the user: id to comment. */
 async function readAll(port: number, token: string): Promise<Map<string, string>> {
   const all = new Map<string, string>();

@@ -8,6 +8,9 @@ import { type Search, searchPage } from "../src/db/search.ts";
 import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
 import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
 import type { Position } from "../src/lib/keyset.ts";
+import { itemOrders } from "../src/metadata/metadata.contract.ts";
+import { findItem } from "../src/metadata/metadata.reads.store.ts";
+import { itemSearch } from "../src/metadata/metadata.search.ts";
 import { userOrders } from "../src/users/users.contract.ts";
 import { userSearch } from "../src/users/users.search.ts";
 import { listUnfinishedUsers } from "../src/users/users.store.ts";
@@ -67,6 +70,16 @@ before(async () => {
     });
     await test.app.database.write(({ queries }) => queries.insertInto("users").values(users).execute());
   }
+  for (let start = 0; start < rowsTotal; start += 500) {
+    const items = Array.from({ length: 500 }, (_, index) => {
+      const n = start + index;
+      const located = n % 2 === 0 ? { lat: n % 90, lng: n % 180, cell: n, seen_cell: n } : {};
+      const bag = { application_id: appid, object_id: n % 3 === 0 ? me.id : appid, slot: n % 5 < 3 ? "" : me.id };
+      const times = { created_at: n, modified_at: 990_000 + ((n * 7) % 10_000) };
+      return { ...bag, key: `${n % 4} key ${n}`, number: n, ...located, ...times };
+    });
+    await test.app.database.write(({ queries }) => queries.insertInto("metadata").values(items).execute());
+  }
   if (hasCostPlanner) await sql`analyze`.execute(test.app.database.reads);
 });
 after(() => test.close());
@@ -118,6 +131,15 @@ async function explainPages<Row extends { readonly id: string }>(
   return explained;
 }
 
+/** The bags that the tests look into: shared ones, and own ones. */
+function bags() {
+  const { appid: applicationId } = test.application;
+  return [
+    { applicationId, objectId: applicationId, slot: "" },
+    { applicationId, objectId: me.id, slot: me.id },
+  ];
+}
+
 const isDeep = ({ what }: Pick<Explained, "what">) => / (after|before)$/.test(what);
 
 function assertWalked(explained: readonly Explained[], maySortFew = false): void {
@@ -135,7 +157,11 @@ function assertWalked(explained: readonly Explained[], maySortFew = false): void
       assert.match(plan, /^SEARCH \w+ USING (PRIMARY KEY|INDEX \w+) \(application_id=\?/, message);
       // An equality with an expression counts with the row comparison beside it, or with the bound of the rest.
       if (isDeep(each))
-        assert.match(plan, /\((created_at|modified_at),id\)[<>]\(\?,\?\)|<expr>[<>]\?|user_name_key[<>=]/, message);
+        assert.match(
+          plan,
+          /\((created_at|modified_at),(id|key)\)[<>]\(\?,\?\)|<expr>[<>]\?|(user_name_key|key)[<>=]/,
+          message,
+        );
     }
   }
 }
@@ -174,6 +200,33 @@ describe("the statements of a search walk an index in the order of the listing",
       });
     }
   }
+
+  for (const name of itemOrders) {
+    for (const sortOrder of [name, `-${name}`] as const) {
+      it(`GET /metadata/{id}, sortOrder ${sortOrder}`, async () => {
+        for (const filter of [{}, { keyPrefix: "1 key" }]) {
+          for (const bag of bags()) {
+            const given = { ...filter, sortOrder };
+            assertWalked(await explainPages(JSON.stringify(given), itemSearch(bag, me.id, given)));
+          }
+        }
+      });
+    }
+  }
+
+  it("a prefix narrows the order of keys, and does not widen it again on a deep page", async () => {
+    for (const sortOrder of ["key", "-key"] as const) {
+      for (const bag of bags()) {
+        const given = { keyPrefix: "1 key", sortOrder };
+        for (const { what, parameters } of await explainPages(sortOrder, itemSearch(bag, me.id, given))) {
+          const isDown = sortOrder.startsWith("-") === !what.endsWith("before");
+          const texts = parameters.filter((each) => typeof each === "string");
+          const bounds = texts.filter((each) => (isDown ? each.startsWith("1 key\u{10FFFF}") : each === "1 key"));
+          assert.equal(bounds.length, isDeep({ what }) ? 0 : 1, what);
+        }
+      }
+    }
+  });
 
   it("a range of the order's own column narrows what is walked, and does not widen it again on a deep page", async () => {
     const [start, end] = [101, 9_000];
@@ -298,6 +351,33 @@ describe("what operators read walks an index", () => {
     assert.ok(last !== undefined);
     await listCrashReports(test.application.appid, "1", { at: "after", key: page.keyOf(last) }, 10, queries);
     assertIndexed(explained, /crash_reports_of_group/);
+  });
+});
+
+describe("the metadata of one key", () => {
+  it("is looked up by an index that has its whole key", async () => {
+    const explained: Omit<Explained, "what">[] = [];
+    for (const bag of bags()) {
+      await findItem(bag.applicationId, bag, "1 key 1", explaining(explained));
+    }
+    assert.equal(explained.length, 2);
+    const lookup = hasCostPlanner
+      ? /^Index Scan using metadata_(pkey|of_user) .*\n.*key = /
+      : /^SEARCH metadata USING PRIMARY KEY \(application_id=\? AND object_id=\? AND slot=\? AND key=\?\)/;
+    for (const { plan } of explained) assert.match(plan, lookup);
+  });
+
+  it("in an area is looked up by its cells", async () => {
+    const plans: Omit<Explained, "what">[] = [];
+    const locationRange = { shape: "circle", center: { lat: 10, lng: 10 }, radiusMeters: 500_000 } as const;
+    for (const bag of bags()) {
+      await searchPage(itemSearch(bag, me.id, { locationRange }), { at: "start" }, 10, explaining(plans));
+    }
+    assert.ok(plans.length > 0);
+    for (const { plan } of plans) {
+      if (hasCostPlanner) assert.match(plan, /metadata_(seen_)?cell/);
+      else assert.match(plan, /SEARCH metadata USING INDEX metadata_(seen_)?cell \(.*cell>\? AND (seen_)?cell<\?\)/);
+    }
   });
 });
 

@@ -22,6 +22,10 @@ type Envelope = any;
 
 const text = fc.constantFrom("a", "b", "", "x".repeat(4_001), "\u{1F44D}", "\\{{");
 const earlier = fc.nat({ max: 11 }).map((step) => `{{${step}.result.id}}`);
+const bag = fc.oneof(
+  fc.constant("/metadata/me"),
+  earlier.map((id) => `/metadata/${id}`),
+);
 const location = fc.constantFrom("1,2", "{{0.result.location}}", "91,0", "-33.5,151.25");
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
@@ -41,6 +45,11 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     .map((name) => call("POST", `/users/me/identities/${name}`, { identityId: "@" })),
   fc.constantFrom("crm", "a%2Fb").map((name) => call("DELETE", `/users/me/identities/${name}?identityId=@`)),
   fc.constant(call("GET", "/users/me/identities")),
+  fc.tuple(bag, text).map(([path, value]) => call("PUT", `${path}/k`, { value, location: "1,2" })),
+  fc.tuple(bag, text).map(([path, value]) => call("PUT", path, { values: { k: 7, l: { m: [value, null] } } })),
+  fc.tuple(bag, fc.constantFrom(1, -0.5, "x")).map(([path, delta]) => call("POST", `${path}/k/increment`, { delta })),
+  bag.map((path) => call("DELETE", `${path}/k`)),
+  fc.tuple(bag, fc.constantFrom("", "/k")).map(([path, key]) => call("GET", `${path}${key}`)),
   fc.constant(call("POST", "/users/me/logout")),
   fc.constantFrom("/nowhere", "/batch", "/users/usr_1").map((path) => call("GET", path)),
 );
@@ -106,7 +115,7 @@ async function stateOf(user: TestUser, name: string): Promise<unknown> {
   const body = { username: user.userName, password: user.password };
   const again = (await test.call("POST /users/login", { token: user.deviceToken, body })).body.result;
   const token = again.accessToken;
-  const paths = ["/users/me", "/checkins?userID=me", "/users/me/identities"];
+  const paths = ["/users/me", "/checkins?userID=me", "/users/me/identities", "/metadata/me"];
   const found = await Promise.all(paths.map((path) => test.call(`GET ${path}`, { token })));
   const users = await Promise.all(
     ["n1", "n2"].map((each) => test.call(`GET /users?userName=${encodeURIComponent(`${name} ${each}`)}`, { token })),

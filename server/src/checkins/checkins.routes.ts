@@ -1,6 +1,8 @@
+import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
+import { eraseMetadataOf, finishErasure } from "../db/metadata-erasure.ts";
 import { searchPage } from "../db/search.ts";
 import type { CheckinRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
@@ -29,12 +31,13 @@ import { deleteCheckin, findCheckin, insertCheckin, updateCheckin } from "./chec
 /** Check-ins at places (service.md "Endpoints", surface.md section 7). */
 export function checkinsRoutes(services: {
   readonly database: Database;
+  readonly background: Background;
   readonly paging: Paging;
   readonly fuzzing: Fuzzing;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, paging, fuzzing, clock, ids } = services;
+  const { database, background, paging, fuzzing, clock, ids } = services;
 
   const createCheckin = route({
     method: "POST",
@@ -165,12 +168,18 @@ export function checkinsRoutes(services: {
     result: Type.Literal(true),
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller: { applicationId, userId }, path }) {
-      await database.write(async ({ queries }) => {
-        const found = await findCheckin(applicationId, userId, path.checkinId, queries);
+      const { checkinId } = path;
+      await database.write(async ({ queries, afterCommit }) => {
+        const found = await findCheckin(applicationId, userId, checkinId, queries);
         if (found === undefined) throw new ApiError("ItemDoesNotExist");
         requireOwner(found, userId);
-        const isDeleted = await deleteCheckin(applicationId, path.checkinId, queries);
+        const isDeleted = await deleteCheckin(applicationId, checkinId, queries);
         if (!isDeleted) throw new ApiError("ItemDoesNotExist");
+        // After the check-in: who was writing its metadata has come to an end then.
+        if (await eraseMetadataOf(applicationId, checkinId, queries)) return;
+        afterCommit(() =>
+          background.run("finishErasure", (signal) => finishErasure(applicationId, checkinId, database, signal)),
+        );
       });
       return true as const;
     },

@@ -14,8 +14,8 @@ export interface Condition {
 }
 
 /**
- * An order that an index has: by a column, rows alike in it by `created_at`, and in the end by `id`. All columns run in
- * one direction. The first may be an expression.
+ * An order that an index has: by a column, rows alike in it by `created_at` where they may be many, and in the end by what
+ * is unique in the listing, an `id` as a rule. All columns run in one direction. The first may be an expression.
  */
 export interface Order<Row> {
   /** The name of the first column. */
@@ -58,7 +58,7 @@ export function within(column: string, { start, end }: DateRange): Condition[] {
   return conditions;
 }
 
-function compare(column: string, operator: ">=" | "<=" | ">", value: number): Condition {
+function compare(column: string, operator: ">=" | "<=" | ">", value: number | string): Condition {
   const shape = `${column} ${operator}`;
   return {
     shape,
@@ -69,6 +69,15 @@ function compare(column: string, operator: ">=" | "<=" | ">", value: number): Co
 
 export function isAbove(column: string, value: number): Condition {
   return compare(column, ">", value);
+}
+
+/**
+ * By its first characters, literally: a range of the column's own order. Of texts that have at most so many characters, the
+ * last one with this beginning goes on with the last character that there is.
+ */
+export function beginsWith(column: string, prefix: string, charactersMax: number): Condition[] {
+  const last = prefix + "\u{10FFFF}".repeat(Math.max(charactersMax - [...prefix].length, 0));
+  return [compare(column, ">=", prefix), compare(column, "<=", last)];
 }
 
 /** A condition that is written out, with its values named in it. */
@@ -89,6 +98,16 @@ export function numberOrder<Column extends string>(
     columns: [sql.ref(column), sql.ref("id")],
     keyOf: (row) => [row[column], row.id],
   };
+}
+
+/** The same of rows that are told apart by another column, which their `id` stands for. */
+export function numberOrderBy<Column extends string>(column: Column, tie: string) {
+  return { ...numberOrder(column), columns: [sql.ref(column), sql.ref(tie)] };
+}
+
+/** The order of rows by what they are told apart by, a column which their `id` stands for. */
+export function tieOrder(tie: string): Order<{ readonly id: string }> {
+  return { shape: tie, columns: [sql.ref(tie)], keyOf: (row) => [row.id] };
 }
 
 /** The order of a text column, rows alike in it by their creation. */

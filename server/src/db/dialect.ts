@@ -74,6 +74,11 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return code === "23503" || errcode === 787; // SQLite: SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
+/** True when a calculation left the range of a double. SQLite makes it infinite instead. */
+export function isNumberOverflow(error: unknown): boolean {
+  return (error as { code?: unknown }).code === "22003"; // the driver adds it
+}
+
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.
 const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
 // PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, time-outs, shutting down

@@ -1,51 +1,82 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "./database.ts";
 import type { deploymentTables, Tables } from "./tables.ts";
 
-/** By what some rows of a table are told apart from the others of their owner. */
-const idColumns = {
-  checkins: "id",
-  identities: "identifier",
-  location_shifts: "id",
-  password_resets: "user_id",
-  user_tokens: "id",
-  users: "id",
+/** By what the rows of a table are told apart from the others of their application, or of their owner in it. */
+const rowKeys = {
+  metadata: ["object_id", "slot", "key"],
+  unfinished_erasures: ["object_id"],
+  checkins: ["id"],
+  identities: ["identifier"],
+  location_shifts: ["id"],
+  password_resets: ["user_id"],
+  user_tokens: ["id"],
+  users: ["id"],
   crash_group_devices: ["fingerprint", "device_id"],
   crash_group_versions: ["fingerprint", "app_version"],
-  crash_groups: "fingerprint",
-  crash_reports: "id",
-  devices: "id",
-  application_keys: "id",
-  kept_replies: "key",
+  crash_groups: ["fingerprint"],
+  crash_reports: ["id"],
+  devices: ["id"],
+  application_keys: ["id"],
+  kept_replies: ["device_id", "key"],
 } as const satisfies Record<
   Exclude<keyof Tables, "applications" | (typeof deploymentTables)[number]>,
-  string | readonly string[]
+  readonly string[]
 >;
+
+type ErasableTable = keyof typeof rowKeys;
+
+/** Whose rows: the values of some columns. */
+interface Owner {
+  readonly application_id: string;
+  readonly user_id?: string;
+  readonly object_id?: string;
+  readonly slot?: string;
+}
 
 /**
  * Deletes some of an owner's rows, about `count` of them. They are looked up first: in one statement PostgreSQL, as long as
  * it has no statistics of a table, looks up all of them again for each row of the owner.
  *
+ * @param also narrows it down in the words of an index
  * @returns how many, 0 when there were none left
  */
 export async function deleteSomeRows(
-  table: keyof typeof idColumns,
-  owner: { readonly application_id: string; readonly user_id?: string },
+  table: ErasableTable,
+  owner: Owner,
   count: number,
   queries: Queries,
+  also: RawBuilder<unknown> = sql``,
 ): Promise<number> {
-  const owned = sql.join(
-    Object.entries(owner).map(([column, value]) => sql`${sql.ref(column)} = ${value}`),
-    sql` and `,
+  const owned = isKey({ ...owner });
+  const columns: readonly string[] = rowKeys[table];
+  const key = sql.join(columns.map((column) => sql.ref(column)));
+  const { rows } = await sql<RowKey>`
+    select ${key} from ${sql.table(table)} where ${owned} ${also} limit ${count}`.execute(queries);
+  await Promise.all(
+    alikeButInLast(columns, rows).map((alike) => {
+      const [first = {}] = alike;
+      const last = columns.at(-1) ?? "";
+      const { [last]: _, ...others } = first;
+      const isOneOfThem = sql`${sql.ref(last)} in (${sql.join(alike.map((row) => sql`${row[last]}`))})`;
+      return sql`delete from ${sql.table(table)} where ${isKey({ ...owner, ...others })} and ${isOneOfThem}`.execute(
+        queries,
+      );
+    }),
   );
-  const columns = [idColumns[table]].flat();
-  const id = sql.join(columns.map((column) => sql.ref(column)));
-  const { rows } = await sql<Readonly<Record<string, string>>>`
-    select ${id} from ${sql.table(table)} where ${owned} limit ${count}`.execute(queries);
-  if (rows.length > 0) {
-    const ids = rows.map((row) => sql.join(columns.map((column) => sql`${row[column]}`)));
-    const found = columns.length === 1 ? sql.join(ids) : sql`values ${sql.join(ids.map((values) => sql`(${values})`))}`;
-    await sql`delete from ${sql.table(table)} where ${owned} and (${id}) in (${found})`.execute(queries);
-  }
   return rows.length;
+}
+
+type RowKey = Readonly<Record<string, string>>;
+
+/** A list of keys of several columns would be a join to PostgreSQL, which it again makes row by row. */
+function alikeButInLast(columns: readonly string[], rows: readonly RowKey[]): readonly (readonly RowKey[])[] {
+  const others = columns.slice(0, -1);
+  return [...Map.groupBy(rows, (row) => JSON.stringify(others.map((column) => row[column]))).values()];
+}
+
+/** That a row has this key. */
+export function isKey(key: RowKey): RawBuilder<unknown> {
+  const equalities = Object.entries(key).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
+  return sql.join(equalities, sql` and `);
 }

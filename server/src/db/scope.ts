@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { CellRange } from "../lib/cells.ts";
+import { compareKeys } from "../lib/keyset.ts";
 import { type Condition, condition, type Order, type Parameter } from "./conditions.ts";
 import type { Queries } from "./database.ts";
 import { hasLateralJoins } from "./dialect.ts";
@@ -20,6 +21,8 @@ export interface Scope {
    * as it goes, and only the chosen ones are read.
    */
   readonly chosenFrom?: string;
+  /** The primary key of that table, where it is another than an id in an application. */
+  readonly primaryKey?: readonly string[];
 }
 
 const runShape = prepareShapes();
@@ -78,14 +81,17 @@ export function scopeStream<Row>(
       for (const [index, value] of keyValues.entries()) values[`key ${index}`] = value;
       // Of two bounds of one column an engine enters the index by either: so both are the narrower one.
       const limit = `${ranged} ${isDown ? "<=" : ">="}`;
-      const limits = [scopeValues[limit], keyValues[0]].filter((value) => typeof value === "number");
-      if (limits.length === 2) values[limit] = isDown ? Math.min(...limits) : Math.max(...limits);
+      const [scopeLimit, keyLimit] = [scopeValues[limit], keyValues[0]];
+      if (scopeLimit !== undefined && keyLimit !== undefined) {
+        const isKeyNarrower = compareKeys([keyLimit], [scopeLimit]) < 0 === isDown;
+        values[limit] = isKeyNarrower ? keyLimit : scopeLimit;
+      }
 
       const isInclusive = bound.side === "from" || bound.side === "until";
       const beyond = sql.raw(isDown ? "<" : ">");
       const onSide = isInclusive ? sql`${beyond}=` : beyond;
       const part = isInclusive ? "from the key" : "beyond the key";
-      if (others.length === 1) {
+      if (others.length <= 1) {
         const found = await read(isDown, values, part, columns, (key) => {
           return sql`and (${sql.join([...columns])}) ${onSide} (${sql.join([...key])})`;
         });
@@ -102,14 +108,25 @@ export function scopeStream<Row>(
   };
 }
 
-function selectFound<Row>({ select, from, chosenFrom }: Scope, found: RawBuilder<unknown>): RawBuilder<Row> {
+function selectFound<Row>(
+  { select, from, chosenFrom, primaryKey = idInApplication }: Scope,
+  found: RawBuilder<unknown>,
+): RawBuilder<Row> {
   if (chosenFrom === undefined) return sql<Row>`select ${select} ${found}`;
-  const chosen = sql.table(chosenFrom);
+  const names = primaryKey.map((column) => [
+    sql.ref(column),
+    sql.ref(`${chosenFrom}.${column}`),
+    sql.ref(`chosen_${column}`),
+  ]);
+  const chosen = names.map(([column, , name]) => sql`${column} as ${name}`);
+  const isChosen = names.map(([, column, name]) => sql`${column} = ${name}`);
   return sql<Row>`select ${select}
-    from (select application_id as chosen_application_id, id as chosen_id ${found}) as chosen
+    from (select ${sql.join(chosen)} ${found}) as chosen
     cross join ${from}
-    where ${chosen}.application_id = chosen_application_id and ${chosen}.id = chosen_id`;
+    where ${sql.join(isChosen, sql` and `)}`;
 }
+
+const idInApplication = ["application_id", "id"];
 
 /** The rows of a scope that lie in these cells, for walking over the others. */
 export function scopeInCells(scope: Scope, table: string, cells: readonly CellRange[]): Scope {

@@ -25,6 +25,8 @@ export interface Tables {
   kept_replies: KeptRepliesTable;
   operators: OperatorsTable;
   operator_tokens: OperatorTokensTable;
+  metadata: MetadataTable;
+  unfinished_erasures: UnfinishedErasuresTable;
 }
 
 /** The tables that belong to the deployment and to no application. */
@@ -33,6 +35,8 @@ export const deploymentTables = ["operator_tokens", "operators"] as const satisf
 /** The tables in which an application's data lies, children before the rows that they refer to. */
 export const tablesInErasureOrder = [
   "kept_replies",
+  "metadata",
+  "unfinished_erasures",
   "checkins",
   "identities",
   "location_shifts",
@@ -47,14 +51,16 @@ export const tablesInErasureOrder = [
   "application_keys",
 ] as const satisfies readonly (keyof Tables)[];
 
-/** Those of them in which a user's data lies: each has a `user_id`. */
+/**
+ * Those of them in which a user's data lies: each has a `user_id`. Check-ins go after them, each with its
+ * metadata (`users.erasure.ts`).
+ */
 export const userTablesInErasureOrder = [
   "kept_replies",
   "identities",
   "password_resets",
   "user_tokens",
   "location_shifts",
-  "checkins",
 ] as const satisfies readonly (keyof Tables)[];
 
 type Nullable<T> = { [Name in keyof T]: T[Name] | null };
@@ -284,6 +290,32 @@ interface OperatorTokensTable {
   created_at: number;
 }
 
+/**
+ * A bag of keys on an object: a check-in, a user, a device or the application. Nothing refers to the object, because it
+ * may be in any of several tables: see `metadata.objects.ts` for how a row never outlives it.
+ */
+interface MetadataTable extends Nullable<Located> {
+  application_id: string;
+  object_id: string;
+  /** Who alone sees it: a user's id; empty for what the application shares. */
+  slot: string;
+  key: string;
+  /** JSON; null where `number` says it all. */
+  value: string | null;
+  /** The value as a double, of every value that is a number and of no other. */
+  number: number | null;
+  /** The user who located what the application shares; null when nobody or a device did. */
+  setter_id: string | null;
+  created_at: number;
+  modified_at: number;
+}
+
+/** Objects that are gone, and something of them is left: it is erased in the background. */
+interface UnfinishedErasuresTable {
+  application_id: string;
+  object_id: string;
+}
+
 export type UserRow = Selectable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
 /** What is read of a check-in to show it. */
@@ -296,4 +328,5 @@ export type CrashGroupRow = Selectable<CrashGroupsTable>;
 export type CrashGroupVersionRow = Selectable<CrashGroupVersionsTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
 export type OperatorRow = Selectable<OperatorsTable>;
+export type MetadataRow = Selectable<MetadataTable>;
 export type LocatedRow = Located;

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "../errors.ts";
+import { parseJson } from "../lib/json.ts";
 import type { RawParameters } from "./call.ts";
 
 // How much of a body that is too large is still taken in, and for how long, so that its sender comes to read the answer.
@@ -58,7 +59,7 @@ export function parseBody(body: Buffer, contentType: string | undefined): RawPar
   const begin = /[^\s\uFEFF]/.exec(text)?.index; // \s covers the blanks of JSON
   if (begin === undefined) return [];
   const isForm = contentType !== undefined && /^\s*application\/x-www-form-urlencoded\b/i.test(contentType);
-  if (!isForm || text[begin] === "{") return parseJson(text);
+  if (!isForm || text[begin] === "{") return parseMembers(text);
   return isLatin1(contentType) ? parsePairs(text, unescapeLatin1) : parseQuery(text);
 }
 
@@ -114,28 +115,17 @@ function decode(body: Buffer, contentType: string | undefined): string {
   return body.toString("utf8");
 }
 
-const longNumber = /\d{16}/;
-/** What a text parameter may be at the longest; reading an integer costs the square of its digits. */
-const longInteger = /^-?\d{1,5000}$/;
-
-function parseJson(text: string): RawParameters {
+function parseMembers(text: string): RawParameters {
   let value: unknown;
   try {
-    const withoutMark = text.startsWith("\uFEFF") ? text.slice(1) : text;
-    // A double holds some 15 digits; a reviver is slow, so only where a longer number stands.
-    value = longNumber.test(withoutMark) ? JSON.parse(withoutMark, keepLongIntegers) : JSON.parse(withoutMark);
+    value = parseJson(text.startsWith("\uFEFF") ? text.slice(1) : text);
   } catch (cause) {
-    throw new ApiError("ParameterIncorrectFormat", "The body is not valid JSON.", { cause });
+    const problem = cause instanceof RangeError ? "is nested too deep" : "is not valid JSON";
+    throw new ApiError("ParameterIncorrectFormat", `The body ${problem}.`, { cause });
   }
   if (value === null) return [];
   if (typeof value !== "object" || Array.isArray(value)) {
     throw new ApiError("ParameterIncorrectFormat", "The body must be a JSON object.");
   }
   return Object.entries(value);
-}
-
-function keepLongIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
-  const source = context?.source ?? "";
-  return longInteger.test(source) ? BigInt(source) : value;
 }

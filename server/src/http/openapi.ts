@@ -129,6 +129,5 @@ function describeCondition(condition: ErrorCondition): string {
 
 /** A schema as JSON, without the words that only our own readers use. */
 function published(schema: Schema): Json {
-  const own = new Set(["x-wire", "x-keeps-empty", "x-kind", "x-word", "x-numbered", "x-alias"]);
-  return JSON.parse(JSON.stringify(schema, (name, value) => (own.has(name) ? undefined : value)));
+  return JSON.parse(JSON.stringify(schema, (name, value) => (name.startsWith("x-") ? undefined : value)));
 }

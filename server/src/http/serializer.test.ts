@@ -34,6 +34,24 @@ describe("createSerializer", () => {
     );
   });
 
+  it("puts what is JSON already into the result as it is, and prunes around it", () => {
+    const raw = Type.Unsafe<string>({ "x-raw": true });
+    const Raw = Type.Object({ id: Type.String(), value: raw, more: Type.Optional(raw), item: Type.Optional(Item) });
+    const write = createSerializer(Type.Object({ items: Type.Array(Raw), count: Type.Optional(Type.Number()) }));
+    const values = ["1", '"a"', "[ 12345678901234567890 ]", '{"secret":"kept"}', "null"];
+    const items = values.map((value) => ({ id: '"', value, secret: "lost", item: { id: "b", secret: "lost" } }));
+    const expected = values.map((value) => `{"id":"\\"","value":${value},"item":{"id":"b"}}`);
+    assert.equal(write({ items, secret: "lost" }), `{"items":[${expected}]}`);
+    assert.equal(
+      write({ items: [{ id: "a", value: "1", more: "[]" }], count: 1 }),
+      '{"items":[{"id":"a","value":1,"more":[]}],"count":1}',
+    );
+    assert.equal(write({ items: [] }), '{"items":[]}');
+    assert.throws(() => write({ items: [{ id: "a" }] }), /has no value/);
+    const Optional = Type.Object({ value: Type.Optional(raw) });
+    assert.equal(createSerializer(Optional)({}), "{}");
+  });
+
   it("writes results that are no objects", () => {
     assert.equal(createSerializer(Type.Literal(1))(1), "1");
     assert.equal(createSerializer(Type.Literal("Pong"))("Pong"), '"Pong"');

@@ -1,13 +1,47 @@
 import { isOptional, type ObjectSchema, type Schema } from "./schema.ts";
 
 type Write = (value: unknown) => unknown;
+type WriteText = (value: unknown) => string;
 
 /**
  * Writes results as JSON by their schema: what it does not declare is left out, a missing required property throws.
+ * The value of a schema with `x-raw` is JSON text already, and stands in the result as it is.
  */
-export function createSerializer(schema: Schema): (result: unknown) => string {
-  const prune = compile(schema);
-  return (result) => JSON.stringify(prune(result));
+export function createSerializer(schema: Schema): WriteText {
+  return compileText(schema);
+}
+
+/** Texts are put together only on the way to what is raw; all else is left to `JSON.stringify`, which is faster. */
+function compileText(schema: Schema): WriteText {
+  if (schema["x-raw"] === true) return (value) => value as string; // the static type of a raw schema
+  if (!hasRaw(schema)) {
+    const prune = compile(schema);
+    return (value) => JSON.stringify(prune(value));
+  }
+  if (schema["type"] === "array") {
+    const write = compileText(schema["items"] as Schema); // an array's schema has items
+    return (value) => `[${(value as unknown[]).map(write).join()}]`; // the handler's result has the schema's static type
+  }
+  return compileObjectText(schema as ObjectSchema); // what holds something raw is an array or an object
+}
+
+function compileObjectText({ properties }: ObjectSchema): WriteText {
+  const declared = declaredProperties(properties, compileText);
+  return (value) => {
+    let text = "";
+    for (const { name, isRequired, write } of declared) {
+      const property = (value as Record<string, unknown>)[name];
+      if (property !== undefined) text += `${text === "" ? "{" : ","}${JSON.stringify(name)}:${write(property)}`;
+      else if (isRequired) throw new Error(`The result has no ${name}`);
+    }
+    return text === "" ? "{}" : `${text}}`;
+  };
+}
+
+function hasRaw(schema: Schema): boolean {
+  if (schema["x-raw"] === true) return true;
+  if (schema["type"] === "array") return hasRaw(schema["items"] as Schema); // an array's schema has items
+  return schema["type"] === "object" && Object.values((schema as ObjectSchema).properties).some(hasRaw);
 }
 
 function compile(schema: Schema): Write {
@@ -20,18 +54,25 @@ function compile(schema: Schema): Write {
 }
 
 function compileObject({ properties }: ObjectSchema): Write {
-  const declared = Object.entries(properties).map(([name, schema]) => ({
-    name,
-    isRequired: !isOptional(schema),
-    prune: compile(schema),
-  }));
+  const declared = declaredProperties(properties, compile);
   return (value) => {
     const pruned: Record<string, unknown> = {};
-    for (const { name, isRequired, prune } of declared) {
+    for (const { name, isRequired, write } of declared) {
       const property = (value as Record<string, unknown>)[name];
-      if (property !== undefined) pruned[name] = prune(property);
+      if (property !== undefined) pruned[name] = write(property);
       else if (isRequired) throw new Error(`The result has no ${name}`);
     }
     return pruned;
   };
+}
+
+function declaredProperties<Writer>(
+  properties: ObjectSchema["properties"],
+  compileProperty: (schema: Schema) => Writer,
+) {
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    isRequired: !isOptional(schema),
+    write: compileProperty(schema),
+  }));
 }

@@ -1,5 +1,6 @@
 import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
+import { parseJson, writeJson } from "../lib/json.ts";
 import { type Location, type LocationRange, parseLocation, parseLocationRange } from "../lib/locations.ts";
 import { parseLooseJson } from "../lib/loose-json.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
@@ -122,6 +123,36 @@ export function resolveUserId(given: string, callerId: string): string {
   return given === "me" ? callerId : given;
 }
 
+/**
+ * The id of an object of one of some kinds, or a word that stands for one, in any case. What a word means is the
+ * handler's to say.
+ */
+export function ObjectIdInput(
+  kinds: readonly IdKind[],
+  words: readonly string[],
+  options: { description?: string } = {},
+): Schema<string> {
+  const pattern = [...kinds.map(idPatternOf), ...words.map((word) => `^${word}$`)].join("|");
+  return wire<string>("objectId", { type: "string", pattern, "x-kinds": kinds, "x-words": words, ...options });
+}
+
+/** Any JSON, as its text, with all the digits of integers; what a form or a query holds is a text. */
+export function Json(options: { description?: string } = {}): Schema<string> {
+  return wire<string>("json", { "x-keeps-empty": true, ...options });
+}
+
+/** The members of an object, each with the text of its JSON. The object may also come as a text that holds it. */
+export function JsonMembers(options: { description?: string } = {}): Schema<readonly JsonMember[]> {
+  return wire<readonly JsonMember[]>("jsonMembers", { type: "object", ...options });
+}
+
+export type JsonMember = readonly [name: string, json: string];
+
+/** JSON in responses. The value is its text, and goes into the answer as it is. */
+export function RawJson(options: { description?: string } = {}): Schema<string> {
+  return Type.Unsafe<string>({ ...options, "x-raw": true });
+}
+
 /** Times in responses: exactly `/Date(<ms>)/`. */
 export const WireDate = Type.Unsafe<string>({
   type: "string",
@@ -143,6 +174,8 @@ interface Keywords {
   readonly "x-wire": keyof typeof readers;
   readonly "x-kind"?: IdKind;
   readonly "x-word"?: string;
+  readonly "x-kinds"?: readonly IdKind[];
+  readonly "x-words"?: readonly string[];
   readonly "x-numbered"?: boolean;
   readonly enum?: readonly string[];
   readonly minLength?: number;
@@ -169,6 +202,9 @@ const readers = {
   raw: (value: unknown) => ({ value }),
   list: readList,
   bag: readBag,
+  objectId: readObjectId,
+  json: writeJson,
+  jsonMembers: readJsonMembers,
 };
 
 /** Integers too long for a double arrive as bigint, so that a text keeps all its digits. */
@@ -259,4 +295,35 @@ function readId(value: unknown, { "x-kind": kind, "x-word": word }: Keywords): P
   if (found === undefined) return refuseFormat("must be an id");
   if (found !== kind) return { problem: "range", rule: "", message: `Incorrect id type, expected ${kind}.` };
   return { value: value as string }; // kindOfId took it
+}
+
+function readObjectId(value: unknown, { "x-kinds": kinds = [], "x-words": words = [] }: Keywords): Parsed<string> {
+  if (typeof value !== "string") return refuseFormat("must be an id");
+  const word = value.toLowerCase();
+  if (words.includes(word)) return { value: word };
+  const found = kindOfId(value);
+  if (found === undefined) return refuseFormat("must be an id");
+  if (kinds.includes(found)) return { value };
+  const expected = `${kinds.slice(0, -1).join(", ")} or ${kinds.at(-1)}`;
+  return { problem: "range", rule: "", message: `Incorrect id type, expected ${expected}.` };
+}
+
+function readJsonMembers(value: unknown): Parsed<readonly JsonMember[]> {
+  const given = typeof value === "string" ? parsedOrUndefined(value) : value;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return refuseFormat("must be an object");
+  const members: JsonMember[] = [];
+  for (const [name, member] of Object.entries(given)) {
+    const json = writeJson(member);
+    if ("problem" in json) return json;
+    members.push([name, json.value]);
+  }
+  return { value: members };
+}
+
+function parsedOrUndefined(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -6,7 +6,7 @@ import type { Fuzzing } from "./fuzzing.ts";
 const rowsPerStep = 250;
 
 /**
- * Brings the shifted points of what a user owns in line with the user's locationFuzzing after it has changed: makes them
+ * Brings the shifted points of what a user owns, or has located, in line with the user's locationFuzzing after it has changed: makes them
  * or drops them, a bounded number of rows in each transaction. Until a row has its shifted point others do not see it; until
  * it is dropped they see the shifted one. Can be stopped at any moment and begun again.
  *
@@ -30,11 +30,27 @@ export async function reshiftUser(
   }
 }
 
-/** How far the steps have come, in order of creation, and the setting that they went by. */
+/** Where a user has located something: in whose rows, and by what they are gone through, one after the other. */
+const places = [
+  { table: "checkins", user: "user_id", order: ["created_at", "id"] },
+  { table: "metadata", user: "setter_id", order: ["object_id", "key"] },
+] as const;
+
+/** How far the steps have come, and the setting that they went by. */
 interface Reached {
-  readonly created_at: number;
-  readonly id: string;
+  readonly place: number;
+  /** Absent at the beginning of a place. */
+  readonly key?: readonly [number | string, string];
   readonly isFuzzed: boolean;
+}
+
+interface FoundRow {
+  readonly first: number | string;
+  readonly second: string;
+  readonly lat: number | null;
+  readonly lng: number | null;
+  readonly seen_lat: number | null;
+  readonly setter_id: string | null;
 }
 
 /** @returns undefined when the setting has changed since the step before, so that it all begins again */
@@ -45,34 +61,34 @@ async function reshiftSome(
   { database, fuzzing }: { database: Database; fuzzing: Fuzzing },
   queries: Queries,
 ): Promise<Reached | "done" | undefined> {
-  let some = queries
-    .selectFrom("checkins")
-    .select(["created_at", "id", "lat", "lng", "seen_lat", "setter_id"])
-    .where("application_id", "=", applicationId)
-    .where("user_id", "=", userId)
-    .orderBy("created_at")
-    .orderBy("id")
-    .limit(rowsPerStep);
-  if (after !== undefined) some = some.where(sql<boolean>`(created_at, id) > (${after.created_at}, ${after.id})`);
-  // Who moves one of them meanwhile waits, and has locked it before anything else as well.
-  if (database.dialect.hasRowLocks) some = some.forUpdate();
-  const rows = await some.execute();
+  const at = after?.place ?? 0;
+  const { table, user, order } = places[at] ?? places[0];
+  const [first, second] = [sql.ref(order[0]), sql.ref(order[1])];
+  const isOfUser = sql`application_id = ${applicationId} and ${sql.ref(user)} = ${userId}`;
+  const isBeyond =
+    after?.key === undefined ? sql`` : sql`and (${first}, ${second}) > (${after.key[0]}, ${after.key[1]})`;
+  // Who moves one of them meanwhile waits, and has locked it before anything that a step waits for.
+  const lock = database.dialect.hasRowLocks ? sql`for update` : sql``;
+  const { rows } = await sql<FoundRow>`
+    select ${first} as first, ${second} as second, lat, lng, seen_lat, setter_id from ${sql.table(table)}
+    where ${isOfUser} ${isBeyond} order by ${first}, ${second} limit ${rowsPerStep} ${lock}`.execute(queries);
+
+  const isEnd = rows.length === 0 && at === places.length - 1;
   // At the end the user is written: two that had both locked it as readers would wait for each other.
-  if (rows.length === 0) await lockRow(database.dialect, "users", applicationId, userId, queries);
+  if (isEnd) await lockRow(database.dialect, "users", applicationId, userId, queries);
   const isFuzzed = await fuzzing.isFuzzed(applicationId, userId, queries);
   if (after !== undefined && after.isFuzzed !== isFuzzed) return undefined;
-  for (const { id, lat, lng, seen_lat, setter_id } of rows) {
-    if ((seen_lat !== null) === isFuzzed) continue;
+  for (const { lat, lng, seen_lat, setter_id, ...row } of rows) {
+    if (lat === null || lng === null || (seen_lat !== null) === isFuzzed) continue;
     const placing = { applicationId, userId, setterId: setter_id ?? userId, location: { lat, lng } };
-    await queries
-      .updateTable("checkins")
-      .set(await fuzzing.locateAs(isFuzzed, placing, queries))
-      .where("application_id", "=", applicationId)
-      .where("id", "=", id)
-      .execute();
+    const { seen_lat: seenLat, seen_lng: seenLng, seen_cell } = await fuzzing.locateAs(isFuzzed, placing, queries);
+    await sql`
+      update ${sql.table(table)} set seen_lat = ${seenLat}, seen_lng = ${seenLng}, seen_cell = ${seen_cell}
+      where ${isOfUser} and ${first} = ${row.first} and ${second} = ${row.second}`.execute(queries);
   }
   const last = rows.at(-1);
-  if (last !== undefined) return { created_at: last.created_at, id: last.id, isFuzzed };
+  if (last !== undefined) return { place: at, key: [last.first, last.second], isFuzzed };
+  if (!isEnd) return { place: at + 1, isFuzzed };
   await updateReshifted(applicationId, userId, isFuzzed, queries);
   return "done";
 }

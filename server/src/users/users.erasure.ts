@@ -1,7 +1,8 @@
 import type { Revocations } from "../auth/revocations.ts";
-import type { Database, Transaction } from "../db/database.ts";
+import type { Database, Queries, Transaction } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { deleteSomeRows } from "../db/erasure.ts";
+import { deleteSomeOfObjects, deleteSomeOwnSlots, forgetSomePlaces } from "../db/metadata-erasure.ts";
 import { userTablesInErasureOrder } from "../db/tables.ts";
 import { updateUser } from "./users.store.ts";
 
@@ -32,6 +33,39 @@ export async function updateUserDeleted(
 
 const rowsPerStep = 250;
 
+/** Erases some of what a user owned. @returns how much, less than `rowsPerStep` when nothing is left */
+type Eraser = (applicationId: string, userId: string, queries: Queries) => Promise<number>;
+
+/** What is little and personal first. */
+const erasers: readonly Eraser[] = [
+  ...userTablesInErasureOrder.map(
+    (table): Eraser =>
+      (application_id, user_id, queries) =>
+        deleteSomeRows(table, { application_id, user_id }, rowsPerStep, queries),
+  ),
+  (applicationId, userId, queries) => deleteSomeOwnSlots(applicationId, userId, rowsPerStep, queries),
+  (applicationId, userId, queries) => forgetSomePlaces(applicationId, userId, rowsPerStep, queries),
+  (application_id, userId, queries) =>
+    deleteSomeRows("metadata", { application_id, object_id: userId }, rowsPerStep, queries),
+  eraseSomeCheckins,
+];
+
+/** Some check-ins, once they have no metadata any more; until then some of that. */
+async function eraseSomeCheckins(applicationId: string, userId: string, queries: Queries): Promise<number> {
+  const some = await queries
+    .selectFrom("checkins")
+    .select("id")
+    .where("application_id", "=", applicationId)
+    .where("user_id", "=", userId)
+    .limit(rowsPerStep)
+    .execute();
+  if (some.length === 0) return 0;
+  const ids = some.map(({ id }) => id);
+  if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
+  await queries.deleteFrom("checkins").where("application_id", "=", applicationId).where("id", "in", ids).execute();
+  return some.length;
+}
+
 /**
  * Erases what a deleted user owned, and the user last, a bounded number of rows in each transaction. Can be stopped at any
  * moment and begun again.
@@ -45,14 +79,12 @@ export async function eraseUser(
   { stepsMax = Number.POSITIVE_INFINITY, signal }: { stepsMax?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<boolean> {
   let steps = 0;
-  for (const table of userTablesInErasureOrder) {
+  for (const eraseSome of erasers) {
     let rows: number;
     do {
       signal?.throwIfAborted();
       if (steps >= stepsMax) return false;
-      rows = await database.write(({ queries }) =>
-        deleteSomeRows(table, { application_id: applicationId, user_id: userId }, rowsPerStep, queries),
-      );
+      rows = await database.write(({ queries }) => eraseSome(applicationId, userId, queries));
       if (rows > 0) steps += 1;
     } while (rows >= rowsPerStep);
   }

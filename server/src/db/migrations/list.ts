@@ -1,9 +1,17 @@
 import { foundation } from "./0001-foundation.ts";
 import { peopleAndPlaces } from "./0002-people-and-places.ts";
+import { metadata } from "./0003-metadata.ts";
 import { operators } from "./0004-operators.ts";
 import { crashGroups } from "./0005-crash-groups.ts";
 import { keptReplies } from "./0007-kept-replies.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
-export const migrations: readonly Migration[] = [foundation, peopleAndPlaces, operators, crashGroups, keptReplies];
+export const migrations: readonly Migration[] = [
+  foundation,
+  peopleAndPlaces,
+  metadata,
+  operators,
+  crashGroups,
+  keptReplies,
+];

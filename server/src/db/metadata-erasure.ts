@@ -1,0 +1,130 @@
+import { sql } from "kysely";
+import type { Database, Queries } from "./database.ts";
+import { deleteSomeRows, isKey } from "./erasure.ts";
+import { prepare } from "./prepared.ts";
+
+/**
+ * How metadata goes with what it belongs to. An object that is deleted is out of everybody's sight at once, and so is its
+ * metadata; some of it goes in the same transaction, and the rest in the background, or by maintenance.
+ */
+const rowsPerStep = 250;
+
+/**
+ * Deletes the metadata of an object in the transaction that deletes the object, as far as that is a bounded number of rows.
+ *
+ * @returns false when some is left: {@link finishErasure} does the rest, and it is written down that it has to
+ */
+export async function eraseMetadataOf(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
+  if (await eraseSome(applicationId, objectId, queries)) return true;
+  await queries
+    .insertInto("unfinished_erasures")
+    .values({ application_id: applicationId, object_id: objectId })
+    .execute();
+  return false;
+}
+
+/** Deletes what is left of an object, in bounded steps. Can be stopped at any moment and begun again. */
+export async function finishErasure(
+  applicationId: string,
+  objectId: string,
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (let isDone = false; !isDone; ) {
+    signal?.throwIfAborted();
+    isDone = await database.write(async ({ queries }) => {
+      if (!(await eraseSome(applicationId, objectId, queries))) return false;
+      await deleteSomeRows("unfinished_erasures", { application_id: applicationId, object_id: objectId }, 1, queries);
+      return true;
+    });
+  }
+}
+
+/** Deletes what is left of objects, about `count` of them, of all applications. */
+export async function finishErasures(count: number, database: Database, signal?: AbortSignal): Promise<void> {
+  const unfinished = await database.reads.selectFrom("unfinished_erasures").selectAll().limit(count).execute();
+  for (const { application_id, object_id } of unfinished) {
+    await finishErasure(application_id, object_id, database, signal);
+  }
+}
+
+/** @returns true when nothing is left */
+async function eraseSome(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
+  const owner = { application_id: applicationId, object_id: objectId };
+  return (await deleteSomeRows("metadata", owner, rowsPerStep, queries)) < rowsPerStep;
+}
+
+/** Deletes some of what a user keeps in own slots, on any object. @returns how many rows */
+export function deleteSomeOwnSlots(
+  applicationId: string,
+  userId: string,
+  count: number,
+  queries: Queries,
+): Promise<number> {
+  // In the words of the index: of a value SQLite does not know that it is not empty.
+  return deleteSomeRows(
+    "metadata",
+    { application_id: applicationId, slot: userId },
+    count,
+    queries,
+    sql`and slot <> ''`,
+  );
+}
+
+/** Forgets some of the places that a user has given to what the application shares. @returns how many */
+export async function forgetSomePlaces(
+  applicationId: string,
+  userId: string,
+  count: number,
+  queries: Queries,
+): Promise<number> {
+  const located = await queries
+    .selectFrom("metadata")
+    .select(["object_id", "key"])
+    .where("application_id", "=", applicationId)
+    .where("setter_id", "=", userId)
+    .limit(count)
+    .execute();
+  await Promise.all(located.map((item) => forgetPlace(applicationId, { ...item, slot: "" }, queries)));
+  return located.length;
+}
+
+async function forgetPlace(
+  applicationId: string,
+  item: { readonly object_id: string; readonly slot: string; readonly key: string },
+  queries: Queries,
+): Promise<void> {
+  await sql`
+    update metadata
+    set setter_id = null, lat = null, lng = null, cell = null, seen_lat = null, seen_lng = null, seen_cell = null
+    where application_id = ${applicationId} and ${isKey(item)}`.execute(queries);
+}
+
+/**
+ * Deletes some of the metadata of these objects, which are few.
+ *
+ * @returns false when there may be more
+ */
+export async function deleteSomeOfObjects(
+  applicationId: string,
+  objectIds: readonly string[],
+  queries: Queries,
+): Promise<boolean> {
+  const found = await Promise.all(objectIds.map((objectId) => findAny(queries, { applicationId, objectId })));
+  let left = rowsPerStep;
+  for (const { object_id } of found.flat()) {
+    left -= await deleteSomeRows("metadata", { application_id: applicationId, object_id }, left, queries);
+    if (left <= 0) return false;
+  }
+  return true;
+}
+
+/** One of the items of an object, if it has any. */
+const findAny = prepare<{ applicationId: string; objectId: string }, { object_id: string }>((queries, parameter) =>
+  queries
+    .selectFrom("metadata")
+    .select("object_id")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("object_id", "=", parameter("objectId"))
+    .limit(1),
+);

@@ -1,0 +1,48 @@
+import { sql } from "kysely";
+import type { Migration } from "./migration.ts";
+
+/** Metadata. Its indexes go on in the order of a listing, and end in the key, as the primary key does. */
+export const metadata: Migration = {
+  name: "0003-metadata",
+  statements: ({ text, integer, real, tableOptions }) => [
+    sql`
+      create table metadata (
+        application_id ${text} not null references applications (application_id),
+        object_id ${text} not null,
+        slot ${text} not null,
+        "key" ${text} not null,
+        "value" ${text},
+        "number" ${real},
+        setter_id ${text},
+        lat ${real},
+        lng ${real},
+        cell ${integer},
+        seen_lat ${real},
+        seen_lng ${real},
+        seen_cell ${integer},
+        created_at ${integer} not null,
+        modified_at ${integer} not null,
+        primary key (application_id, object_id, slot, "key")
+      ) ${tableOptions}`,
+    // The condition holds for every row, and only listings say it: without statistics of the table PostgreSQL holds these
+    // indexes as good as the primary key for looking up one key, and would go through all those of the object.
+    sql`create index metadata_created on metadata (application_id, object_id, slot, created_at, "key")
+      where length("key") > 0`,
+    sql`create index metadata_modified on metadata (application_id, object_id, slot, modified_at, "key")
+      where length("key") > 0`,
+    sql`create index metadata_cell on metadata (application_id, object_id, slot, cell, "key") where cell is not null`,
+    sql`create index metadata_seen_cell on metadata (application_id, object_id, slot, seen_cell, "key")
+      where seen_cell is not null`,
+    // What a user has anywhere, for the day on which the user goes, or changes locationFuzzing.
+    sql`create index metadata_of_user on metadata (application_id, slot, object_id, "key") where slot <> ''`,
+    sql`create index metadata_located_by on metadata (application_id, setter_id, object_id, "key")
+      where setter_id is not null`,
+
+    sql`
+      create table unfinished_erasures (
+        application_id ${text} not null references applications (application_id),
+        object_id ${text} not null,
+        primary key (application_id, object_id)
+      ) ${tableOptions}`,
+  ],
+};

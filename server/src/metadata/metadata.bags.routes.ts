@@ -1,0 +1,103 @@
+import type { Database } from "../db/database.ts";
+import type { MetadataRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import type { Paging } from "../http/paging.ts";
+import { compileParameters } from "../http/parameters.ts";
+import { type Route, route } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import type { JsonMember } from "../http/wire.ts";
+import type { Clock } from "../lib/clock.ts";
+import { ItemPage, ItemPath, ObjectPath, PutItems, presentItem, SearchItems, valuesMax } from "./metadata.contract.ts";
+import { bagOf, type Objects } from "./metadata.objects.ts";
+import { searchItems } from "./metadata.search.ts";
+import { putItems } from "./metadata.store.ts";
+import { nowhere, valueColumns } from "./metadata.values.ts";
+
+/** All the keys of an object at once: putting many, and searching (surface.md section 8). */
+export function metadataBagsRoutes(services: {
+  readonly database: Database;
+  readonly objects: Objects;
+  readonly paging: Paging;
+  readonly clock: Clock;
+}): Route[] {
+  const { database, objects, paging, clock } = services;
+
+  const putManyMetadata = route({
+    method: "PUT",
+    path: "/metadata/{id}",
+    operation: "putManyMetadata",
+    summary: "Put the values of many keys, all or none",
+    tag: "Metadata",
+    caller: "device",
+    pathParameters: ObjectPath,
+    parameters: PutItems,
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller, path, parameters }) {
+      const bag = bagOf(caller, path.id, parameters.visibility);
+      const now = clock.now();
+      requireFew(parameters.values);
+      const rows = parameters.values.map(
+        ([key, json]): MetadataRow => ({
+          application_id: caller.applicationId,
+          object_id: bag.objectId,
+          slot: bag.slot,
+          key: requireKey(key),
+          ...valueColumns(`The value of ${key}`, json),
+          ...nowhere,
+          created_at: now,
+          modified_at: now,
+        }),
+      );
+      await database.write(async ({ queries }) => {
+        await objects.requireWritable(caller, bag, bag.slot !== "", queries);
+        if (rows.length > 0) await putItems(rows, queries);
+      });
+      return true as const;
+    },
+  });
+
+  const searchMetadata = route({
+    method: "GET",
+    path: "/metadata/{id}",
+    operation: "searchMetadata",
+    summary: "Search the keys of an object",
+    tag: "Metadata",
+    caller: "device",
+    pathParameters: ObjectPath,
+    parameters: SearchItems,
+    status: 200,
+    result: ItemPage,
+    errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist"],
+    async handle({ caller, path, parameters }) {
+      const { userId } = caller;
+      const listing = `metadata of ${bagOf(caller, path.id, "App").objectId}`;
+      const request = paging.read(listing, caller, parameters);
+      const bag = bagOf(caller, path.id, request.filters.visibility);
+      await objects.requireReadable(caller, bag, database.reads);
+      const { page, itemOf } = await searchItems(bag, userId, request.filters, request, database.reads);
+      const presented = paging.present(listing, caller, request, page, itemOf);
+      const there = presented.pageResults.filter((item) => item !== undefined); // others may have been deleted meanwhile
+      return { ...presented, pageResults: there.map((item) => presentItem(item, userId)) };
+    },
+  });
+
+  return [putManyMetadata, searchMetadata];
+}
+
+/** @throws ApiError RequestTooLarge */
+function requireFew(values: readonly JsonMember[]): void {
+  if (values.length > valuesMax) throw new ApiError("RequestTooLarge", `values may have ${valuesMax} members.`);
+}
+
+const readKey = compileParameters(Type.Object({ key: ItemPath.properties.key }));
+
+/**
+ * What a key in a path is held to.
+ *
+ * @throws ApiError ParameterMissingRequiredValue, ParameterIncorrectFormat, ParameterOutOfRange
+ */
+function requireKey(key: string): string {
+  return readKey([["key", key]]).key;
+}

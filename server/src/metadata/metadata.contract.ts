@@ -1,0 +1,112 @@
+import type { MetadataRow } from "../db/tables.ts";
+import { PageOf } from "../http/paging.ts";
+import { type Schema, type Static, Type } from "../http/schema.ts";
+import { searchParameters } from "../http/search.ts";
+import {
+  Choice,
+  Decimal,
+  Json,
+  JsonMembers,
+  LocationInput,
+  ObjectIdInput,
+  RawJson,
+  Text,
+  WireDate,
+  WireLocation,
+} from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import { shownLocation } from "../privacy/shown-location.ts";
+import { jsonOf } from "./metadata.values.ts";
+
+export const keyCharactersMax = 256;
+export const valuesMax = 100;
+
+/** The slot of a key: `User` is the caller's own, `App` is shared by the application (surface.md section 8). */
+const visibilities = ["User", "App"] as const;
+export type Visibility = (typeof visibilities)[number];
+
+const visibility = Type.Optional(
+  Choice(visibilities, { description: "User: the caller's own, needs a user token. App: shared. Default User." }),
+);
+
+const id = ObjectIdInput(["App", "Checkin", "Device", "User"], ["app", "current", "me"], {
+  description: "The id of a check-in, a user, a device or the application; me, current, app.",
+});
+export const ObjectPath = Type.Object({ id });
+export const ItemPath = Type.Object({ id, key: Text({ maxLength: keyCharactersMax }) });
+
+export const PutItem = Type.Object({
+  value: Json({ description: "Any JSON but null alone, up to 32 KiB." }),
+  visibility,
+  location: Type.Optional(LocationInput()),
+});
+
+export const PutItems = Type.Object({
+  values: JsonMembers({ description: "Values by key, up to 100; a null is a value here." }),
+  visibility,
+});
+
+export const OneItem = Type.Object({ visibility });
+
+export const IncrementItem = Type.Object({
+  delta: Type.Optional(Decimal({ description: "What is added; default 1." })),
+  visibility,
+});
+
+export const itemOrders = ["created", "lastModified", "key"] as const;
+
+export const SearchItems = Type.Object({
+  key: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only this key." })),
+  keyPrefix: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only keys that begin so, literally." })),
+  visibility,
+  ...searchParameters(itemOrders),
+});
+
+export const Item = Type.Object({
+  key: Type.String(),
+  value: RawJson({ description: "The JSON that was put." }),
+  visibility: Type.Unsafe<Visibility>({ type: "string", enum: visibilities }) satisfies Schema<Visibility>,
+  location: Type.Optional(WireLocation),
+  created: WireDate,
+  lastModified: WireDate,
+});
+
+export const ItemPage = PageOf(Item);
+
+/** An item as its reader sees it. */
+export function presentItem(item: ReadItem, readerId: string | undefined): Static<typeof Item> {
+  const location = locationSeen(item, readerId);
+  return {
+    key: item.key,
+    value: jsonOf(item),
+    visibility: item.slot === "" ? "App" : "User",
+    ...(location !== undefined && { location }),
+    created: formatDate(item.created_at),
+    lastModified: formatDate(item.modified_at),
+  };
+}
+
+/** What is read of an item to show it. */
+export type ReadItem = Pick<
+  MetadataRow,
+  | "key"
+  | "value"
+  | "number"
+  | "slot"
+  | "setter_id"
+  | "lat"
+  | "lng"
+  | "seen_lat"
+  | "seen_lng"
+  | "created_at"
+  | "modified_at"
+> & { readonly is_location_shown: number };
+
+/** Where a reader sees an item: in the own slot, and where the reader has put it, at the true point. */
+export function locationSeen(
+  item: Pick<ReadItem, "slot" | "setter_id" | "lat" | "lng" | "seen_lat" | "seen_lng" | "is_location_shown">,
+  readerId: string | undefined,
+) {
+  const isOwn = item.slot !== "" || (item.setter_id !== null && item.setter_id === readerId);
+  return isOwn || item.is_location_shown === 1 ? shownLocation(item, isOwn) : undefined;
+}

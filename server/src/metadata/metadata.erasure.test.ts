@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { assertResult, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { finishErasure } from "../db/metadata-erasure.ts";
+import type { MetadataRow } from "../db/tables.ts";
+import { maintain } from "../maintenance.ts";
+import { eraseUser } from "../users/users.erasure.ts";
+
+let test: TestApp;
+let other: TestUser;
+before(async () => {
+  test = await startTestApp();
+  other = await test.signUp();
+});
+after(() => test.close());
+
+async function put(path: string, token: string, body: object = {}): Promise<void> {
+  const { status } = await test.call(`PUT /metadata/${path}`, { token, body: { value: 1, ...body } });
+  assert.ok(status === 200 || status === 201);
+}
+
+async function checkIn({ token }: TestUser): Promise<string> {
+  const body = { location: "1,2", readPermissions: "App", writePermissions: "App" };
+  return (await test.call("POST /checkins", { token, body })).body.result.id;
+}
+
+/** So many more keys on an object. */
+async function insertMany(objectId: string, slot: string, count: number): Promise<void> {
+  const rows = Array.from(
+    { length: count },
+    (_, n): MetadataRow => ({
+      ...{
+        application_id: test.application.appid,
+        object_id: objectId,
+        slot,
+        key: `many ${n}`,
+        value: null,
+        number: n,
+      },
+      ...{ setter_id: null, lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null },
+      ...{ created_at: 0, modified_at: 0 },
+    }),
+  );
+  for (let start = 0; start < count; start += 500) {
+    const some = rows.slice(start, start + 500);
+    await test.app.database.write(({ queries }) => queries.insertInto("metadata").values(some).execute());
+  }
+}
+
+async function rowsOf(column: "object_id" | "slot" | "setter_id", id: string): Promise<MetadataRow[]> {
+  return [...(await test.app.database.reads.selectFrom("metadata").selectAll().where(column, "=", id).execute())];
+}
+
+async function untilErased(objectId: string): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while ((await rowsOf("object_id", objectId)).length > 0) {
+    assert.ok(Date.now() < deadline, "the background does not come to an end");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function unfinished(): Promise<unknown[]> {
+  return [...(await test.app.database.reads.selectFrom("unfinished_erasures").selectAll().execute())];
+}
+
+describe("metadata goes with its check-in", () => {
+  it("everybody's, in the same transaction when it is little", async () => {
+    const owner = await test.signUp();
+    const [gone, kept] = [await checkIn(owner), await checkIn(owner)];
+    for (const id of [gone, kept]) {
+      for (const { token } of [owner, other]) await put(`${id}/a`, token);
+      await put(`${id}/a`, other.token, { visibility: "App" });
+    }
+    assertResult(await test.call(`DELETE /checkins/${gone}`, { token: owner.token }), 200, true);
+    assert.deepEqual(await rowsOf("object_id", gone), []);
+    assert.equal((await rowsOf("object_id", kept)).length, 3);
+    assert.deepEqual(await unfinished(), []);
+  });
+
+  it("thousands of keys: nothing of them is readable from the answer on, and the background erases them", async () => {
+    const owner = await test.signUp();
+    const id = await checkIn(owner);
+    await insertMany(id, "", 2_000);
+    assertResult(await test.call(`DELETE /checkins/${id}`, { token: owner.token }), 200, true);
+    for (const path of [id, `${id}/many%201999`]) {
+      const { status } = await test.call(`GET /metadata/${path}?visibility=App`, { token: owner.token });
+      assert.equal(status, 404);
+    }
+    await untilErased(id);
+    await maintain(test.app);
+    assert.deepEqual(await unfinished(), []);
+  });
+
+  it("in bounded steps, which a shutdown breaks off and maintenance of another process finishes", async () => {
+    const leaving = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    const owner = await leaving.signUp();
+    const { body } = await leaving.call("POST /checkins", { token: owner.token, body: { location: "1,2" } });
+    const { id } = body.result;
+    const { appid } = leaving.application;
+    const rows = Array.from({ length: 5_000 }, (_, n) => ({
+      ...{ application_id: appid, object_id: id, slot: "", key: `k${n}`, number: n, created_at: 0, modified_at: 0 },
+    }));
+    for (let n = 0; n < rows.length; n += 500) {
+      await test.app.database.write(({ queries }) =>
+        queries
+          .insertInto("metadata")
+          .values(rows.slice(n, n + 500))
+          .execute(),
+      );
+    }
+    await leaving.call(`DELETE /checkins/${id}`, { token: owner.token });
+    await leaving.close();
+    const left = (await rowsOf("object_id", id)).length;
+    assert.ok(left > 0 && left <= 4_750, `${left}`);
+    await assert.rejects(finishErasure(appid, id, test.app.database, AbortSignal.abort()));
+    assert.deepEqual(await unfinished(), [{ application_id: appid, object_id: id }]);
+    await maintain(test.app);
+    assert.deepEqual([await rowsOf("object_id", id), await unfinished()], [[], []]);
+  });
+
+  it("what is being written at the same time is refused or goes as well", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const owner = await test.signUp();
+      const id = await checkIn(owner);
+      const write = (n: number) =>
+        test.call(`PUT /metadata/${id}/k${n}`, {
+          token: other.token,
+          body: { value: n, visibility: n % 2 ? "App" : "User" },
+        });
+      const early = Array.from({ length: 3 * round }, (_, n) => write(n));
+      const removing = test.call(`DELETE /checkins/${id}`, { token: owner.token });
+      const late = Array.from({ length: 10 }, (_, n) => write(100 + n));
+      for (const { status } of await Promise.all([...early, removing, ...late])) {
+        assert.ok([200, 201, 404].includes(status), `${status}`);
+      }
+      assert.deepEqual(await rowsOf("object_id", id), []);
+    }
+  });
+});
+
+describe("metadata goes with its user", () => {
+  /** A user with everything that a user can have. */
+  async function signUpWithAll(): Promise<{ user: TestUser; mine: string; theirs: string; key: string }> {
+    const user = await test.signUp();
+    const [mine, theirs] = [await checkIn(user), await checkIn(other)];
+    const key = `by ${user.id}`.replace(" ", "-");
+    for (const visibility of ["App", "User"]) {
+      for (const id of ["app", "me", "current", mine, theirs]) {
+        await put(`${id}/${key}`, user.token, { visibility, location: "48,16" });
+      }
+    }
+    await put(`${mine}/${key}`, other.token);
+    await put("app/bystander", other.token, { visibility: "App", location: "1,2" });
+    return { user, mine, theirs, key };
+  }
+
+  async function assertErased({ user, mine, theirs, key }: Awaited<ReturnType<typeof signUpWithAll>>): Promise<void> {
+    for (const id of [user.id, mine]) assert.deepEqual(await rowsOf("object_id", id), []);
+    for (const column of ["slot", "setter_id"] as const) assert.deepEqual(await rowsOf(column, user.id), []);
+    for (const id of ["app", theirs]) {
+      const { body } = await test.call(`GET /metadata/${id}/${key}?visibility=App`, { token: other.token });
+      assert.deepEqual([body.result.value, body.result.location], [1, undefined]);
+    }
+    const bystander = await test.call("GET /metadata/app/bystander?visibility=App", { token: other.token });
+    assert.deepEqual(bystander.body.result.location, { lat: 1, lng: 2 });
+  }
+
+  it("own slots anywhere, what is on the user and the check-ins; of shared keys elsewhere the location alone", async () => {
+    const all = await signUpWithAll();
+    assertResult(await test.call("DELETE /users/me", { token: all.user.token }), 200, true);
+    await assertErased(all);
+  });
+
+  it("in bounded steps; from the first of them on others see none of it, nor where the user was", async () => {
+    const all = await signUpWithAll();
+    const { user, mine, key } = all;
+    for (const [id, slot] of [
+      ...[
+        [mine, ""],
+        [user.id, ""],
+        [mine, other.id],
+        [test.application.appid, user.id],
+      ],
+    ] as const) {
+      await insertMany(`${id}`, `${slot}`, 600);
+    }
+    const { appid } = test.application;
+    await test.app.database.write(({ queries }) =>
+      queries.updateTable("users").set({ deleted_at: 1 }).where("id", "=", user.id).execute(),
+    );
+    for (const path of [`${user.id}/${key}`, `${mine}/${key}`]) {
+      assert.equal((await test.call(`GET /metadata/${path}?visibility=App`, { token: other.token })).status, 404);
+    }
+    const shared = await test.call(`GET /metadata/app/${key}?visibility=App`, { token: other.token });
+    assert.equal(shared.body.result.location, undefined);
+    const search = await test.call(`GET /metadata/app?visibility=App&locationRange=48,16,100&key=${key}`, {
+      token: other.token,
+    });
+    assert.deepEqual(search.body.result.pageResults, []);
+
+    const count = async () => (await test.app.database.reads.selectFrom("metadata").select("key").execute()).length;
+    for (let before = await count(), rounds = 0; rounds < 4; rounds += 1) {
+      assert.equal(await eraseUser(appid, user.id, test.app.database, { stepsMax: 3 }), false);
+      const now = await count();
+      assert.ok(before - now <= 750, `${before - now}`);
+      before = now;
+    }
+    await maintain(test.app);
+    await assertErased(all);
+  });
+
+  it("what the user is writing at the same time is refused or goes as well", async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const { user, mine, theirs } = await signUpWithAll();
+      const write = (n: number) => {
+        const id = ["app", "me", mine, theirs, "me"][n % 5];
+        const location = n % 2 === 0 ? `2,${n}` : undefined;
+        const body = { value: n, visibility: n % 3 === 0 ? "App" : "User", location };
+        return test.call(`PUT /metadata/${id}/k${n}-${round}`, { token: user.token, body });
+      };
+      const early = Array.from({ length: 6 * round }, (_, n) => write(n));
+      const removing = test.call("DELETE /users/me", { token: user.token });
+      const late = Array.from({ length: 12 }, (_, n) => write(100 + n));
+      for (const { status } of await Promise.all([...early, removing, ...late])) {
+        assert.ok([200, 201, 401, 404].includes(status), `${status}`);
+      }
+      await maintain(test.app);
+      for (const id of [user.id, mine]) assert.deepEqual(await rowsOf("object_id", id), []);
+      for (const column of ["slot", "setter_id"] as const) assert.deepEqual(await rowsOf(column, user.id), []);
+    }
+  });
+});

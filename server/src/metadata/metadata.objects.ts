@@ -1,0 +1,159 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { prepare } from "../db/prepared.ts";
+import { ApiError } from "../errors.ts";
+import type { Caller } from "../http/route.ts";
+import { kindOfId } from "../lib/ids.ts";
+import type { Visibility } from "./metadata.contract.ts";
+
+/** The keys that a call is about: those of one object in one slot. */
+export interface Bag {
+  readonly applicationId: string;
+  readonly objectId: string;
+  /** The user whose own the slot is; empty for the one that the application shares. */
+  readonly slot: string;
+}
+
+/** What the path and the visibility name. @throws ApiError AuthUserAccessTokenRequired */
+export function bagOf(caller: Caller, id: string, visibility: Visibility = "User"): Bag {
+  return {
+    applicationId: caller.applicationId,
+    objectId: objectIdOf(caller, id),
+    slot: visibility === "App" ? "" : requireUser(caller),
+  };
+}
+
+function objectIdOf(caller: Caller, id: string): string {
+  switch (id) {
+    case "me":
+      return requireUser(caller);
+    case "current":
+      return caller.deviceId;
+    case "app":
+      return caller.applicationId;
+    default:
+      return id;
+  }
+}
+
+function requireUser({ userId }: Caller): string {
+  if (userId === undefined) throw new ApiError("AuthUserAccessTokenRequired");
+  return userId;
+}
+
+/** What a caller may do with the metadata of an object that the caller may read. */
+interface Rights {
+  readonly mayWriteShared: boolean;
+  readonly mayKeepOwn: boolean;
+}
+
+const all: Rights = { mayWriteShared: true, mayKeepOwn: true };
+const readOnly: Rights = { mayWriteShared: false, mayKeepOwn: false };
+
+/**
+ * Who may do what with the metadata of an object (surface.md section 8). Who asks in the transaction of a write keeps the
+ * object, and the user who writes, from being deleted before its end: so that what deletes them meets all that was
+ * written, and no row outlives its object.
+ */
+export interface Objects {
+  /** @throws ApiError ItemDoesNotExist */
+  requireReadable(caller: Caller, bag: Bag, queries: Queries): Promise<void>;
+  /**
+   * @param isPersonal what is written is the caller's, or says where the caller is, and has to go with the caller
+   * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied, AuthAccessTokenInvalid
+   */
+  requireWritable(caller: Caller, bag: Bag, isPersonal: boolean, queries: Queries): Promise<void>;
+}
+
+export function createObjects(dialect: Dialect): Objects {
+  const readers = createFinders(sql``);
+  const writers = createFinders(dialect.forShare);
+
+  /** @returns undefined when the object is not there for this caller */
+  async function findRights(caller: Caller, bag: Bag, finders: Finders, queries: Queries): Promise<Rights | undefined> {
+    const { applicationId, objectId } = bag;
+    switch (kindOfId(objectId)) {
+      case "App":
+        return objectId === applicationId ? all : undefined;
+      case "Device":
+        return objectId === caller.deviceId ? all : undefined;
+      case "User": {
+        if (objectId === caller.userId) return all;
+        const [user] = await finders.findUser(queries, { applicationId, id: objectId });
+        return user?.celeb_mode === 0 ? readOnly : undefined;
+      }
+      case "Checkin": {
+        const [checkin] = await finders.findCheckin(queries, { applicationId, id: objectId });
+        if (checkin === undefined) return undefined;
+        if (checkin.user_id === caller.userId) return all;
+        const isShown = checkin.location_fuzzing === 0 || checkin.seen_lat !== null; // else its shifted point is being made
+        if (checkin.read_permission !== 1 || !isShown) return undefined;
+        return { mayWriteShared: checkin.write_permission === 1, mayKeepOwn: true };
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  return {
+    async requireReadable(caller, bag, queries) {
+      const rights = await findRights(caller, bag, readers, queries);
+      if (rights === undefined) throw new ApiError("ItemDoesNotExist");
+    },
+
+    async requireWritable(caller, bag, isPersonal, queries) {
+      const { applicationId, userId } = caller;
+      if (userId !== undefined && (isPersonal || bag.objectId === userId)) {
+        const [user] = await writers.findUser(queries, { applicationId, id: userId });
+        if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+      }
+      const rights = await findRights(caller, bag, writers, queries);
+      if (rights === undefined) throw new ApiError("ItemDoesNotExist");
+      const isAllowed = bag.slot === "" ? rights.mayWriteShared : rights.mayKeepOwn;
+      if (!isAllowed) throw new ApiError("ObjectPermissionDenied");
+    },
+  };
+}
+
+interface ById {
+  readonly applicationId: string;
+  readonly id: string;
+}
+
+interface FoundCheckin {
+  readonly user_id: string;
+  readonly read_permission: number | null;
+  readonly write_permission: number | null;
+  readonly seen_lat: number | null;
+  readonly location_fuzzing: number;
+}
+
+type Finders = ReturnType<typeof createFinders>;
+
+function createFinders(lock: RawBuilder<unknown>) {
+  return {
+    findUser: prepare<ById, { celeb_mode: number }>((queries, parameter) =>
+      queries
+        .selectFrom("users")
+        .select("celeb_mode")
+        .where("application_id", "=", parameter("applicationId"))
+        .where("id", "=", parameter("id"))
+        .where("deleted_at", "is", null)
+        .modifyEnd(lock),
+    ),
+    /** Of an owner who is not being deleted. */
+    findCheckin: prepare<ById, FoundCheckin>((queries, parameter) =>
+      queries
+        .selectFrom("checkins")
+        .innerJoin("users", (join) =>
+          join.onRef("users.application_id", "=", "checkins.application_id").onRef("users.id", "=", "checkins.user_id"),
+        )
+        .select(["checkins.user_id", "read_permission", "write_permission", "checkins.seen_lat", "location_fuzzing"])
+        .where("checkins.application_id", "=", parameter("applicationId"))
+        .where("checkins.id", "=", parameter("id"))
+        .where("users.deleted_at", "is", null)
+        .modifyEnd(lock),
+    ),
+  };
+}

@@ -1,0 +1,71 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { prepare, prepareShapes } from "../db/prepared.ts";
+import type { ReadItem } from "./metadata.contract.ts";
+import type { Bag } from "./metadata.objects.ts";
+
+export async function findItem(
+  applicationId: string,
+  bag: Bag,
+  key: string,
+  queries: Queries,
+): Promise<ReadItem | undefined> {
+  const [row] = await findByKey(queries, { ...bag, applicationId, key });
+  return row;
+}
+
+const runShape = prepareShapes();
+
+/** The items of these keys, by key; without those that are gone. */
+export async function findItems(
+  applicationId: string,
+  { objectId, slot }: Bag,
+  keys: readonly string[],
+  queries: Queries,
+): Promise<ReadonlyMap<string, ReadItem>> {
+  if (keys.length === 0) return new Map();
+  // A statement for 1, 2, 4 … keys and not for any number: the last key fills up the others' places.
+  const count = 2 ** Math.ceil(Math.log2(keys.length));
+  const names = Array.from({ length: count }, (_, index) => `key ${index}`);
+  const values = names.map((name, index) => [name, keys[index] ?? keys.at(-1)]);
+  const parameters = { applicationId, objectId, slot, ...Object.fromEntries(values) };
+  const found = await runShape<ReadItem>(queries, `items of ${count}`, parameters, (parameter) =>
+    queries
+      .selectFrom("metadata")
+      .selectAll()
+      .select(isLocationShownSql.as("is_location_shown"))
+      .where("application_id", "=", parameter("applicationId"))
+      .where("object_id", "=", parameter("objectId"))
+      .where("slot", "=", parameter("slot"))
+      .where("key", "in", names.map(parameter)),
+  );
+  return new Map(found.map((item) => [item.key, item]));
+}
+
+export interface ByKey {
+  readonly applicationId: string;
+  readonly objectId: string;
+  readonly slot: string;
+  readonly key: string;
+}
+
+/**
+ * Whether others are told where a row lies: not when the user who said so is being deleted, and not before it has its
+ * shifted point when that user has locationFuzzing.
+ */
+export const isLocationShownSql = sql<number>`(case when metadata.setter_id is null then 1 else coalesce((
+  select case when setter.location_fuzzing = 0 or metadata.seen_lat is not null then 1 else 0 end
+  from users as setter
+  where setter.application_id = metadata.application_id and setter.id = metadata.setter_id and setter.deleted_at is null
+), 0) end)`;
+
+const findByKey = prepare<ByKey, ReadItem>((queries, parameter) =>
+  queries
+    .selectFrom("metadata")
+    .selectAll()
+    .select(isLocationShownSql.as("is_location_shown"))
+    .where("application_id", "=", parameter("applicationId"))
+    .where("object_id", "=", parameter("objectId"))
+    .where("slot", "=", parameter("slot"))
+    .where("key", "=", parameter("key")),
+);

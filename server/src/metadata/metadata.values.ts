@@ -1,0 +1,35 @@
+import type { MetadataRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+
+/** Of UTF-8, as the service writes the JSON: without blanks. */
+const valueBytesMax = 32_768;
+
+/** The columns of a value. @throws ApiError RequestTooLarge */
+export function valueColumns(name: string, json: string): Pick<MetadataRow, "value" | "number"> {
+  if (Buffer.byteLength(json) > valueBytesMax) {
+    throw new ApiError("RequestTooLarge", `${name} is larger than ${valueBytesMax} bytes of JSON.`);
+  }
+  if (!isNumber(json)) return { value: json, number: null };
+  const number = Number(json);
+  return { value: String(number) === json ? null : json, number }; // an integer may have more digits than a double
+}
+
+/** The JSON of a value as it was put. */
+export function jsonOf({ value, number }: Pick<MetadataRow, "value" | "number">): string {
+  return value ?? String(number);
+}
+
+/** The columns of a place, of what has none. */
+export const nowhere = {
+  setter_id: null,
+  lat: null,
+  lng: null,
+  cell: null,
+  seen_lat: null,
+  seen_lng: null,
+  seen_cell: null,
+} satisfies Partial<MetadataRow>;
+
+function isNumber(json: string): boolean {
+  return /^[-0-9]/.test(json);
+}

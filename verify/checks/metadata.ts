@@ -1,0 +1,204 @@
+import { each, type Group } from "../check.ts";
+import type { Answer } from "../client.ts";
+import { further, missing, specified } from "../errors.ts";
+import { expectEqual, expectError, expectResult, expectSameAnswer, expectThat } from "../expect.ts";
+import { checkIn } from "../listing.ts";
+import { otherUser, sharedDevice, sharedUser, signUp, uniqueName, type World } from "../world.ts";
+
+async function put(world: World, path: string, body: unknown): Promise<Answer> {
+  const { token } = await sharedUser(world);
+  return world.call(`PUT /metadata/${path}`, { token, body });
+}
+
+async function get(world: World, path: string): Promise<Answer> {
+  const { token } = await sharedUser(world);
+  return world.call(`GET /metadata/${path}`, { token });
+}
+
+async function increment(world: World, path: string, body: unknown = {}): Promise<Answer> {
+  const { token } = await sharedUser(world);
+  return world.call(`POST /metadata/${path}/increment`, { token, body });
+}
+
+/** Values as they are written in JSON, and come back. */
+const values = [
+  ...['"text"', '""', "0", "-1.5", "true", "false", "[]", "[null,{}]", '{"b":1,"a":[2]}', '{"__proto__":{"a":1}}'],
+  ...["12345678901234567890", '"\\u0000"', '["\\ud800"]', '"\u202E😀"'],
+];
+
+const incrementsAtOnce = 100;
+
+/** A bag of keys on any object (surface.md section 8). */
+export const metadata: Group = {
+  name: "metadata",
+  checks: {
+    "surface.md 8 · PUT: true, 201 for a new key, else 200; GET: the item": async (world) => {
+      const key = uniqueName("key");
+      const first = await put(world, `me/${key}`, { value: 1 });
+      expectEqual(first, "result", expectResult(first, 201), true);
+      const second = await put(world, `me/${key}`, { value: { a: 1 }, location: "1,2" });
+      expectEqual(second, "result", expectResult(second), true);
+      const answer = await get(world, `me/${key}`);
+      const { created, lastModified, ...rest } = expectResult(answer);
+      const location = { lat: 1, lng: 2 };
+      expectEqual(answer, "result", rest, { key, value: { a: 1 }, visibility: "User", location });
+      for (const date of [created, lastModified]) expectThat(answer, /^\/Date\(\d+\)\/$/.test(date), "dates");
+    },
+    ...each(
+      values,
+      (json) => `surface.md 8 · A value comes back as it was sent: ${json}`,
+      async (world, json) => {
+        const key = uniqueName("key");
+        expectResult(await put(world, `me/${key}`, `{"value":${json}}`), 201);
+        const answer = await get(world, `me/${key}`);
+        const compact = answer.text.replaceAll(/\s/g, "");
+        expectThat(
+          answer,
+          compact.includes(`"value":${json},`) || compact.includes(`"value":${json}}`),
+          `value ${json}`,
+        );
+      },
+    ),
+    "surface.md 8 · User and App are separate slots": async (world) => {
+      const key = uniqueName("key");
+      expectResult(await put(world, `app/${key}`, { value: "mine" }), 201);
+      expectError(await get(world, `app/${key}?visibility=App`), further.itemDoesNotExist);
+      expectResult(await put(world, `app/${key}`, { value: "shared", visibility: "App" }), 201);
+      const { token } = await otherUser(world);
+      expectError(await world.call(`GET /metadata/app/${key}`, { token }), further.itemDoesNotExist);
+      const shared = await world.call(`GET /metadata/app/${key}?visibility=App`, { token });
+      expectEqual(shared, "result.value", expectResult(shared).value, "shared");
+      const mine = await get(world, `app/${key}`);
+      expectEqual(mine, "result.value", expectResult(mine).value, "mine");
+    },
+    "surface.md 8 · App visibility works with a device token, User needs a user token": async (world) => {
+      const token = await sharedDevice(world);
+      const operation = `PUT /metadata/app/${uniqueName("key")}`;
+      expectResult(await world.call(operation, { token, body: { value: 1, visibility: "App" } }), 201);
+      expectError(await world.call(operation, { token, body: { value: 1 } }), specified.userTokenRequired);
+      expectError(await world.call("GET /metadata/me", { token }), specified.userTokenRequired);
+    },
+    "surface.md 1 · A null value means not given; inside a value it is data": async (world) => {
+      const key = uniqueName("key");
+      expectError(await put(world, `me/${key}`, { value: null }), missing("value"));
+      expectError(await put(world, `me/${key}`, {}), missing("value"));
+      expectResult(await put(world, "me", { values: { [key]: null } }));
+      const answer = await get(world, `me/${key}`);
+      expectEqual(answer, "result.value", expectResult(answer).value, null);
+    },
+    "surface.md 8 · Values over 32 KiB: RequestTooLarge": async (world) => {
+      const key = uniqueName("key");
+      expectResult(await put(world, `me/${key}`, { value: "x".repeat(32_766) }), 201);
+      expectError(await put(world, `me/${key}`, { value: "x".repeat(32_769) }), further.tooLarge);
+    },
+    "surface.md 8 · PUT of many: true and 200, all or nothing; 101 are RequestTooLarge": async (world) => {
+      const prefix = uniqueName("many");
+      const many = (count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}-${n}`, n]));
+      expectError(await put(world, "me", { values: many(101) }), further.tooLarge);
+      const bad = { ...many(3), [`${prefix}-x`]: "x".repeat(32_769) };
+      expectError(await put(world, "me", { values: bad }), further.tooLarge);
+      const nothing = await get(world, `me?keyPrefix=${prefix}`);
+      expectEqual(nothing, "result.pageResults", expectResult(nothing).pageResults, []);
+      const answer = await put(world, "me", { values: many(100) });
+      expectEqual(answer, "result", expectResult(answer), true);
+      const page = await get(world, `me?keyPrefix=${prefix}`);
+      expectEqual(page, "items", expectResult(page).pageResults.length, 100);
+    },
+    "surface.md 8 · increment: from 0, by 1 or delta, the item, always 200": async (world) => {
+      const key = uniqueName("count");
+      for (const [body, value] of [
+        [{}, 1],
+        [{ delta: 2.5 }, 3.5],
+        [{ delta: "-4" }, -0.5],
+      ] as const) {
+        const answer = await increment(world, `me/${key}`, body);
+        const { key: name, value: now, visibility } = expectResult(answer);
+        expectEqual(answer, "result", { name, now, visibility }, { name: key, now: value, visibility: "User" });
+      }
+    },
+    "surface.md 8 · increment of what is no number: ParameterIncorrectFormat": async (world) => {
+      const key = uniqueName("count");
+      expectResult(await put(world, `me/${key}`, { value: "1" }), 201);
+      expectError(await increment(world, `me/${key}`), further.incorrectFormat);
+    },
+    [`surface.md 8 · increment is atomic: ${incrementsAtOnce} at once`]: async (world) => {
+      const key = uniqueName("count");
+      const all = Array.from({ length: incrementsAtOnce }, () => increment(world, `app/${key}`, { visibility: "App" }));
+      const seen = new Set<number>();
+      for (const answer of await Promise.all(all)) seen.add(expectResult(answer).value);
+      const answer = await get(world, `app/${key}?visibility=App`);
+      expectEqual(answer, "result.value", expectResult(answer).value, incrementsAtOnce);
+      expectEqual(answer, "different answers", seen.size, incrementsAtOnce);
+    },
+    "surface.md 8 · DELETE: true; a missing key is ItemDoesNotExist": async (world) => {
+      const { token } = await sharedUser(world);
+      const key = uniqueName("key");
+      expectResult(await put(world, `me/${key}`, { value: 1 }), 201);
+      const answer = await world.call(`DELETE /metadata/me/${key}`, { token });
+      expectEqual(answer, "result", expectResult(answer), true);
+      expectError(await world.call(`DELETE /metadata/me/${key}`, { token }), further.itemDoesNotExist);
+    },
+    ...each(
+      ["%", "_", "a", "A", "\\"],
+      (prefix) => `hostile.md 20 · keyPrefix ${prefix} is literal`,
+      async (world, prefix) => {
+        const user = await signUp(world);
+        const keys = ["%x", "_x", "ax", "Ax", "\\x"];
+        const values = Object.fromEntries(keys.map((key) => [key, 1]));
+        expectResult(await world.call("PUT /metadata/me", { token: user.token, body: { values } }));
+        const path = `GET /metadata/me?keyPrefix=${encodeURIComponent(prefix)}`;
+        const answer = await world.call(path, { token: user.token });
+        const found = expectResult(answer).pageResults.map(({ key }: { key: string }) => key);
+        expectEqual(answer, "keys", found, [`${prefix}x`]);
+      },
+    ),
+    ...each(
+      ["__proto__", "constructor", "toString", "a/b", "..", "😀".repeat(64)],
+      (key) => `hostile.md 15, 19 · ${key} is an ordinary key`,
+      async (world, key) => {
+        const path = `me/${encodeURIComponent(key)}`;
+        const { status } = await put(world, path, { value: key });
+        const answer = await get(world, path);
+        expectEqual(answer, "result.value", expectResult(answer).value, key);
+        expectThat(answer, status === 200 || status === 201, "a PUT of it before");
+      },
+    ),
+    "surface.md 8 · A key of 257 characters: ParameterOutOfRange": async (world) => {
+      expectError(await put(world, `me/${"x".repeat(257)}`, { value: 1 }), further.outOfRange);
+    },
+    "surface.md 8 · On a user only that user writes; others read the App slot": async (world) => {
+      const { id } = await sharedUser(world);
+      const { token } = await otherUser(world);
+      const key = uniqueName("key");
+      expectResult(await put(world, `me/${key}`, { value: 1, visibility: "App" }), 201);
+      expectResult(await world.call(`GET /metadata/${id}/${key}?visibility=App`, { token }));
+      for (const visibility of ["App", "User"]) {
+        const body = { value: 2, visibility };
+        expectError(await world.call(`PUT /metadata/${id}/${key}`, { token, body }), further.permissionDenied);
+      }
+    },
+    "hostile.md 13 · Metadata of another's private check-in, and of none at all: the same to the byte": async (
+      world,
+    ) => {
+      const owner = await sharedUser(world);
+      const { token } = await otherUser(world);
+      const [hidden, gone] = [await checkIn(world, owner.token), await checkIn(world, owner.token)];
+      expectResult(await world.call(`DELETE /checkins/${gone}`, { token: owner.token }));
+      for (const path of ["/key?visibility=App", "?visibility=App", "/key", ""]) {
+        const [answer, other] = [hidden, gone].map((id) => world.call(`GET /metadata/${id}${path}`, { token }));
+        if (answer === undefined || other === undefined) continue;
+        expectError(await answer, further.itemDoesNotExist);
+        expectSameAnswer(await answer, await other);
+      }
+    },
+    "surface.md 8 · A deleted check-in takes its metadata with it": async (world) => {
+      const { token } = await sharedUser(world);
+      const id = await checkIn(world, token);
+      expectResult(await put(world, `${id}/key`, { value: 1, visibility: "App" }), 201);
+      expectResult(await world.call(`DELETE /checkins/${id}`, { token }));
+      expectError(await get(world, `${id}/key?visibility=App`), further.itemDoesNotExist);
+      expectError(await get(world, `${id}?visibility=App`), further.itemDoesNotExist);
+    },
+  },
+};
