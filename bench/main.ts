@@ -8,6 +8,7 @@ import { type Fixture, startFixture } from "./fixture.ts";
 import { preferredTool } from "./load.ts";
 import { wrkVersion } from "./load-wrk.ts";
 import { describeMachine, readLoadAverage } from "./machine.ts";
+import { measureBatch } from "./measure-batch.ts";
 import { measureLogins } from "./measure-logins.ts";
 import { measurePaging } from "./measure-paging.ts";
 import { measureScenario } from "./measure-scenario.ts";
@@ -18,7 +19,7 @@ import { readDisturbedCount } from "./quiet.ts";
 import { formatTable, type Row } from "./report.ts";
 import { scenarios } from "./scenarios.ts";
 
-const names = ["start", "memory", ...scenarios.map(({ key }) => key), "me-during-logins", "paging", "search"];
+const names = ["start", "memory", ...scenarios.map(({ key }) => key), "batch", "me-during-logins", "paging", "search"];
 const startedAt = new Date();
 const fileName = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}.json`;
 
@@ -61,6 +62,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
     for (const scenario of scenarios) {
       await measure(scenario.key, (report) => measureScenario(scenario, fixture, options, report));
     }
+    await measure("batch", (report) => measureBatch(fixture, options, report));
     await measure("memory", async () => measureLoadedMemory(fixture.server));
     await measure("me-during-logins", (report) => measureLogins(fixture, options, report));
     await measure("paging", (report) => measurePaging(fixture, options, report));
