@@ -17,7 +17,7 @@ export async function fill(
   count: number,
   insert: (number: number, ids: IdGenerator, queries: Queries) => Promise<unknown>,
 ): Promise<void> {
-  const database = openDatabase(loadConfig(settings).databaseUrl, { connectionsMax: 10, timeoutMs: 60_000 });
+  const database = await openDatabase(loadConfig(settings).databaseUrl, { connectionsMax: 10, timeoutMs: 60_000 });
   const clock = createClock();
   const ids = createIdGenerator(() => clock.now());
   let next = 0;

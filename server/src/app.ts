@@ -67,7 +67,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const clock = overrides.clock ?? createClock();
   const ids = createIdGenerator(() => clock.now());
   const secrets = loadSecrets(config);
-  const database = openDatabase(config.databaseUrl, {
+  const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
     timeoutMs: config.databaseTimeoutMs,
   });

@@ -172,7 +172,7 @@ async function withDatabase(
   config: Config,
   run: (database: Database, appliedMigrations: readonly string[]) => Promise<void>,
 ): Promise<void> {
-  const database = openDatabase(config.databaseUrl, {
+  const database = await openDatabase(config.databaseUrl, {
     connectionsMax: 2,
     timeoutMs: config.databaseTimeoutMs,
   });

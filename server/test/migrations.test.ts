@@ -34,7 +34,7 @@ async function createEmpty(): Promise<string> {
 }
 
 async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
-  const database = openDatabase(url, { connectionsMax: 2, timeoutMs: 5_000 });
+  const database = await openDatabase(url, { connectionsMax: 2, timeoutMs: 5_000 });
   try {
     return await work(database);
   } finally {

@@ -47,7 +47,7 @@ async function newDeployment(): Promise<{ settings: Settings; appid: string; app
   const { url, drop } = await createTestDatabase(dataDir);
   drops.push(drop);
   const settings = { DATA_DIR: dataDir, DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests", ...cheapHashing };
-  const database = openDatabase(url, { connectionsMax: 2, timeoutMs: 5_000 });
+  const database = await openDatabase(url, { connectionsMax: 2, timeoutMs: 5_000 });
   await migrate(database);
   const [clock, ids] = [createClock(), createIdGenerator(Date.now)];
   const application = await database.write(({ queries }) => insertApplication("Test", { clock, ids }, queries));

@@ -18,7 +18,7 @@ let database: Database;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   testDatabase = await createTestDatabase(folder);
-  database = open();
+  database = await open();
   await migrate(database);
 });
 after(async () => {
@@ -27,7 +27,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function open(): Database {
+function open(): Promise<Database> {
   return openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 2_000 });
 }
 
@@ -47,7 +47,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("Database.write", () => {
   it("resolves with what the work returned, and then everybody's reads see it, here and in other processes", async () => {
-    const other = open();
+    const other = await open();
     assert.equal(await database.write(({ queries }) => insert("seen", queries).then(() => 7)), 7);
     assert.deepEqual([await find("seen"), await find("seen", other.reads)], [["seen"], ["seen"]]);
     await other.close();
@@ -135,7 +135,7 @@ describe("Database.write", () => {
 describe("Transaction.afterCommit", () => {
   it("runs once the work is on disk and before its caller goes on, in order", async () => {
     const log: string[] = [];
-    const other = open();
+    const other = await open();
     await database.write(async ({ queries, afterCommit }) => {
       afterCommit(() => log.push("first"));
       await insert("effect", queries);
@@ -191,7 +191,7 @@ describe("Transaction.afterCommit", () => {
 
 describe("Database", () => {
   it("ping resolves while the database answers, and rejects afterwards", async () => {
-    const other = open();
+    const other = await open();
     await other.ping();
     await other.close();
     await assert.rejects(other.ping());
@@ -200,7 +200,7 @@ describe("Database", () => {
   });
 
   it("close waits for writes that have begun", { timeout: 10_000 }, async () => {
-    const other = open();
+    const other = await open();
     const written = other.write(async ({ queries }) => {
       await insert("in time", queries);
       for (let n = 0; n < 5; n += 1) await nextTurn();
@@ -213,7 +213,7 @@ describe("Database", () => {
 
 describe("a database that is busy", () => {
   it("refuses a write with ServiceUnavailable once DATABASE_TIMEOUT_MS has passed, and serves again afterwards", async () => {
-    const impatient = openDatabase(testDatabase.url, { connectionsMax: 2, timeoutMs: 200 });
+    const impatient = await openDatabase(testDatabase.url, { connectionsMax: 2, timeoutMs: 200 });
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();
     const holder = database.write(async ({ queries }) => {
@@ -245,7 +245,10 @@ describe("a database that takes connections and says nothing", () => {
     const silent = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo; // it listens on TCP
-    const mute = openDatabase(`postgres://nobody@127.0.0.1:${port}/nothing`, { connectionsMax: 2, timeoutMs: 150 });
+    const mute = await openDatabase(`postgres://nobody@127.0.0.1:${port}/nothing`, {
+      connectionsMax: 2,
+      timeoutMs: 150,
+    });
     await assert.rejects(
       mute.write(({ queries }) => insert("nowhere", queries)),
       { condition: "ServiceUnavailable" },

@@ -16,7 +16,7 @@ let database: Database;
 let other: DatabaseSync;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  database = openDatabase(sqliteUrl(folder), { connectionsMax: 1, timeoutMs: 100 });
+  database = await openDatabase(sqliteUrl(folder), { connectionsMax: 1, timeoutMs: 100 });
   await migrate(database);
   other = new DatabaseSync(join(folder, "rollcall.db"));
 });

@@ -20,8 +20,8 @@ let elsewhere: Database;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   testDatabase = await createTestDatabase(folder);
-  database = open();
-  elsewhere = open();
+  database = await open();
+  elsewhere = await open();
   await migrate(database);
 });
 after(async () => {
@@ -30,7 +30,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function open(): Database {
+function open(): Promise<Database> {
   return openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs });
 }
 

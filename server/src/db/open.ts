@@ -1,8 +1,11 @@
 import type { Database, DatabaseOptions } from "./database.ts";
-import { openPostgres } from "./postgres.ts";
-import { openSqlite } from "./sqlite.ts";
 
-/** Opens `file:…` with SQLite and `postgres://…` with PostgreSQL. Migrations are not applied here. */
-export function openDatabase(url: string, options: DatabaseOptions): Database {
-  return url.startsWith("file:") ? openSqlite(url, options) : openPostgres(url, options);
+/** Opens `file:…` with SQLite and `postgres://…` with PostgreSQL, and loads only that. Migrations are not applied here. */
+export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
+  if (url.startsWith("file:")) {
+    const { openSqlite } = await import("./sqlite.ts");
+    return openSqlite(url, options);
+  }
+  const { openPostgres } = await import("./postgres.ts");
+  return openPostgres(url, options);
 }

@@ -15,7 +15,7 @@ let database: Database;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   testDatabase = await createTestDatabase(folder);
-  database = openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 2_000 });
+  database = await openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 2_000 });
   await migrate(database);
 });
 after(async () => {
