@@ -19,6 +19,8 @@ import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMailer } from "./mail/mailer.ts";
+import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
+import { metricsRoutes } from "./metrics/metrics.routes.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
@@ -72,6 +74,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const passwords = createPasswords(config);
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
+  const pseudonyms = createPseudonyms(secrets);
 
   const idTokens = createIdTokens({ clock, log });
   const mailer = createMailer(config, { clock, log });
@@ -86,6 +89,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     passwords,
     paging,
     fuzzing,
+    pseudonyms,
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -105,6 +109,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...usersAccountRoutes(services),
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
+    ...metricsRoutes(services),
     ...serviceRoutes(services),
   ];
 

@@ -45,6 +45,13 @@ const seeds: Readonly<Record<string, Seed>> = {
     invent: () => ({ tokenId: test.app.ids.newId("Token") }),
     isPrivate: true,
   },
+  endMetricEvent: {
+    async create({ token }) {
+      return { id: (await test.call("POST /metrics/events/level", { token })).body.result.id };
+    },
+    invent: () => ({ id: test.app.ids.newId("MetricEvent") }),
+    isPrivate: true,
+  },
   findUserOfIdentity: {
     async create({ id, token }) {
       await test.call("POST /users/me/identities/crm", { token, body: { identityId: `of ${id}` } });
@@ -77,6 +84,7 @@ function user(isPrivate: boolean): Seed {
 
 /** Operations whose path parameters name no object of anybody's, and why. */
 const namesNoObject: Readonly<Record<string, string>> = {
+  createMetricEvent: "a key is a word of the application's own; the event is made under the caller",
   addIdentity: "a provider's name is a word of the application's own; the identity is made under the caller",
   listIdentitiesOfProvider: "the same; the list is the caller's own",
   deleteIdentities: "the same; what is deleted is the caller's own",

@@ -29,6 +29,7 @@ async function createFullApplication(): Promise<NewApplication> {
   await test.call("POST /checkins", { token, body: { location: "1,2" } });
   await test.call("POST /users/me/identities/crm", { token, body: { identityId: "4711" } });
   await test.call("POST /devices/current/crashreports", { token, body: { stackTrace: "at nowhere" } });
+  await test.call("POST /metrics/events/level", { token });
   await test.call("PATCH /users/me", { token, body: { locationFuzzing: true } });
   const reset = { user_id: user.id, digest: "", tries_left: 5, expires_at: 0 };
   await test.app.database.write(({ queries }) =>
@@ -59,6 +60,8 @@ async function countRows(appid: string): Promise<Record<string, number>> {
 }
 
 const oneRowEach = {
+  metric_inbox: 1,
+  metric_handles: 1,
   applications: 1,
   application_keys: 1,
   devices: 1,

@@ -19,11 +19,21 @@ export interface Tables {
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
   checkins: CheckinsTable;
+  metric_inbox: MetricInboxTable;
+  metric_handles: MetricHandlesTable;
+  metric_chunks: MetricChunksTable;
+  metric_rollups: MetricRollupsTable;
+  metric_keys: MetricKeysTable;
 }
 
 /** The tables in which an application's data lies, children before the rows that they refer to. */
 export const tablesInErasureOrder = [
   "checkins",
+  "metric_inbox",
+  "metric_handles",
+  "metric_chunks",
+  "metric_rollups",
+  "metric_keys",
   "identities",
   "location_shifts",
   "password_resets",
@@ -40,6 +50,7 @@ export const userTablesInErasureOrder = [
   "password_resets",
   "user_tokens",
   "location_shifts",
+  "metric_handles",
   "checkins",
 ] as const satisfies readonly (keyof Tables)[];
 
@@ -211,6 +222,64 @@ interface CheckinsTable extends Located, Permitted {
   tag: string | null;
   created_at: number;
   modified_at: number;
+}
+
+/** What has arrived and is not in chunks and roll-ups yet: a row for each request, written once (`metrics/`). */
+interface MetricInboxTable {
+  application_id: string;
+  /** Of one event that was sent alone it is the event's own. */
+  id: string;
+  received_at: number;
+  /** So many of its first events have been compacted; a row goes with its last one. */
+  taken: Generated<number>;
+  /** JSON, see `metrics.payload.ts`. */
+  payload: string;
+}
+
+/** An event that was sent alone, which its sender may end. */
+interface MetricHandlesTable {
+  application_id: string;
+  id: string;
+  key: string;
+  device_id: string;
+  user_id: string | null;
+  /** When it happened, as the client said. */
+  occurred_at: number;
+  /** When it was received. */
+  started_at: number;
+  /** Null for an event that was not timed. */
+  expires_at: number | null;
+  ended_at: number | null;
+}
+
+/** Events of one key and one hour. */
+interface MetricChunksTable {
+  application_id: string;
+  /** Series, time of the latest event, and what makes it unique: see `metrics.series.ts`. */
+  id: string;
+  event_count: number;
+  /** JSON, see `metrics.payload.ts`. */
+  payload: string;
+}
+
+/** What is known of the events of one key in one hour or one day, without reading them. */
+interface MetricRollupsTable {
+  application_id: string;
+  /** Series, hour or day, and its start: see `metrics.series.ts`. */
+  id: string;
+  /** Empty for all events of the bucket, else `=` and the name of the value by whose contents they are grouped. */
+  dimension: string;
+  data: Uint8Array;
+}
+
+/** The keys that an application has events under. */
+interface MetricKeysTable {
+  application_id: string;
+  key: string;
+  event_count: number;
+  /** Nothing is kept that happened earlier. */
+  earliest_at: number;
+  last_received_at: number;
 }
 
 export type UserRow = Selectable<UsersTable>;

@@ -114,7 +114,7 @@ function decode(body: Buffer, contentType: string | undefined): string {
   return body.toString("utf8");
 }
 
-const longNumber = /\d{16}/;
+const longNumber = /(?<![\d.])\d{16}/; // not the decimals of a fraction, which stays a double
 /** What a text parameter may be at the longest; reading an integer costs the square of its digits. */
 const longInteger = /^-?\d{1,5000}$/;
 

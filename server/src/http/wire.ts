@@ -90,6 +90,21 @@ export function LocationRangeInput(options: { description?: string } = {}): Sche
   return wire<LocationRange>("locationRange", { type: "string", examples: ["48.2082,16.3738,1000"], ...options });
 }
 
+/** A text, a number or a truth value, as it is: a text that looks like a number stays a text. */
+export function Scalar(options: { maxLength: number; description?: string }): Schema<string | number | boolean> {
+  return wire<string | number | boolean>("scalar", { type: ["string", "number", "boolean"], ...options });
+}
+
+/** An object of JSON with members of any kind, or a text that holds one. */
+export function JsonObject(options: { description?: string } = {}): Schema<Readonly<Record<string, unknown>>> {
+  return wire<Readonly<Record<string, unknown>>>("object", { type: "object", ...options });
+}
+
+/** An array of JSON with items of any kind, or a text that holds one. */
+export function JsonArray(options: { description?: string } = {}): Schema<readonly unknown[]> {
+  return wire<readonly unknown[]>("array", { type: "array", items: {}, ...options });
+}
+
 /** The id of an object of one kind. */
 export function IdInput(kind: IdKind): Schema<string> {
   return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind });
@@ -149,6 +164,9 @@ const readers = {
   dateRange: (value: unknown) => parseDateRange(plain(value)),
   location: (value: unknown) => parseLocation(value),
   locationRange: (value: unknown) => parseLocationRange(value),
+  scalar: readScalar,
+  object: (value: unknown) => readJson(value, isObject, "must be an object"),
+  array: (value: unknown) => readJson(value, Array.isArray, "must be an array"),
   id: readId,
 };
 
@@ -168,6 +186,30 @@ function readText(value: unknown, { minLength = 0, maxLength = Number.MAX_SAFE_I
     return refuseRange(`must have at most ${maxLength} characters`);
   }
   return { value: text };
+}
+
+function readScalar(value: unknown, keywords: Keywords): Parsed<string | number | boolean> {
+  const plainValue = plain(value);
+  if (typeof plainValue === "boolean") return { value: plainValue };
+  if (typeof plainValue === "string") return readText(plainValue, keywords);
+  if (typeof plainValue === "number" && Number.isFinite(plainValue)) return { value: plainValue + 0 }; // -0 becomes 0
+  return refuseFormat("must be a text, a number or a truth value");
+}
+
+function readJson(value: unknown, isRight: (parsed: unknown) => boolean, rule: string): Parsed<unknown> {
+  let parsed = value;
+  if (typeof value === "string") {
+    try {
+      parsed = JSON.parse(value);
+    } catch {
+      return refuseFormat(rule);
+    }
+  }
+  return isRight(parsed) ? { value: parsed } : refuseFormat(rule);
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function decimalText(value: number | bigint): string | undefined {

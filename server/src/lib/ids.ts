@@ -10,6 +10,7 @@ const prefixes = {
   Token: "tok",
   CrashReport: "crs",
   Place: "plc",
+  MetricEvent: "met",
 } as const;
 
 export type IdKind = keyof typeof prefixes;

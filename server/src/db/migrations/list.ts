@@ -1,6 +1,7 @@
 import { foundation } from "./0001-foundation.ts";
 import { peopleAndPlaces } from "./0002-people-and-places.ts";
+import { metrics } from "./0006-metrics.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
-export const migrations: readonly Migration[] = [foundation, peopleAndPlaces];
+export const migrations: readonly Migration[] = [foundation, peopleAndPlaces, metrics];
