@@ -1,6 +1,8 @@
+import { applicationsOperatorRoutes } from "./applications/applications.operator.routes.ts";
 import { loadOidcProvider } from "./applications/applications.settings.ts";
 import { createCallers } from "./auth/caller.ts";
 import { createIdTokens } from "./auth/oidc.ts";
+import { createOperatorCallers } from "./auth/operators.ts";
 import { createPasswords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
@@ -70,6 +72,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
   const callers = createCallers({ tokens, tokenUses, database, clock }, config);
+  const operatorCallers = createOperatorCallers(database, config);
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config);
   const paging = createPaging({ ...config, secrets });
@@ -110,6 +113,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
     ...metricsRoutes(services),
+    ...applicationsOperatorRoutes(services),
     ...serviceRoutes(services),
   ];
 
@@ -119,7 +123,10 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     routes,
     pages: documentationPages(routes, config.publicUrl),
     beginTurn: callers.noticeRevocations,
-    authenticate: callers.authenticate,
+    authenticate: (authorization, required) =>
+      required === "operator"
+        ? operatorCallers.authenticate(authorization)
+        : callers.authenticate(authorization, required),
     isDraining: services.isDraining,
   });
 

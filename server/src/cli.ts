@@ -19,6 +19,8 @@ import { openDatabase } from "./db/open.ts";
 import { explainFailure } from "./failure.ts";
 import { createClock } from "./lib/clock.ts";
 import { createIdGenerator, kindOfId } from "./lib/ids.ts";
+import { OperatorNameError, readOperatorName } from "./operators/operators.names.ts";
+import { deleteOperator, insertOperator, listOperators } from "./operators/operators.store.ts";
 import { serve } from "./serve.ts";
 
 const usage = `Usage: rollcall <command>
@@ -29,6 +31,9 @@ const usage = `Usage: rollcall <command>
   apps list [--json]                       list the applications
   apps configure APPID FILE.json [--json]  set what the file says in place of all settings before
   apps delete APPID --yes                  delete an application and everything it owns
+  operators create --name N [--json]       create an operator; its token is shown this once
+  operators list [--json]                  list the operators
+  operators delete ID --yes                delete an operator; its tokens die at once
 
 Settings come from the environment: see .env.example.
 `;
@@ -69,7 +74,7 @@ const commands: Readonly<Record<string, Command>> = {
         created: new Date(createdAt).toISOString(),
         state: isBeingDeleted ? "being deleted" : "active",
       }));
-      print(json ? JSON.stringify(rows) : table(rows));
+      print(json ? JSON.stringify(rows) : table(["appid", "name", "created", "state"], rows));
     }),
 
   "apps configure": (config, { json = false }, [appid, file]) =>
@@ -94,6 +99,37 @@ const commands: Readonly<Record<string, Command>> = {
       await deleteApplicationRows(appid, database, { onStep: showProgress });
       print(`deleted ${appid}`);
     }),
+
+  "operators create": (config, { name, json = false }) =>
+    withDatabase(config, async (database) => {
+      if (name === undefined) throw new UsageError("operators create needs --name");
+      const operatorName = readOperatorName(name);
+      const clock = createClock();
+      const ids = createIdGenerator(() => clock.now());
+      const created = await database.write(({ queries }) => insertOperator(operatorName, { clock, ids }, queries));
+      if (created === undefined) throw new UsageError(`there is an operator named ${operatorName} already`);
+      print(json ? JSON.stringify(created) : `id     ${created.id}\nname   ${created.name}\ntoken  ${created.token}`);
+    }),
+
+  "operators list": (config, { json = false }) =>
+    withDatabase(config, async (database) => {
+      const operators = await listOperators(database.reads);
+      const rows = operators.map(({ id, name, created_at }) => ({
+        id,
+        name,
+        created: new Date(created_at).toISOString(),
+      }));
+      print(json ? JSON.stringify(rows) : table(["id", "name", "created"], rows));
+    }),
+
+  "operators delete": (config, { yes = false }, [id]) =>
+    withDatabase(config, async (database) => {
+      if (id === undefined || kindOfId(id) !== "Operator") throw new UsageError("operators delete needs an ID");
+      if (!yes) throw new UsageError("operators delete ends the operator's tokens at once: confirm with --yes");
+      const isThere = await database.write(({ queries }) => deleteOperator(id, queries));
+      if (!isThere) throw new UsageError(`there is no operator ${id}`);
+      print(`deleted ${id}`);
+    }),
 };
 
 try {
@@ -117,7 +153,10 @@ try {
   }
 } catch (error) {
   // parseArgs throws a TypeError for an option that there is not.
-  const isMisuse = error instanceof UsageError || (error instanceof TypeError && "code" in error);
+  const isMisuse =
+    error instanceof UsageError ||
+    error instanceof OperatorNameError ||
+    (error instanceof TypeError && "code" in error);
   const isWrongFile = error instanceof ApplicationSettingsError;
   if (isMisuse) console.error(`${error.message}\n\n${usage}`);
   else console.error(isWrongFile ? error.message : explainFailure(error));
@@ -149,8 +188,7 @@ function showProgress(rowsErased: number): void {
 }
 
 /** Columns for a person; tab-separated when piped. */
-function table(rows: readonly Readonly<Record<string, string>>[]): string {
-  const names = Object.keys(rows[0] ?? { appid: "", name: "", created: "", state: "" });
+function table(names: readonly string[], rows: readonly Readonly<Record<string, string>>[]): string {
   const lines = [names, ...rows.map((row) => names.map((name) => row[name] ?? ""))];
   if (!process.stdout.isTTY) return lines.map((cells) => cells.join("\t")).join("\n");
   const widths = names.map((_, column) => Math.max(...lines.map((cells) => (cells[column] ?? "").length)));

@@ -19,6 +19,14 @@ interface ErrorRow {
  * and statuses are written nowhere else.
  */
 export const errorCatalogue = {
+  AuthFailed: {
+    error: "AuthFailed",
+    errorNumber: 256,
+    status: 401,
+    message: "An operator token is needed.",
+    when: "An operation of operators is called without a good operator token.",
+    remedy: "ask the operator",
+  },
   AuthAppCredentialsInvalid: {
     error: "AuthAppCredentialsInvalid",
     errorNumber: 261,

@@ -3,18 +3,19 @@ import { insertApplication, type NewApplication } from "./applications/applicati
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
 import { startMaintenance } from "./maintenance.ts";
+import { insertOperator, type NewOperator } from "./operators/operators.store.ts";
 
 /** Serves until SIGTERM or SIGINT, then finishes what is in flight. Resolves once it listens. */
 export async function serve(config: Config): Promise<void> {
   const app = await buildApp(config);
   const { log, transport } = app;
   try {
-    const demo = await migrateWithDemo(config, app);
-    if (demo !== undefined) process.stdout.write(describeDemo(demo)); // before anything else can fail
+    const first = await migrateFirst(config, app);
+    if (first !== undefined) process.stdout.write(describeFirst(first)); // before anything else can fail
     const port = await transport.listen(config.host, config.port);
     const url = config.publicUrl ?? urlOf(config.host, port);
     log.info({ url, docs: `${url}/_/docs` }, "listening");
-    if (demo !== undefined) process.stdout.write(suggestCall(url, demo));
+    if (first !== undefined) process.stdout.write(suggestCalls(url, first));
   } catch (error) {
     await app.close(0);
     throw error;
@@ -32,34 +33,51 @@ export async function serve(config: Config): Promise<void> {
   process.once("SIGINT", stop);
 }
 
-/** Brings the schema up to date; a new embedded database gets a demo application in the same transaction. */
-async function migrateWithDemo(config: Config, app: App): Promise<NewApplication | undefined> {
-  let demo: NewApplication | undefined;
+/** What a new embedded database begins with, so that there is something to try. */
+interface First {
+  readonly demo: NewApplication;
+  readonly owner: NewOperator;
+}
+
+/** Brings the schema up to date; a new embedded database gets its first rows in the same transaction. */
+async function migrateFirst(config: Config, app: App): Promise<First | undefined> {
+  let first: First | undefined;
   await migrate(app.database, async ({ queries }) => {
-    if (config.databaseUrl.startsWith("file:")) demo = await insertApplication("Demo", app, queries);
+    if (!config.databaseUrl.startsWith("file:")) return;
+    const demo = await insertApplication("Demo", app, queries);
+    const owner = await insertOperator("owner", app, queries);
+    if (owner !== undefined) first = { demo, owner }; // in a new database no name is taken
   });
-  return demo;
+  return first;
 }
 
 function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-function describeDemo({ appid, appkey }: NewApplication): string {
+function describeFirst({ demo: { appid, appkey }, owner: { name, token } }: First): string {
   return `
 A demo application is ready. Its credentials are shown this once:
 
   appid   ${appid}
   appkey  ${appkey}
 
+So is an operator for the whole deployment, "${name}". Its token is shown this once:
+
+  token   ${token}
+
 `;
 }
 
-function suggestCall(url: string, { appid, appkey }: NewApplication): string {
+function suggestCalls(url: string, { demo: { appid, appkey }, owner: { token } }: First): string {
   const body = JSON.stringify({ appid, appkey, platform: "curl", uniqueId: "my-first-device" });
   return `Register a device:
 
   curl -s ${url}/devices -H 'Content-Type: application/json' -d '${body}'
+
+List the applications, as the operator:
+
+  curl -s ${url}/_/api/applications -H 'Authorization: Service ${token}'
 
 `;
 }

@@ -3,6 +3,8 @@ import { after, before, describe, it } from "node:test";
 import { updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import type { Route } from "../src/http/route.ts";
 import type { IdKind } from "../src/lib/ids.ts";
+import { digestSecret, newOperatorToken } from "../src/lib/secrets.ts";
+import { deleteOperator } from "../src/operators/operators.store.ts";
 import { type Answer, assertError, startTestApp, type TestApp } from "./harness.ts";
 
 /** Every operation of the route table by every kind of caller: a new one is guarded before anyone writes its tests. */
@@ -31,9 +33,32 @@ function strangers(deadTokens: Readonly<Record<string, string>>): Callers {
     "an altered token": async () => `Service ${(await test.signUp()).token.slice(0, -1)}`,
     "two words behind the token": async () => `Service ${(await test.signUp()).token} two words`,
     "application credentials": () => `Service ${test.application.appkey}`,
+    "an operator": async () => `Service ${(await test.createOperator()).token}`,
     ...Object.fromEntries(dead),
   };
 }
+
+const operators: Callers = {
+  "an operator": async () => `Service ${(await test.createOperator()).token}`,
+  "an operator, with the word of other tools": async () => `bearer ${(await test.createOperator()).token}`,
+};
+
+/** What no operation of operators takes, beside every client and everybody that clients' operations do not take. */
+const falseOperators: Callers = {
+  "an operator who has been deleted": async () => {
+    const { id, token } = await test.createOperator();
+    await test.app.database.write(({ queries }) => deleteOperator(id, queries));
+    return `Service ${token}`;
+  },
+  "an altered operator token": async () => `Service ${(await test.createOperator()).token.slice(0, -1)}`,
+  "an operator token in capitals": async () => `Service ${(await test.createOperator()).token.toUpperCase()}`,
+  "an operator token that was never given": () => `Service ${newOperatorToken()}`,
+  "the digest of an operator token": async () => `Service ${digestSecret((await test.createOperator()).token)}`,
+  "an operator token as a password": async () => {
+    const { name, token } = await test.createOperator();
+    return `Basic ${Buffer.from(`${name}:${token}`).toString("base64")}`;
+  },
+};
 
 const devices: Callers = {
   "a device": async () => `Service ${await test.registerDevice()}`,
@@ -95,6 +120,10 @@ function assertInvalid(answer: Answer): void {
   assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
 }
 
+function assertNoOperator(answer: Answer): void {
+  assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+}
+
 function assertUserRequired(answer: Answer): void {
   assertError(answer, 403, "AuthUserAccessTokenRequired", 263);
 }
@@ -106,7 +135,7 @@ function assertLetIn({ status, body }: Answer, who: string): void {
 describe('who may call: service.md "Authentication"', () => {
   it("every operation lets in whom its declaration says, and nobody else", async (t) => {
     const nobodies = strangers(await makeDeadTokens());
-    for (const route of test.app.routes) {
+    for (const route of test.app.routes.filter(({ caller }) => caller !== "operator")) {
       await t.test(`${route.method} ${route.path}: ${route.caller}`, async () => {
         const unauthorized = await call(route, undefined);
         for (const [who, authorization] of Object.entries(nobodies)) {
@@ -126,11 +155,59 @@ describe('who may call: service.md "Authentication"', () => {
     }
   });
 
+  it("operations of operators let in operators, and nobody else: no client, whatever token it has", async (t) => {
+    const { "an operator": _, ...nobodies } = strangers(await makeDeadTokens());
+    for (const route of test.app.routes.filter(({ caller }) => caller === "operator")) {
+      await t.test(`${route.method} ${route.path}`, async () => {
+        for (const authorization of Object.values({ ...nobodies, ...devices, ...users, ...falseOperators })) {
+          assertNoOperator(await call(route, await authorization()));
+        }
+        for (const [who, authorization] of Object.entries(operators)) {
+          assertLetIn(await call(route, await authorization()), who);
+        }
+      });
+    }
+  });
+
+  it("operations of operators are those under /_/api", () => {
+    const below = test.app.routes.filter(({ path }) => path.startsWith("/_/api/"));
+    assert.deepEqual(
+      below,
+      test.app.routes.filter(({ caller }) => caller === "operator"),
+    );
+    assert.ok(below.length > 0);
+  });
+
+  it("an operator's token dies with the operator on every process at once", async () => {
+    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    const { id, token } = await test.createOperator();
+    for (const app of [test, other]) assert.equal((await app.call("GET /_/api/applications", { token })).status, 200);
+    await test.app.database.write(({ queries }) => deleteOperator(id, queries));
+    for (const app of [other, test]) assertNoOperator(await app.call("GET /_/api/applications", { token }));
+    await other.close();
+  });
+
+  it("no operator token is stored or logged", async () => {
+    const { token } = await test.createOperator();
+    assert.match(token, /^ro_[\w-]{43}$/);
+    await test.call("GET /_/api/applications", { token });
+    await test.call("GET /users/me", { token });
+    const rows = await test.app.database.reads.selectFrom("operator_tokens").selectAll().execute();
+    assert.ok(rows.some(({ digest }) => digest === digestSecret(token)));
+    assert.ok(!JSON.stringify([rows, test.logLines]).includes(token.slice(3, 20)));
+  });
+
   it("the token is judged before the body and the parameters, and those before the object", async (t) => {
     for (const route of test.app.routes.filter(takesBody)) {
       await t.test(`${route.method} ${route.path}`, async () => {
         const { token, deviceToken } = await test.signUp();
         const broken = "{broken";
+        if (route.caller === "operator") {
+          assertNoOperator(await call(route, `Service ${token}`, broken));
+          const answer = await call(route, await operators["an operator"]?.(), broken);
+          assertError(answer, 400, "ParameterIncorrectFormat", 515, "The body is not valid JSON.");
+          return;
+        }
         if (route.caller !== "anyone") assertInvalid(await call(route, undefined, broken));
         if (route.caller === "user") assertUserRequired(await call(route, `Service ${deviceToken}`, broken));
         const answer = await call(route, `Service ${token}`, broken);

@@ -152,6 +152,91 @@ describe("rollcall apps configure", () => {
   });
 });
 
+describe("rollcall operators create", () => {
+  async function listsApplications(token: string): Promise<boolean> {
+    return (await test.call("GET /_/api/applications", { token })).status === 200;
+  }
+
+  it("--json prints exactly one line, id, name and token, and the running server knows them", async () => {
+    const { code, stdout, stderr } = await rollcall("operators", "create", "--name", " Ädä 😀 ", "--json");
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /^\{"id":"opr_[0-9a-z]{26}","name":"Ädä 😀","token":"ro_[\w-]{43}"\}\n$/);
+    const { id, token } = JSON.parse(stdout);
+    assert.ok(await listsApplications(token));
+
+    const listed = await rollcall("operators", "list", "--json");
+    const operators: { id: string; created: string }[] = JSON.parse(listed.stdout);
+    const found = operators.find((operator) => operator.id === id);
+    assert.ok(found !== undefined && !Number.isNaN(Date.parse(found.created)));
+    assert.deepEqual(found, { id, name: "Ädä 😀", created: found.created });
+    assert.ok(!listed.stdout.includes("ro_"));
+    const plain = await rollcall("operators", "list");
+    assert.match(plain.stdout, /^id\tname\tcreated\n/);
+    assert.ok(plain.stdout.includes(`\n${id}\tÄdä 😀\t${found.created}\n`));
+  });
+
+  it("prints the same for a person without --json", async () => {
+    const { code, stdout } = await rollcall("operators", "create", "--name", "plain");
+    assert.equal(code, 0);
+    const [, token = ""] = /^id {5}opr_\w+\nname {3}plain\ntoken {2}(ro_\S+)\n$/.exec(stdout) ?? [];
+    assert.ok(await listsApplications(token));
+  });
+
+  it("a wrong or a taken name: exit code 2, the reason, and nothing is created", async () => {
+    const { name } = await test.createOperator("Tåken");
+    const { length } = await test.app.database.reads.selectFrom("operators").selectAll().execute();
+    const wrong: [args: string[], reason: RegExp][] = [
+      [[], /--name/],
+      [["--name"], /--name/],
+      [["--name", " \t "], /must not be empty/],
+      [["--name", "😀".repeat(257)], /at most 256 characters/],
+      [["--name", "a\u0007b"], /control characters/],
+      [["--name", "a\nb"], /control characters/],
+      [["--name", "a\u2028b"], /control characters/],
+      [["--name", name.normalize("NFD")], /there is an operator named Tåken already/],
+    ];
+    const results = await Promise.all(wrong.map(([args]) => rollcall("operators", "create", ...args)));
+    for (const [n, { code, stdout, stderr }] of results.entries()) {
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, wrong[n]?.[1] ?? /never/);
+      assert.doesNotMatch(stderr, /\n\s+at /);
+    }
+    assert.equal((await test.app.database.reads.selectFrom("operators").selectAll().execute()).length, length);
+    assert.equal((await rollcall("operators", "create", "--name", "😀".repeat(256))).code, 0);
+  });
+});
+
+describe("rollcall operators delete", () => {
+  it("ends the operator's tokens on the running server's next request, and nobody else's", async () => {
+    const [gone, stays] = [await test.createOperator(), await test.createOperator()];
+    assert.equal((await test.call("GET /_/api/applications", gone)).status, 200);
+    const { code, stdout, stderr } = await rollcall("operators", "delete", gone.id, "--yes");
+    assert.deepEqual([code, stdout, stderr], [0, `deleted ${gone.id}\n`, ""]);
+    const refused = await test.call("GET /_/api/applications", gone);
+    assertError(refused, 401, "AuthFailed", 256, "An operator token is needed.");
+    assert.equal((await test.call("GET /_/api/applications", stays)).status, 200);
+    assert.equal((await rollcall("operators", "delete", gone.id, "--yes")).code, 2);
+    await test.createOperator(gone.name);
+  });
+
+  it("needs --yes and an operator that there is: exit code 2, and nothing is deleted", async () => {
+    const operator = await test.createOperator();
+    const wrong: [args: string[], reason: RegExp][] = [
+      [[operator.id], /--yes/],
+      [["--yes"], /ID/],
+      [["nonsense", "--yes"], /ID/],
+      [[test.app.ids.newId("User"), "--yes"], /ID/],
+      [[test.app.ids.newId("Operator"), "--yes"], /no operator/],
+    ];
+    const results = await Promise.all(wrong.map(([args]) => rollcall("operators", "delete", ...args)));
+    for (const [n, { code, stdout, stderr }] of results.entries()) {
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, wrong[n]?.[1] ?? /never/);
+    }
+    assert.equal((await test.call("GET /_/api/applications", operator)).status, 200);
+  });
+});
+
 describe("rollcall apps delete", () => {
   it("needs --yes and an application that there is: exit code 2, and nothing is deleted", async () => {
     const application = await test.createApplication();

@@ -16,6 +16,7 @@ import { errorCatalogue } from "../src/errors.ts";
 import { conditionsOf } from "../src/http/route.ts";
 import { createClock } from "../src/lib/clock.ts";
 import { createLog } from "../src/log.ts";
+import { insertOperator, type NewOperator } from "../src/operators/operators.store.ts";
 import { createTestDatabase } from "./databases.ts";
 
 /** What the service answered: the status, the headers and the parsed envelope. */
@@ -49,6 +50,7 @@ export interface TestApp {
   /** One HTTP call, `"GET /users/me"`. Fails the test when the answer is not one that the route declares. */
   call(operation: string, options?: CallOptions): Promise<Answer>;
   createApplication(name?: string): Promise<NewApplication>;
+  createOperator(name?: string): Promise<NewOperator>;
   /** A registered device of the default or another application. */
   registerDevice(application?: NewApplication): Promise<string>;
   /** A new user with a token. */
@@ -130,6 +132,11 @@ export async function startTestApp(settings: Readonly<Record<string, string>> = 
     now: () => wall,
     call,
     createApplication,
+    async createOperator(name = `operator ${++count}`) {
+      const operator = await app.database.write(({ queries }) => insertOperator(name, app, queries));
+      assert.ok(operator !== undefined, `the name ${name} is taken`);
+      return operator;
+    },
     registerDevice,
     async signUp(userName = `user ${++count}`, of = application) {
       const deviceToken = await registerDevice(of);

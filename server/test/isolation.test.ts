@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { type NewApplication, updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import type { Route } from "../src/http/route.ts";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 
@@ -91,7 +92,7 @@ const namesNoObject: Readonly<Record<string, string>> = {
   deleteIdentity: "the same",
 };
 
-function call(route: Route, path: PathParameters, { token }: TestUser): Promise<Answer> {
+function call(route: Route, path: PathParameters, { token }: { readonly token: string }): Promise<Answer> {
   const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
   return test.call(`${route.method} ${filled}`, { token });
 }
@@ -102,11 +103,18 @@ function visible({ status, headers, text, body }: Answer): unknown {
   return { status, headers: rest, text: text.replace(body.request_id, "") };
 }
 
+function routesWithPath(): Route[] {
+  return test.app.routes.filter(({ pathParameters }) => pathParameters !== undefined);
+}
+
+/** How to make what an operator's operation names beside the application, in this one. */
+const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {};
+
 describe("objects of others", () => {
   it("every operation that takes an id answers for them as for one that never was", async (t) => {
     const other = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
-    for (const route of test.app.routes.filter(({ pathParameters }) => pathParameters !== undefined)) {
+    for (const route of routesWithPath().filter(({ caller }) => caller !== "operator")) {
       if (route.operation in namesNoObject) continue;
       await t.test(`${route.method} ${route.path}`, async () => {
         const seed = seeds[route.operation];
@@ -129,8 +137,38 @@ describe("objects of others", () => {
     }
   });
 
+  it("operators get of an application what is its own; one that is deleted is as one that never was", async (t) => {
+    const { token } = await test.createOperator();
+    for (const route of routesWithPath().filter(({ caller }) => caller === "operator")) {
+      await t.test(`${route.method} ${route.path}`, async () => {
+        const [application, other, deleted] = [
+          await test.createApplication(),
+          await test.createApplication(),
+          await test.createApplication(),
+        ];
+        const seed = operatorSeeds[route.operation];
+        const names = Object.keys(route.pathParameters?.properties ?? {});
+        assert.ok(seed !== undefined || names.length === 1, `add ${route.operation} to "operatorSeeds"`);
+        const path = (await seed?.(application)) ?? {};
+        const gone = (await seed?.(deleted)) ?? {};
+        await test.app.database.write(({ queries }) => updateApplicationDeleted(deleted.appid, test.now(), queries));
+        const answer = (appid: string, rest: PathParameters) => call(route, { ...rest, appid }, { token });
+
+        const never = await answer(test.app.ids.newId("App"), path);
+        assertError(never, 404, "ItemDoesNotExist", 769, "The item does not exist.");
+        assert.deepEqual(visible(await answer(deleted.appid, gone)), visible(never));
+        if (names.length > 1) assert.deepEqual(visible(await answer(other.appid, path)), visible(never));
+        assertError(await answer("app_1", path), 400, "ParameterIncorrectFormat", 515, "appid must be an id.");
+        const wrongKind = await answer(test.app.ids.newId("User"), path);
+        assertError(wrongKind, 400, "ParameterOutOfRange", 514, "Incorrect id type, expected App.");
+        assert.equal((await answer(application.appid, path)).status, route.status);
+      });
+    }
+  });
+
   it("no seed or exception is left over from an operation that is gone", () => {
     const operations = new Set(test.app.routes.map(({ operation }) => operation));
-    for (const name of [...Object.keys(seeds), ...Object.keys(namesNoObject)]) assert.ok(operations.has(name), name);
+    for (const name of [seeds, namesNoObject, operatorSeeds].flatMap((each) => Object.keys(each)))
+      assert.ok(operations.has(name), name);
   });
 });

@@ -116,17 +116,25 @@ async function waitUntil(isSo: () => boolean): Promise<void> {
 }
 
 const demoPattern = /appid {3}(app_\w+)\n {2}appkey {2}(\S+)\n/g;
+const operatorPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\/_\S+) -H 'Authorization: Service (ro_\S+)'/;
 const curlPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\S+) -H 'Content-Type: application\/json' -d '(.+)'/;
 
 describe("the first start on an empty DATA_DIR", () => {
-  it("shows the credentials of a demo application once, with a call that works; later starts show none", async () => {
+  it("shows the credentials of a demo application and of an operator once, with calls that work; later starts show none", async () => {
     const settings = { DATA_DIR: newFolder(), ...cheapHashing };
     const first = await start(settings);
-    await waitUntil(() => curlPattern.test(first.stdout()));
+    await waitUntil(() => operatorPattern.test(first.stdout()));
     assert.equal(first.stdout().match(demoPattern)?.length, 1);
     const [, path = "", body = ""] = curlPattern.exec(first.stdout()) ?? [];
     const answer = await post(first.port, path, body);
     assert.equal(answer.status, 201);
+    const [, operatorPath = "", operatorToken = ""] = operatorPattern.exec(first.stdout()) ?? [];
+    assert.ok(first.stdout().includes(`  token   ${operatorToken}\n`));
+    const applications = await send(first.port, "GET", operatorPath, { token: operatorToken });
+    assert.deepEqual(
+      applications.body.result.pageResults.map(({ name }: { name: string }) => name),
+      ["Demo"],
+    );
     assert.equal((await first.end("SIGTERM")).code, 0);
 
     const second = await start(settings);
@@ -135,7 +143,7 @@ describe("the first start on an empty DATA_DIR", () => {
     const created = await post(second.port, "/users", { username: "a", password: "password" }, token);
     assert.equal(created.status, 200);
     assert.equal((await second.end("SIGTERM")).code, 0);
-    assert.doesNotMatch(second.stdout(), /appid|appkey|rk_/);
+    assert.doesNotMatch(second.stdout(), /appid|appkey|rk_|ro_/);
   });
 
   it("keeps its data to its owner: the secret has mode 0600, the folder 0700, and the secret is not shown", async () => {
@@ -182,6 +190,7 @@ describe("the first start on an empty DATA_DIR", () => {
     const server = await start(settings);
     await server.end("SIGTERM");
     assert.equal((stdout + server.stdout()).match(demoPattern)?.length, 1);
+    assert.equal((stdout + server.stdout()).match(/ {2}token {3}ro_/g)?.length, 1);
   });
 });
 

@@ -1,8 +1,13 @@
+import { sql } from "kysely";
+import { condition, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { deleteSomeRows } from "../db/erasure.ts";
+import { readPage } from "../db/page.ts";
+import { scopeStream } from "../db/scope.ts";
 import { tablesInErasureOrder } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { Page, Position } from "../lib/keyset.ts";
 import { digestSecret, newApplicationKey } from "../lib/secrets.ts";
 
 /** What a client registers its devices with. The key is told this once; only its digest is stored. */
@@ -54,6 +59,34 @@ export async function listApplications(queries: Queries): Promise<ListedApplicat
     isBeingDeleted: row.deleted_at !== null,
   }));
 }
+
+/** An application that is not being deleted. */
+export interface LiveApplication {
+  readonly application_id: string;
+  readonly name: string;
+  readonly created_at: number;
+}
+
+/** A page of them, oldest first. */
+export function listLiveApplications(
+  position: Position,
+  size: number,
+  queries: Queries,
+): Promise<Page<LiveApplication>> {
+  const scope = {
+    shape: "live applications",
+    from: sql`applications`,
+    select: sql`application_id, name, created_at`,
+    conditions: [condition("is live", {}, () => sql`deleted_at is null`)],
+  };
+  return readPage(scopeStream(scope, byCreation, false, queries), position, size);
+}
+
+const byCreation: Order<LiveApplication> = {
+  shape: "created_at",
+  columns: [sql.ref("created_at"), sql.ref("application_id")],
+  keyOf: ({ created_at, application_id }) => [created_at, application_id],
+};
 
 /**
  * Marks an application as deleted: from now on its key registers nothing and none of its tokens is accepted.

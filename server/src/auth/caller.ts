@@ -2,8 +2,9 @@ import { LRUCache } from "lru-cache";
 import type { Database } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
-import type { Caller, CallerKind } from "../http/route.ts";
+import type { Caller, ClientKind } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
+import { readToken } from "./authorization.ts";
 import type { TokenUses } from "./token-uses.ts";
 import type { TokenClaims, Tokens } from "./tokens.ts";
 import type { TokenUse } from "./user-tokens.ts";
@@ -17,7 +18,7 @@ export interface Callers {
    *
    * @throws ApiError AuthAccessTokenInvalid, AuthUserAccessTokenRequired (at once or by rejecting)
    */
-  authenticate(authorization: string | undefined, required: Exclude<CallerKind, "anyone">): Caller | Promise<Caller>;
+  authenticate(authorization: string | undefined, required: ClientKind): Caller | Promise<Caller>;
   /** Something may have been revoked: every token is checked in the database before it is good again. */
   recheckAll(): void;
 }
@@ -75,7 +76,8 @@ export function createCallers(
       if (database.hasForeignCommits()) revision += 1;
     },
     authenticate(authorization, required) {
-      const token = readAuthorization(authorization, schemes);
+      const token = readToken(authorization, schemes);
+      if (token === undefined) throw new ApiError("AuthAccessTokenInvalid");
       const found = findToken(token);
       const now = clock.now();
       if (found.claims.tokenExpiresAt <= now) throw new ApiError("AuthAccessTokenInvalid");
@@ -91,18 +93,9 @@ export function createCallers(
   };
 }
 
-function requireKind(caller: Caller, required: CallerKind): Caller {
+function requireKind(caller: Caller, required: ClientKind): Caller {
   if (required === "user" && caller.userId === undefined) throw new ApiError("AuthUserAccessTokenRequired");
   return caller;
-}
-
-/** `<scheme> <token>`, and perhaps a signature behind it; the scheme in any case. */
-function readAuthorization(header: string | undefined, schemes: ReadonlySet<string>): string {
-  const [scheme, token, , more] = header?.trim().split(/ +/, 4) ?? [];
-  if (scheme === undefined || token === undefined || more !== undefined || !schemes.has(scheme.toLowerCase())) {
-    throw new ApiError("AuthAccessTokenInvalid");
-  }
-  return token;
 }
 
 /** The whole kill tree in one statement: no row means that the application, its key or the device ended the token. */

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "./database.ts";
-import type { Tables } from "./tables.ts";
+import type { deploymentTables, Tables } from "./tables.ts";
 
 /** By what some rows of a table are told apart from the others of their owner. */
 const idColumns = {
@@ -18,7 +18,7 @@ const idColumns = {
   crash_reports: "id",
   devices: "id",
   application_keys: "id",
-} as const satisfies Record<Exclude<keyof Tables, "applications">, string>;
+} as const satisfies Record<Exclude<keyof Tables, "applications" | (typeof deploymentTables)[number]>, string>;
 
 /** So many at once where a row may be large. */
 const largeRowsMax: { readonly [Table in keyof typeof idColumns]?: number } = {

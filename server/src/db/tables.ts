@@ -24,7 +24,12 @@ export interface Tables {
   metric_chunks: MetricChunksTable;
   metric_rollups: MetricRollupsTable;
   metric_keys: MetricKeysTable;
+  operators: OperatorsTable;
+  operator_tokens: OperatorTokensTable;
 }
+
+/** The tables that belong to the deployment and to no application. */
+export const deploymentTables = ["operator_tokens", "operators"] as const satisfies readonly (keyof Tables)[];
 
 /** The tables in which an application's data lies, children before the rows that they refer to. */
 export const tablesInErasureOrder = [
@@ -282,6 +287,20 @@ interface MetricKeysTable {
   last_received_at: number;
 }
 
+interface OperatorsTable {
+  id: string;
+  name: string;
+  created_at: number;
+}
+
+/** A token of an operator is good while its row is here. */
+interface OperatorTokensTable {
+  /** SHA-256 of the token in hex. */
+  digest: string;
+  operator_id: string;
+  created_at: number;
+}
+
 export type UserRow = Selectable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
 /** What is read of a check-in to show it. */
@@ -291,4 +310,5 @@ export type DeviceRow = Selectable<DevicesTable>;
 export type NewIdentityRow = Insertable<IdentitiesTable>;
 export type CrashReportRow = Selectable<CrashReportsTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
+export type OperatorRow = Selectable<OperatorsTable>;
 export type LocatedRow = Located;

@@ -3,7 +3,7 @@ import { ApiError } from "../errors.ts";
 import { parseBody, parseQuery } from "./body.ts";
 import { sendResult } from "./envelope.ts";
 import { compileParameters, type RawParameters } from "./parameters.ts";
-import { type Caller, type CallerKind, Created, type Route } from "./route.ts";
+import { type Caller, type CallerKind, Created, type OperatorCaller, type Route } from "./route.ts";
 import { createSerializer } from "./serializer.ts";
 
 declare module "fastify" {
@@ -16,7 +16,7 @@ declare module "fastify" {
 export type Authenticate = (
   authorization: string | undefined,
   required: Exclude<CallerKind, "anyone">,
-) => Caller | Promise<Caller>;
+) => Caller | OperatorCaller | Promise<Caller | OperatorCaller>;
 
 /** Puts one declared operation on the server: caller first, then the body, then the parameters, then the handler. */
 export function mountRoute(server: FastifyInstance, route: Route, authenticate: Authenticate): void {
@@ -45,7 +45,7 @@ export function mountRoute(server: FastifyInstance, route: Route, authenticate: 
         return;
       }
       const { authorization } = request.headers;
-      let caller: Caller | Promise<Caller>;
+      let caller: ReturnType<Authenticate>;
       try {
         caller = authenticate(authorization, required);
       } catch (error) {

@@ -52,7 +52,10 @@ describe("/_/openapi.json", () => {
       const operation = document.paths[route.path]?.[route.method.toLowerCase()];
       assert.ok(operation);
       const schemes = operation.security.flatMap((requirement) => Object.keys(requirement));
-      assert.deepEqual(schemes, { anyone: [], device: ["deviceToken"], user: ["userToken"] }[route.caller]);
+      assert.deepEqual(
+        schemes,
+        { anyone: [], device: ["deviceToken"], user: ["userToken"], operator: ["operatorToken"] }[route.caller],
+      );
 
       const inPath = operation.parameters.filter((parameter) => parameter.in === "path");
       const braces = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);

@@ -31,6 +31,7 @@ export function describeRoutes(
       securitySchemes: {
         deviceToken: { ...tokenScheme, description: "`Service <token>` with a device token or a user token." },
         userToken: { ...tokenScheme, description: "`Service <token>` with a user token." },
+        operatorToken: { ...tokenScheme, description: "`Service <token>` with the token of an operator." },
       },
     },
   };
@@ -45,7 +46,12 @@ case-insensitively, null means "not given", unknown parameters are ignored.`;
 const tokenScheme = { type: "apiKey", in: "header", name: "Authorization" };
 
 function describeOperation(route: Route): Json {
-  const security = { anyone: [], device: [{ deviceToken: [] }], user: [{ userToken: [] }] }[route.caller];
+  const security = {
+    anyone: [],
+    device: [{ deviceToken: [] }],
+    user: [{ userToken: [] }],
+    operator: [{ operatorToken: [] }],
+  }[route.caller];
   return {
     operationId: route.operation,
     summary: route.summary,

@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import { oppositeSide, type Page, type Position } from "../lib/keyset.ts";
 import { createSealer } from "../lib/seal.ts";
-import type { Caller } from "./route.ts";
+import type { Caller, OperatorCaller } from "./route.ts";
 import { type ObjectSchema, type Schema, type Static, Type } from "./schema.ts";
 import { Integer, Text } from "./wire.ts";
 
@@ -51,7 +51,10 @@ export interface PageRequest<Filters> {
   readonly filters: Filters;
 }
 
-/** Reads and writes page tokens, which are sealed and bound to the listing, the application and the user. */
+/** Whom a page token is for: it opens for nobody else. */
+type PageReader = Pick<Caller, "applicationId" | "userId"> | OperatorCaller;
+
+/** Reads and writes page tokens, which are sealed and bound to the listing, and to the user of the application or the operator. */
 export interface Paging {
   /**
    * @param listing the name of the listing: its tokens open nowhere else
@@ -60,13 +63,13 @@ export interface Paging {
    */
   read<Parameters extends Static<ObjectSchema<typeof pagingParameters>>>(
     listing: string,
-    caller: Caller,
+    caller: PageReader,
     parameters: Parameters,
   ): PageRequest<Parameters>;
 
   present<Filters, Row, Item>(
     listing: string,
-    caller: Caller,
+    caller: PageReader,
     request: PageRequest<Filters>,
     page: Page<Row>,
     present: (row: Row) => Item,
@@ -80,7 +83,8 @@ export function createPaging(settings: {
 }): Paging {
   const sealer = createSealer(settings.secrets, "page token");
 
-  function bound(listing: string, caller: Caller): string {
+  function bound(listing: string, caller: PageReader): string {
+    if ("operatorId" in caller) return JSON.stringify([listing, caller.operatorId]);
     return JSON.stringify([listing, caller.applicationId, caller.userId]);
   }
 

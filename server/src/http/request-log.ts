@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
+import type { Caller, OperatorCaller } from "./route.ts";
 
 /** Writes the one line that is logged of a request: never a query, a header or a body, which hold secrets. */
 export function logRequest(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
@@ -14,9 +15,12 @@ export function logRequest(log: Logger, request: FastifyRequest, reply: FastifyR
     status: reply.statusCode,
     error: failure?.condition,
     ms: Math.round(reply.elapsedTime * 1000) / 1000,
-    application: caller?.applicationId,
-    device: caller?.deviceId,
-    user: caller?.userId,
+    ...(caller !== undefined && describeCaller(caller)),
     address: request.ip,
   });
+}
+
+function describeCaller(caller: Caller | OperatorCaller): Readonly<Record<string, string | undefined>> {
+  if ("operatorId" in caller) return { operator: caller.operatorId };
+  return { application: caller.applicationId, device: caller.deviceId, user: caller.userId };
 }

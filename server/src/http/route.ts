@@ -1,8 +1,11 @@
 import type { ErrorCondition } from "../errors.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 
-/** Who may call: nobody in particular, the holder of any token, or the holder of a user token. */
-export type CallerKind = "anyone" | "device" | "user";
+/** Who may call of the clients: the holder of any token of an application, or of a user token. */
+export type ClientKind = "device" | "user";
+
+/** Who may call: nobody in particular, a client, or who runs the deployment. */
+export type CallerKind = "anyone" | ClientKind | "operator";
 
 /** Who is calling: what the token says, and what the database has not taken back. */
 export interface Caller {
@@ -21,7 +24,19 @@ export interface UserCaller extends Caller {
   readonly userId: string;
 }
 
-type CallerOf<Kind extends CallerKind> = Kind extends "user" ? UserCaller : Kind extends "device" ? Caller : undefined;
+/** Who runs the deployment, with its own token; of no application. */
+export interface OperatorCaller {
+  readonly operatorId: string;
+  readonly name: string;
+}
+
+type CallerOf<Kind extends CallerKind> = Kind extends "user"
+  ? UserCaller
+  : Kind extends "device"
+    ? Caller
+    : Kind extends "operator"
+      ? OperatorCaller
+      : undefined;
 
 /** What a handler gets: everything read and checked. */
 export interface RouteInput<Kind extends CallerKind, Path, Parameters> {
@@ -82,7 +97,8 @@ export function route<
 /** Every condition that an operation may answer with: `docs/errors.md`, OpenAPI and the tests hold it to them. */
 export function conditionsOf(route: Route): ErrorCondition[] {
   const conditions = new Set<ErrorCondition>(route.errors);
-  if (route.caller !== "anyone") conditions.add("AuthAccessTokenInvalid");
+  if (route.caller === "operator") conditions.add("AuthFailed");
+  else if (route.caller !== "anyone") conditions.add("AuthAccessTokenInvalid");
   if (route.caller === "user") conditions.add("AuthUserAccessTokenRequired");
   const shapes = [route.pathParameters, route.parameters].filter((shape) => shape !== undefined);
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");

@@ -9,13 +9,13 @@ import { answerBrokenRequest } from "./broken-request.ts";
 import { anyOrigin, newRequestId, sendError, toApiError } from "./envelope.ts";
 import { type Authenticate, mountRoute } from "./mount.ts";
 import { logRequest } from "./request-log.ts";
-import type { Caller, Route } from "./route.ts";
+import type { Caller, OperatorCaller, Route } from "./route.ts";
 import { createTurn } from "./turn.ts";
 import { mountPage, type Page } from "./web-page.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    caller: Caller | undefined;
+    caller: Caller | OperatorCaller | undefined;
     /** The label of the body, hidden from the framework (see `hideContentType`). */
     contentType: string | undefined;
     /** What was refused and why, for the log. */

@@ -11,6 +11,7 @@ const prefixes = {
   CrashReport: "crs",
   Place: "plc",
   MetricEvent: "met",
+  Operator: "opr",
 } as const;
 
 export type IdKind = keyof typeof prefixes;

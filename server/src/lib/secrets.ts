@@ -5,6 +5,18 @@ export function newApplicationKey(): string {
   return `rk_${randomBytes(32).toString("base64url")}`;
 }
 
+const operatorTokenPattern = /^ro_[\w-]{43}$/;
+
+/** A new token of an operator: 256 random bits behind a prefix that tells it from every token of a client. */
+export function newOperatorToken(): string {
+  return `ro_${randomBytes(32).toString("base64url")}`;
+}
+
+/** True for what could be the token of an operator. */
+export function isOperatorToken(text: string): boolean {
+  return operatorTokenPattern.test(text);
+}
+
 /** A new secret for a deployment (ROLLCALL_SECRET). */
 export function newServerSecret(): string {
   return randomBytes(32).toString("hex");

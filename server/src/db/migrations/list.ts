@@ -1,7 +1,8 @@
 import { foundation } from "./0001-foundation.ts";
 import { peopleAndPlaces } from "./0002-people-and-places.ts";
+import { operators } from "./0004-operators.ts";
 import { metrics } from "./0006-metrics.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
-export const migrations: readonly Migration[] = [foundation, peopleAndPlaces, metrics];
+export const migrations: readonly Migration[] = [foundation, peopleAndPlaces, operators, metrics];

@@ -1,0 +1,25 @@
+import type { Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import { ApiError } from "../errors.ts";
+import { IdInput } from "../http/wire.ts";
+
+/** The path parameter by which an operator says which application is meant; spread it into the others of the path. */
+export const applicationPathParameters = { appid: IdInput("App") };
+
+/**
+ * To be called first by every operator's operation on one application. One that is being deleted is gone.
+ *
+ * @throws ApiError ItemDoesNotExist
+ */
+export async function requireApplication(applicationId: string, queries: Queries): Promise<void> {
+  const [found] = await findLive(queries, { applicationId });
+  if (found === undefined) throw new ApiError("ItemDoesNotExist");
+}
+
+const findLive = prepare<{ applicationId: string }, { application_id: string }>((queries, parameter) =>
+  queries
+    .selectFrom("applications")
+    .select("application_id")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("deleted_at", "is", null),
+);
