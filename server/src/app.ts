@@ -21,6 +21,7 @@ import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMailer } from "./mail/mailer.ts";
+import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts";
 import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
 import { metricsRoutes } from "./metrics/metrics.routes.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
@@ -44,6 +45,7 @@ export interface App {
   readonly ids: IdGenerator;
   readonly fuzzing: Fuzzing;
   readonly tokenUses: TokenUses;
+  readonly compactor: Compactor;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -78,6 +80,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
   const pseudonyms = createPseudonyms(secrets);
+  const compactor = createCompactor({ database, ids, clock, background });
 
   const idTokens = createIdTokens({ clock, log });
   const mailer = createMailer(config, { clock, log });
@@ -93,6 +96,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     paging,
     fuzzing,
     pseudonyms,
+    compactor,
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -148,6 +152,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ids,
     fuzzing,
     tokenUses,
+    compactor,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

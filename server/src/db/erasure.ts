@@ -9,6 +9,7 @@ const idColumns = {
   metric_chunks: "id",
   metric_rollups: "id",
   metric_keys: "key",
+  metric_batches: "id",
   checkins: "id",
   identities: "identifier",
   location_shifts: "id",

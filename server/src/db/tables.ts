@@ -24,6 +24,7 @@ export interface Tables {
   metric_chunks: MetricChunksTable;
   metric_rollups: MetricRollupsTable;
   metric_keys: MetricKeysTable;
+  metric_batches: MetricBatchesTable;
   operators: OperatorsTable;
   operator_tokens: OperatorTokensTable;
 }
@@ -39,6 +40,7 @@ export const tablesInErasureOrder = [
   "metric_chunks",
   "metric_rollups",
   "metric_keys",
+  "metric_batches",
   "identities",
   "location_shifts",
   "password_resets",
@@ -235,8 +237,6 @@ interface MetricInboxTable {
   /** Of one event that was sent alone it is the event's own. */
   id: string;
   received_at: number;
-  /** So many of its first events have been compacted; a row goes with its last one. */
-  taken: Generated<number>;
   /** JSON, see `metrics.payload.ts`. */
   payload: string;
 }
@@ -275,6 +275,19 @@ interface MetricRollupsTable {
   /** Empty for all events of the bucket, else `=` and the name of the value by whose contents they are grouped. */
   dimension: string;
   data: Uint8Array;
+}
+
+/** What of the inbox is being compacted, and how far that has come: at most one of an application at a time. */
+interface MetricBatchesTable {
+  application_id: string;
+  /** Another one for each process that takes the batch over. */
+  id: string;
+  /** JSON: the ids of its rows of the inbox. */
+  row_ids: string;
+  /** What comes up to here in the order of `metrics.units.ts` has been written. */
+  done_until: string;
+  /** Then others take it for abandoned. */
+  leased_until: number;
 }
 
 /** The keys that an application has events under. */

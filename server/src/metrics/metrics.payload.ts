@@ -23,3 +23,37 @@ export function writePayload(payload: InboxPayload): string {
 export function readPayload(text: string): InboxPayload {
   return JSON.parse(text); // written by `writePayload`
 }
+
+/** An event in a chunk, which knows its key: its place in the request that brought it, then as in {@link StoredEvent}. */
+export type ChunkEvent = readonly [index: number, occurredAt: number, ...namesAndValues: (string | number | boolean)[]];
+
+/** The events of a chunk that one request brought. */
+export interface ChunkPart {
+  /** Of the row of the inbox. */
+  readonly id: string;
+  readonly receivedAt: number;
+  readonly device: string;
+  readonly user: string | null;
+  readonly events: ChunkEvent[];
+}
+
+export interface ChunkRow {
+  readonly id: string;
+  readonly event_count: number;
+  /** JSON: an array of {@link ChunkPart}. */
+  readonly payload: string;
+}
+
+export interface RollupRow {
+  readonly id: string;
+  readonly dimension: string;
+  readonly data: Uint8Array;
+}
+
+/** What some events add to what is known of its key. */
+export interface KeyChange {
+  readonly key: string;
+  readonly eventCount: number;
+  readonly earliestAt: number;
+  readonly lastReceivedAt: number;
+}

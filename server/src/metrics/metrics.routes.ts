@@ -4,6 +4,7 @@ import { ApiError } from "../errors.ts";
 import { type Caller, type Route, route } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { Compactor } from "./metrics.compactor.ts";
 import {
   CreatedEvent,
   CreatedEvents,
@@ -22,10 +23,11 @@ import { insertHandle, insertInboxRow, updateHandleEnded } from "./metrics.store
 export function metricsRoutes(services: {
   readonly database: Database;
   readonly pseudonyms: Pseudonyms;
+  readonly compactor: Compactor;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, pseudonyms, clock, ids } = services;
+  const { database, pseudonyms, compactor, clock, ids } = services;
 
   function payloadOf({ applicationId, deviceId, userId }: Caller, events: readonly StoredEvent[]): InboxPayload {
     return {
@@ -74,6 +76,7 @@ export function metricsRoutes(services: {
         });
         await insertInboxRow({ application_id, id, received_at: now, payload }, queries);
       });
+      compactor.note(application_id, 1);
       return { id, success: true as const };
     },
   });
@@ -93,13 +96,16 @@ export function metricsRoutes(services: {
       const now = clock.now();
       const { events, rejected } = readEvents(items, { sentAt, now });
       if (events.length > 0) {
+        const { applicationId } = caller;
+        await compactor.makeRoom(applicationId);
         const row = {
-          application_id: caller.applicationId,
+          application_id: applicationId,
           id: ids.newId("MetricEvent"),
           received_at: now,
           payload: writePayload(payloadOf(caller, events)),
         };
         await database.write(({ queries }) => insertInboxRow(row, queries));
+        compactor.note(applicationId, events.length);
       }
       return { accepted: events.length, rejected };
     },
@@ -129,6 +135,7 @@ export function metricsRoutes(services: {
         await insertInboxRow(row, queries);
         return elapsedMs;
       });
+      compactor.note(applicationId, 1);
       return { elaspedTimeInMs: elapsedTimeInMs, elapsedTimeInMs };
     },
   });

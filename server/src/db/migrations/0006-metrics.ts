@@ -10,7 +10,6 @@ export const metrics: Migration = {
         application_id ${text} not null references applications (application_id),
         id ${text} not null,
         received_at ${integer} not null,
-        taken ${integer} not null default 0,
         payload ${text} not null,
         primary key (application_id, id)
       ) ${tableOptions}`,
@@ -39,6 +38,7 @@ export const metrics: Migration = {
         payload ${text} not null,
         primary key (application_id, id)
       ) ${tableOptions}`,
+    sql`create index metric_chunks_small on metric_chunks (application_id, id) where event_count < 64`,
 
     sql`
       create table metric_rollups (
@@ -57,6 +57,15 @@ export const metrics: Migration = {
         earliest_at ${integer} not null,
         last_received_at ${integer} not null,
         primary key (application_id, key)
+      ) ${tableOptions}`,
+
+    sql`
+      create table metric_batches (
+        application_id ${text} not null primary key references applications (application_id),
+        id ${text} not null,
+        row_ids ${text} not null,
+        done_until ${text} not null,
+        leased_until ${integer} not null
       ) ${tableOptions}`,
   ],
 };

@@ -1,0 +1,70 @@
+import { hash } from "node:crypto";
+import { earliestMs } from "../lib/dates.ts";
+
+export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
+
+/** What events are rolled up by: the hour and the day, in UTC. */
+export type Granularity = "hour" | "day";
+
+export const bucketMs: Readonly<Record<Granularity, number>> = { hour: hourMs, day: dayMs };
+
+const letters: Readonly<Record<Granularity, string>> = { hour: "h", day: "d" };
+const digestCharacters = 16; // 96 bits
+const timeDigits = 10; // base 36 milliseconds since the year 1: all dates there are
+
+/** What the ids of everything that is kept of one key begin with. A digest, because a key may have a kilobyte. */
+export function seriesOf(key: string): string {
+  return digest(key);
+}
+
+function digest(text: string): string {
+  return hash("sha256", text, "base64url").slice(0, digestCharacters);
+}
+
+/** A time as texts sort. */
+function sortable(at: number): string {
+  return (at - earliestMs).toString(36).padStart(timeDigits, "0");
+}
+
+/** The start of the bucket that a time falls into. */
+export function startOf(granularity: Granularity, at: number): number {
+  return Math.floor(at / bucketMs[granularity]) * bucketMs[granularity];
+}
+
+/** What the ids of the roll-ups of one series and one dimension begin with: they are sorted by time. */
+export function rollupPrefix(series: string, granularity: Granularity, dimension: string): string {
+  return series + letters[granularity] + digest(dimension);
+}
+
+/** @param dimension as in `metric_rollups.dimension` */
+export function rollupId(series: string, granularity: Granularity, start: number, dimension: string): string {
+  return rollupPrefix(series, granularity, dimension) + sortable(start);
+}
+
+/** The start of the bucket of a roll-up. */
+export function startOfRollup(id: string): number {
+  const from = 2 * digestCharacters + 1;
+  return Number.parseInt(id.slice(from, from + timeDigits), 36) + earliestMs;
+}
+
+/** What the id of a chunk begins with: chunks of a series are sorted by their latest event. */
+export function chunkPrefix(series: string, latestAt: number): string {
+  return series + sortable(latestAt);
+}
+
+/** What the ids of the chunks of one hour begin with. */
+export function hourOfChunk(id: string): string {
+  const time = id.slice(digestCharacters, digestCharacters + timeDigits);
+  return id.slice(0, digestCharacters) + startOf("hour", Number.parseInt(time, 36) + earliestMs);
+}
+
+/** Where the events of an hour stand in the order in which a batch is written. */
+export function eventsPosition(series: string, hour: number): string {
+  return `${series}c${sortable(hour)}`;
+}
+
+/** Where a key stands in that order: behind all that it has. */
+export function keyPosition(series: string): string {
+  return `${series}k`;
+}
