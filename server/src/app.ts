@@ -22,6 +22,7 @@ import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMailer } from "./mail/mailer.ts";
 import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts";
+import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
 import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
 import { metricsRoutes } from "./metrics/metrics.routes.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
@@ -118,6 +119,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...checkinsRoutes(services),
     ...metricsRoutes(services),
     ...applicationsOperatorRoutes(services),
+    ...metricsOperatorRoutes(services),
     ...serviceRoutes(services),
   ];
 

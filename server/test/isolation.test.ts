@@ -108,7 +108,15 @@ function routesWithPath(): Route[] {
 }
 
 /** How to make what an operator's operation names beside the application, in this one. */
-const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {};
+const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {
+  readMetric: metric,
+  listMetricEvents: metric,
+};
+
+async function metric(application: NewApplication): Promise<PathParameters> {
+  await test.call("POST /metrics/events/level", { token: await test.registerDevice(application) });
+  return { key: "level" };
+}
 
 describe("objects of others", () => {
   it("every operation that takes an id answers for them as for one that never was", async (t) => {

@@ -1,7 +1,7 @@
 import type { ByteReader, ByteWriter } from "./bytes.ts";
 
 /** Bits of a hash that the counter looks at: as many as a number holds exactly, less one to spare. */
-export const hashBits = 52;
+const hashBits = 52;
 const lowBits = 32;
 const highBits = hashBits - lowBits;
 const bytesPerHash = 7;

@@ -4,7 +4,7 @@ import type { ChunkEvent, ChunkPart, InboxPayload, StoredEvent } from "./metrics
 import { bucketMs, type Granularity, startOf } from "./metrics.series.ts";
 
 /** Names by whose contents the events of a bucket are grouped; of others there is no grouping. */
-export const dimensionsMax = 25;
+const dimensionsMax = 25;
 
 /** The events of one key in one hour or day. */
 export class Bucket {
@@ -63,7 +63,7 @@ export class Batch {
     for (let index = from; index < to; index += 1) {
       const event = payload.events[index];
       if (event === undefined || (key !== undefined && event[0] !== key)) continue;
-      const hour = this.#hourOf(event, receipt, isEnd);
+      const hour = this.#hourOf(event, receipt);
       this.#rollUp(hour, event, device, user, isEnd);
       if (isEnd) continue;
       let part = hour.parts.at(-1);
@@ -85,13 +85,13 @@ export class Batch {
     this.eventCount += to - from;
   }
 
-  #hourOf([key, occurredAt]: StoredEvent, { received_at }: Receipt, isEnd: boolean): Hour {
+  #hourOf([key, occurredAt]: StoredEvent, { received_at }: Receipt): Hour {
     let series = this.series.get(key);
     if (series === undefined) {
       series = { hours: new Map(), lastReceivedAt: Number.NEGATIVE_INFINITY };
       this.series.set(key, series);
     }
-    if (!isEnd && received_at > series.lastReceivedAt) series.lastReceivedAt = received_at;
+    if (received_at > series.lastReceivedAt) series.lastReceivedAt = received_at;
     const start = startOf("hour", occurredAt);
     let hour = series.hours.get(start);
     if (hour === undefined) {
@@ -137,6 +137,6 @@ export function bucketsOf({ hours }: Series, granularity: Granularity): Readonly
 }
 
 /** As many bits of a pseudonym as a counter takes. */
-export function hashOf(pseudonym: string): number {
+function hashOf(pseudonym: string): number {
   return Number.parseInt(pseudonym.slice(0, 13), 16);
 }

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
+import { prepare, prepareShapes } from "../db/prepared.ts";
 import type { ChunkRow, KeyChange } from "./metrics.payload.ts";
 
 const insertPrepared = prepare<ChunkRow & { applicationId: string }, never>((queries, parameter) =>
@@ -60,6 +60,27 @@ const findPrepared = prepare<{ applicationId: string; id: string }, ChunkRow>((q
 export async function findChunk(applicationId: string, id: string, queries: Queries): Promise<ChunkRow | undefined> {
   const [chunk] = await findPrepared(queries, { applicationId, id });
   return chunk;
+}
+
+const runShape = prepareShapes();
+
+/** Chunks whose ids lie in a range, in order or the other way round. */
+export function listChunks(
+  applicationId: string,
+  range: { readonly from: string; readonly to: string },
+  { isDown, count }: { readonly isDown: boolean; readonly count: number },
+  queries: Queries,
+): Promise<ChunkRow[]> {
+  return runShape<ChunkRow>(queries, `list ${isDown}`, { applicationId, count, ...range }, (parameter) =>
+    queries
+      .selectFrom("metric_chunks")
+      .select(["id", "event_count", "payload"])
+      .where("application_id", "=", parameter("applicationId"))
+      .where("id", ">=", parameter("from"))
+      .where("id", "<", parameter("to"))
+      .orderBy("id", isDown ? "desc" : "asc")
+      .limit(parameter("count")),
+  );
 }
 
 const putKey = prepare<KeyChange & { applicationId: string }, never>((queries, parameter) =>

@@ -32,14 +32,13 @@ export function startOf(granularity: Granularity, at: number): number {
   return Math.floor(at / bucketMs[granularity]) * bucketMs[granularity];
 }
 
-/** What the ids of the roll-ups of one series and one dimension begin with: they are sorted by time. */
-export function rollupPrefix(series: string, granularity: Granularity, dimension: string): string {
-  return series + letters[granularity] + digest(dimension);
-}
-
-/** @param dimension as in `metric_rollups.dimension` */
+/**
+ * Roll-ups of one series and dimension are sorted by time.
+ *
+ * @param dimension as in `metric_rollups.dimension`
+ */
 export function rollupId(series: string, granularity: Granularity, start: number, dimension: string): string {
-  return rollupPrefix(series, granularity, dimension) + sortable(start);
+  return series + letters[granularity] + digest(dimension) + sortable(start);
 }
 
 /** The start of the bucket of a roll-up. */
@@ -53,10 +52,14 @@ export function chunkPrefix(series: string, latestAt: number): string {
   return series + sortable(latestAt);
 }
 
-/** What the ids of the chunks of one hour begin with. */
+/** When the latest event of a chunk happened. */
+export function latestOfChunk(id: string): number {
+  return Number.parseInt(id.slice(digestCharacters, digestCharacters + timeDigits), 36) + earliestMs;
+}
+
+/** What the chunks of one hour have in common. */
 export function hourOfChunk(id: string): string {
-  const time = id.slice(digestCharacters, digestCharacters + timeDigits);
-  return id.slice(0, digestCharacters) + startOf("hour", Number.parseInt(time, 36) + earliestMs);
+  return id.slice(0, digestCharacters) + startOf("hour", latestOfChunk(id));
 }
 
 /** Where the events of an hour stand in the order in which a batch is written. */

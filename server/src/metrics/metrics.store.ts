@@ -74,3 +74,18 @@ export async function updateHandleEnded(
   const [ended] = await endPrepared(queries, { applicationId, id, deviceId, userId, now });
   return ended;
 }
+
+/** Those of the events of these ids that were reported alone. */
+export async function listHandles(
+  applicationId: string,
+  ids: readonly string[],
+  queries: Queries,
+): Promise<Pick<HandleRow, "id" | "started_at" | "ended_at">[]> {
+  if (ids.length === 0) return [];
+  return queries
+    .selectFrom("metric_handles")
+    .select(["id", "started_at", "ended_at"])
+    .where("application_id", "=", applicationId)
+    .where("id", "in", ids)
+    .execute();
+}
