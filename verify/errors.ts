@@ -20,6 +20,7 @@ export const specified = {
 
 /** surface.md section 2. */
 export const further = {
+  noOperator: row("AuthFailed", 256, 401),
   missing: row("ParameterMissingRequiredValue", 513, 400),
   outOfRange: row("ParameterOutOfRange", 514, 400),
   checkinIdWrongKind: row("ParameterOutOfRange", 514, 400, "Incorrect id type, expected Checkin."),

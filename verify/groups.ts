@@ -16,6 +16,7 @@ import { ids } from "./checks/ids.ts";
 import { locations } from "./checks/locations.ts";
 import { loginGroup } from "./checks/login.ts";
 import { logout } from "./checks/logout.ts";
+import { operators } from "./checks/operators.ts";
 import { otherProfiles } from "./checks/other-profiles.ts";
 import { pageTokens } from "./checks/page-tokens.ts";
 import { paging } from "./checks/paging.ts";
@@ -67,6 +68,7 @@ export const groups: readonly Group[] = [
   identities,
   identityNames,
   tenancy,
+  operators,
   service,
   hostileInput,
   hostileHttp,

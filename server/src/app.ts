@@ -12,6 +12,7 @@ import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
+import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.operator.routes.ts";
 import { devicesRoutes } from "./devices/devices.routes.ts";
 import { createPaging } from "./http/paging.ts";
 import type { Route } from "./http/route.ts";
@@ -120,6 +121,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...metricsRoutes(services),
     ...applicationsOperatorRoutes(services),
     ...metricsOperatorRoutes(services),
+    ...crashReportsOperatorRoutes(services),
     ...serviceRoutes(services),
   ];
 

@@ -4,6 +4,7 @@ import { parseArgs, styleText } from "node:util";
 import {
   ApplicationSettingsError,
   parseApplicationSettings,
+  retentionOf,
   updateApplicationSettings,
 } from "./applications/applications.settings.ts";
 import {
@@ -85,7 +86,10 @@ const commands: Readonly<Record<string, Command>> = {
       const isThere = await database.write(({ queries }) => updateApplicationSettings(appid, settings, queries));
       if (!isThere) throw new UsageError(`there is no application ${appid}`);
       const providers = Object.keys(settings.oidc);
-      print(json ? JSON.stringify(settings) : `configured ${appid}\noidc  ${providers.join(", ") || "none"}`);
+      const { metricsDays, crashReportsDays } = retentionOf(settings);
+      const kept = `metrics ${metricsDays} days, crash reports ${crashReportsDays} days`;
+      const lines = [`configured ${appid}`, `oidc  ${providers.join(", ") || "none"}`, `kept  ${kept}`];
+      print(json ? JSON.stringify(settings) : lines.join("\n"));
     }),
 
   "apps delete": (config, { yes = false }, [appid]) =>

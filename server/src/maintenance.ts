@@ -1,12 +1,16 @@
 import type { App } from "./app.ts";
+import { loadApplicationSettings, retentionOf } from "./applications/applications.settings.ts";
 import { deleteApplicationRows, listApplications } from "./applications/applications.store.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
+import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
+import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { eraseUser } from "./users/users.erasure.ts";
 import { listUnfinishedUsers } from "./users/users.store.ts";
 
 const intervalMs = 60_000;
 const usersPerRound = 1_000;
+const dayMs = 86_400_000;
 
 /** Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. */
 export function startMaintenance(app: App): { stop(): Promise<void> } {
@@ -36,7 +40,8 @@ export function startMaintenance(app: App): { stop(): Promise<void> } {
 }
 
 /** One round of maintenance. */
-export async function maintain({ database, clock, fuzzing, tokenUses }: App, signal?: AbortSignal): Promise<void> {
+export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
+  const { database, clock, fuzzing, tokenUses, compactor } = app;
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
   for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
@@ -44,6 +49,13 @@ export async function maintain({ database, clock, fuzzing, tokenUses }: App, sig
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
   }
   for (const { appid, isBeingDeleted } of await listApplications(database.reads)) {
-    if (isBeingDeleted) await deleteApplicationRows(appid, database, { signal });
+    if (isBeingDeleted) {
+      await deleteApplicationRows(appid, database, { signal });
+      continue;
+    }
+    await compactor.compact(appid, signal);
+    const { crashReportsDays, metricsDays } = retentionOf(await loadApplicationSettings(appid, database.reads));
+    await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
+    await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }
 }

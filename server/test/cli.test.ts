@@ -110,10 +110,14 @@ describe("rollcall apps configure", () => {
 
   it("stores what the file says in place of all settings before, and says so", async () => {
     const { appid } = await test.createApplication();
-    const file = write("settings.json", JSON.stringify({ oidc: { google, own: google } }));
+    const retention = { crashReportsDays: 7 };
+    const file = write("settings.json", JSON.stringify({ oidc: { google, own: google }, retention }));
     const { code, stdout, stderr } = await rollcall("apps", "configure", appid, file);
-    assert.deepEqual([code, stdout, stderr], [0, `configured ${appid}\noidc  google, own\n`, ""]);
-    assert.deepEqual(await stored(appid), { oidc: { google, own: google } });
+    assert.deepEqual(
+      [code, stdout, stderr],
+      [0, `configured ${appid}\noidc  google, own\nkept  metrics 90 days, crash reports 7 days\n`, ""],
+    );
+    assert.deepEqual(await stored(appid), { oidc: { google, own: google }, retention });
 
     const second = await rollcall("apps", "configure", appid, write("other.json", '{ "oidc": {} }'), "--json");
     assert.deepEqual([second.code, second.stdout], [0, '{"oidc":{}}\n']);
@@ -128,7 +132,7 @@ describe("rollcall apps configure", () => {
     const [first, ...problems] = stderr.trimEnd().split("\n");
     assert.equal(first, "Wrong application settings:");
     assert.deepEqual(problems, [
-      '  the file has an unknown member "oicd"; it can have oidc',
+      '  the file has an unknown member "oicd"; it can have oidc, retention',
       "  oidc.google.jwksUrl must be an https:// URL without a password (http:// on this machine only)",
     ]);
     assert.deepEqual(await stored(appid), {});

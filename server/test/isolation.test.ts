@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type NewApplication, updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import type { Route } from "../src/http/route.ts";
+import { identifyCrash } from "../src/lib/crash-identity.ts";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 
 /**
@@ -111,6 +112,12 @@ function routesWithPath(): Route[] {
 const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {
   readMetric: metric,
   listMetricEvents: metric,
+  async listCrashReports(application) {
+    const token = await test.registerDevice(application);
+    const stackTrace = `Error: of ${application.appid}`;
+    await test.call("POST /devices/current/crashreports", { token, body: { stackTrace } });
+    return { fingerprint: identifyCrash(stackTrace, null).fingerprint };
+  },
 };
 
 async function metric(application: NewApplication): Promise<PathParameters> {

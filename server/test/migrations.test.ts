@@ -11,7 +11,8 @@ import type { Database } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { migrations } from "../src/db/migrations/list.ts";
 import { openDatabase } from "../src/db/open.ts";
-import { deploymentTables, tablesInErasureOrder } from "../src/db/tables.ts";
+import { type CrashGroupVersionRow, deploymentTables, tablesInErasureOrder } from "../src/db/tables.ts";
+import { identifyCrash } from "../src/lib/crash-identity.ts";
 import { createTestDatabase } from "./databases.ts";
 import { runProgram } from "./harness.ts";
 
@@ -39,6 +40,24 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
   } finally {
     await database.close();
   }
+}
+
+/** Makes the schema of a release that had so many migrations, without anything in it. */
+async function migrateTo(released: number, database: Database): Promise<void> {
+  const { ddl } = database.dialect;
+  await database.write(async ({ queries }) => {
+    await sql`create table schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}`.execute(
+      queries,
+    );
+    for (const { name, statements } of migrations.slice(0, released)) {
+      for (const statement of statements(ddl)) await statement.execute(queries);
+      await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
+    }
+  });
+}
+
+function versionOf(row: CrashGroupVersionRow): (string | number)[] {
+  return [row.app_version, row.reports, row.first_seen_at, row.last_seen_at];
 }
 
 function runMigrate(url: string) {
@@ -171,16 +190,7 @@ describe("migrate", () => {
     for (let released = 0; released <= migrations.length; released += 1) {
       const older = await createEmpty();
       const applied = await withDatabase(older, async (database) => {
-        const { ddl } = database.dialect;
-        await database.write(async ({ queries }) => {
-          await sql`create table schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}`.execute(
-            queries,
-          );
-          for (const { name, statements } of migrations.slice(0, released)) {
-            for (const statement of statements(ddl)) await statement.execute(queries);
-            await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
-          }
-        });
+        await migrateTo(released, database);
         return migrate(database);
       });
       assert.deepEqual(
@@ -189,6 +199,56 @@ describe("migrate", () => {
       );
       assert.deepEqual(await readSchema(older), await readSchema(fresh));
     }
+  });
+
+  it("crash reports of an older release are put into groups", async () => {
+    const older = await createEmpty();
+    const released = migrations.findIndex(({ name }) => name === "0005-crash-groups");
+    await withDatabase(older, async (database) => {
+      await migrateTo(released, database);
+      await database.write(async ({ queries }) => {
+        for (const application_id of ["a", "b"]) {
+          await sql`insert into applications (application_id, name, token_version, created_at)
+            values (${application_id}, 'a', 0, 0)`.execute(queries);
+          for (const id of ["d1", "d2"]) {
+            await sql`insert into devices (application_id, id, platform, token_version, created_at, modified_at)
+              values (${application_id}, ${id}, 'test', 0, 0, 0)`.execute(queries);
+          }
+        }
+        // More than are read at a time, in both applications: of two bugs, on two devices, in two versions.
+        for (let n = 0; n < 120; n += 1) {
+          const stackTrace = `Error: ${n}\n  at ${n % 3 === 0 ? "f" : "g"} (a.js:${n}:1)`;
+          await sql`
+            insert into crash_reports (application_id, id, device_id, stack_trace, app_version, created_at)
+            values (${n % 2 === 0 ? "a" : "b"}, ${`${n}`.padStart(3, "0")}, ${n % 4 < 2 ? "d1" : "d2"}, ${stackTrace},
+              ${n < 60 ? null : "2"}, ${1_000 + n})`.execute(queries);
+        }
+      });
+      await migrate(database);
+
+      const groups = await database.reads.selectFrom("crash_groups").selectAll().execute();
+      const f = identifyCrash("Error\nat f (a.js)", null).fingerprint;
+      const g = identifyCrash("Error\nat g (a.js)", null).fingerprint;
+      const summary = (application: string, fingerprint: string) =>
+        groups
+          .filter((group) => group.application_id === application && group.fingerprint === fingerprint)
+          .map((group) => [group.title, group.reports, group.devices, group.first_seen_at, group.last_seen_at]);
+      assert.equal(groups.length, 4);
+      assert.deepEqual(summary("a", f), [["Error: 0", 20, 2, 1_000, 1_114]]);
+      assert.deepEqual(summary("a", g), [["Error: 2", 40, 2, 1_002, 1_118]]);
+      assert.deepEqual(summary("b", f), [["Error: 3", 20, 2, 1_003, 1_117]]);
+      assert.deepEqual(summary("b", g), [["Error: 1", 40, 2, 1_001, 1_119]]);
+      const versions = await database.reads.selectFrom("crash_group_versions").selectAll().execute();
+      assert.deepEqual(
+        versions
+          .filter((row) => row.application_id === "a" && row.fingerprint === f)
+          .map(versionOf)
+          .toSorted(),
+        [["", 10, 1_000, 1_054], ["2", 10, 1_060, 1_114]], // biome-ignore format: a row each
+      );
+      const left = database.reads.selectFrom("crash_reports").where("fingerprint", "not in", [f, g]).select("id");
+      assert.equal((await left.execute()).length, 0);
+    });
   });
 
   it("a second time does nothing, and loses nothing", async () => {

@@ -5,6 +5,8 @@ import { checkinOrders } from "../src/checkins/checkins.contract.ts";
 import { checkinSearch } from "../src/checkins/checkins.search.ts";
 import type { Queries } from "../src/db/database.ts";
 import { type Search, searchPage } from "../src/db/search.ts";
+import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
+import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
 import type { Position } from "../src/lib/keyset.ts";
 import { userOrders } from "../src/users/users.contract.ts";
 import { userSearch } from "../src/users/users.search.ts";
@@ -217,6 +219,85 @@ describe("the statements of a search walk an index in the order of the listing",
           plan,
         );
     }
+  });
+});
+
+describe("what operators read walks an index", () => {
+  const groupsTotal = 3_000;
+  before(async () => {
+    const { appid } = test.application;
+    const { database, ids } = test.app;
+    const [device] = await database.reads
+      .selectFrom("devices")
+      .select("id")
+      .where("application_id", "=", appid)
+      .execute();
+    assert.ok(device !== undefined);
+    const all = Array.from({ length: groupsTotal }, (_, n) => ({
+      group: {
+        application_id: appid,
+        fingerprint: `${n}`,
+        title: "",
+        reports: n % 50,
+        devices: 1,
+        first_seen_at: n,
+        last_seen_at: (n * 7) % groupsTotal,
+      },
+      report: {
+        application_id: appid,
+        id: ids.newId("CrashReport"),
+        device_id: device.id,
+        stack_trace: "",
+        fingerprint: `${n % 3}`,
+        created_at: n,
+      },
+    }));
+    for (let start = 0; start < groupsTotal; start += 500) {
+      const some = all.slice(start, start + 500);
+      await database.write(async ({ queries }) => {
+        const groups = some.map(({ group }) => group);
+        const reports = some.map(({ report }) => report);
+        await queries.insertInto("crash_groups").values(groups).execute();
+        await queries.insertInto("crash_reports").values(reports).execute();
+      });
+    }
+    if (hasCostPlanner) await sql`analyze crash_groups, crash_reports`.execute(database.reads);
+  });
+
+  function assertIndexed(explained: readonly Omit<Explained, "what">[], index: RegExp): void {
+    assert.ok(explained.length > 0);
+    for (const { plan } of explained) {
+      assert.match(plan, index);
+      assert.doesNotMatch(plan, /TEMP B-TREE|SCAN|Sort|Seq Scan/);
+    }
+  }
+
+  it("crash groups in every order, on the first page and far inside", async () => {
+    const { appid } = test.application;
+    const indexes = { lastSeen: /by_last_seen/, firstSeen: /by_first_seen/, reports: /by_reports/ } as const;
+    for (const name of ["lastSeen", "firstSeen", "reports"] as const) {
+      for (const isDescending of [true, false]) {
+        const order = { name, isDescending };
+        const explained: Omit<Explained, "what">[] = [];
+        const queries = explaining(explained);
+        const page = await listCrashGroups(appid, order, { at: "start" }, 10, queries);
+        const last = page.rows.at(-1);
+        assert.ok(last !== undefined);
+        await listCrashGroups(appid, order, { at: "after", key: page.keyOf(last) }, 10, queries);
+        await listCrashGroups(appid, order, { at: "before", key: page.keyOf(last) }, 10, queries);
+        assertIndexed(explained, indexes[name]);
+      }
+    }
+  });
+
+  it("the reports of a group", async () => {
+    const explained: Omit<Explained, "what">[] = [];
+    const queries = explaining(explained);
+    const page = await listCrashReports(test.application.appid, "1", { at: "start" }, 10, queries);
+    const last = page.rows.at(-1);
+    assert.ok(last !== undefined);
+    await listCrashReports(test.application.appid, "1", { at: "after", key: page.keyOf(last) }, 10, queries);
+    assertIndexed(explained, /crash_reports_of_group/);
   });
 });
 

@@ -1,26 +1,9 @@
-import { each, type Group, shared } from "../check.ts";
-import type { Answer } from "../client.ts";
+import { each, type Group } from "../check.ts";
 import { expectEqual, expectThat, isObject } from "../expect.ts";
+import { openapi, operationsOf, verbs } from "../openapi.ts";
 import { tokenOperations } from "../operations.ts";
 
 const documented = [...tokenOperations, "POST /devices", "GET /service/ping"];
-const verbs = ["get", "post", "put", "patch", "delete"];
-
-const openapi = shared(async (world): Promise<Answer> => {
-  const answer = await world.call("GET /_/openapi.json");
-  expectThat(answer, answer.status === 200 && isObject(answer.body), "status 200 and a JSON object");
-  return answer;
-});
-
-/** `GET /users/me` for each operation of the document. */
-function operationsOf(document: Answer["body"]): string[] {
-  return Object.entries<object>(document.paths).flatMap(([path, item]) =>
-    Object.keys(item)
-      .filter((verb) => verbs.includes(verb))
-      .map((verb) => `${verb.toUpperCase()} ${path}`),
-  );
-}
-
 /** Every `$ref` below. */
 function referencesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn);

@@ -6,6 +6,7 @@ import {
   loadApplicationSettings,
   loadOidcProvider,
   parseApplicationSettings,
+  retentionOf,
   updateApplicationSettings,
 } from "./applications.settings.ts";
 import { updateApplicationDeleted } from "./applications.store.ts";
@@ -47,6 +48,37 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     }
   });
 
+  it("reads for how many days things are kept, of what is said; the rest is the default", () => {
+    for (const retention of [
+      {},
+      { metricsDays: 1 },
+      { crashReportsDays: 3_650 },
+      { metricsDays: 7, crashReportsDays: 8 },
+    ]) {
+      const settings = parseApplicationSettings(JSON.stringify({ retention }));
+      assert.deepEqual(settings, { oidc: {}, retention });
+      assert.deepEqual(retentionOf(settings), { metricsDays: 90, crashReportsDays: 90, ...retention });
+    }
+    assert.deepEqual(retentionOf(parseApplicationSettings("{}")), { metricsDays: 90, crashReportsDays: 90 });
+  });
+
+  it("refuses days that are no integer from 1 to 3650, all of them at once, and other members", () => {
+    for (const days of [0, -1, 1.5, 3_651, 1e300, "90", null, true, [], {}]) {
+      assert.deepEqual(
+        problemsOf({ retention: { metricsDays: days, crashReportsDays: days } }),
+        ["metricsDays", "crashReportsDays"].map((name) => `retention.${name} must be an integer from 1 to 3650`),
+      );
+    }
+    for (const value of [null, [], 90, "90"]) {
+      assert.deepEqual(problemsOf({ retention: value }), ["retention must be an object"]);
+    }
+    const known = "it can have metricsDays, crashReportsDays";
+    assert.deepEqual(problemsOf({ retention: { days: 1 } }), [`retention has an unknown member "days"; ${known}`]);
+    assert.deepEqual(problemsOf('{"retention":{"__proto__":1}}'), [
+      `retention has an unknown member "__proto__"; ${known}`,
+    ]);
+  });
+
   it("refuses what is no JSON object", () => {
     for (const text of ["", "{", "{oidc:{}}", '{"oidc":{},}']) {
       assert.match(problemsOf(text).join("\n"), /^the file must be JSON: [^\n]+$/);
@@ -59,7 +91,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
   });
 
   it("refuses members that it does not know, at every level", () => {
-    assert.deepEqual(problemsOf({ OIDC: {} }), ['the file has an unknown member "OIDC"; it can have oidc']);
+    assert.deepEqual(problemsOf({ OIDC: {} }), ['the file has an unknown member "OIDC"; it can have oidc, retention']);
     assert.deepEqual(problemsOf({ oidc: { google: { ...provider, jwksURL: "x" } } }), [
       'oidc.google has an unknown member "jwksURL"; it can have issuer, audience, jwksUrl',
     ]);

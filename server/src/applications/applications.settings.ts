@@ -5,7 +5,18 @@ import type { Queries } from "../db/database.ts";
 export interface ApplicationSettings {
   /** OpenID Connect providers by identityProviderName. */
   readonly oidc: Readonly<Record<string, OidcProvider>>;
+  /** What the operator says of it; see {@link retentionOf} for what is in force. */
+  readonly retention?: Partial<Retention>;
 }
+
+/** For how many days what an application gathers is kept. */
+export interface Retention {
+  readonly metricsDays: number;
+  readonly crashReportsDays: number;
+}
+
+const defaultRetention: Retention = { metricsDays: 90, crashReportsDays: 90 };
+const retentionDaysMax = 3_650;
 
 /** The text does not make settings; `problems` has a line per wrong member, all of them at once. */
 export class ApplicationSettingsError extends Error {
@@ -25,11 +36,15 @@ export class ApplicationSettingsError extends Error {
  */
 export function parseApplicationSettings(text: string): ApplicationSettings {
   const problems: string[] = [];
-  const members = readObject("the file", parseJson(text, problems), ["oidc"], problems);
+  const members = readObject("the file", parseJson(text, problems), ["oidc", "retention"], problems);
   const providers = members?.has("oidc") ? readObject("oidc", members.get("oidc"), undefined, problems) : undefined;
   const read = [...(providers ?? [])].map(([name, value]) => [name, readProvider(name, value, problems)] as const);
+  const retention = members?.has("retention") ? readRetention(members.get("retention"), problems) : undefined;
   if (problems.length > 0) throw new ApplicationSettingsError(problems);
-  return { oidc: Object.fromEntries(read) }; // which makes a member of any name, also of __proto__
+  return {
+    oidc: Object.fromEntries(read), // which makes a member of any name, also of __proto__
+    ...(retention !== undefined && { retention }),
+  };
 }
 
 /** The settings of an application as they are now; none when it has none. */
@@ -40,6 +55,11 @@ export async function loadApplicationSettings(applicationId: string, queries: Qu
     .where("application_id", "=", applicationId)
     .executeTakeFirst();
   return parseApplicationSettings(row?.settings ?? "{}");
+}
+
+/** For how many days the settings let things be kept, with the default where they do not say. */
+export function retentionOf({ retention }: ApplicationSettings): Retention {
+  return { ...defaultRetention, ...retention };
 }
 
 /** The provider that the application knows by this name, in exactly these letters. */
@@ -87,6 +107,16 @@ function readProvider(name: string, value: unknown, problems: string[]): OidcPro
     problems.push(`${path}.jwksUrl must be an https:// URL without a password (http:// on this machine only)`);
   }
   return provider;
+}
+
+function readRetention(value: unknown, problems: string[]): Partial<Retention> {
+  const members = readObject("retention", value, Object.keys(defaultRetention), problems);
+  for (const [member, days] of members ?? []) {
+    if (!Object.hasOwn(defaultRetention, member)) continue; // readObject has said so
+    if (typeof days === "number" && Number.isInteger(days) && days >= 1 && days <= retentionDaysMax) continue;
+    problems.push(`retention.${member} must be an integer from 1 to ${retentionDaysMax}`);
+  }
+  return Object.fromEntries(members ?? []); // of known members, and judged above
 }
 
 function parseJson(text: string, problems: string[]): unknown {

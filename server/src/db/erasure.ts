@@ -16,10 +16,16 @@ const idColumns = {
   password_resets: "user_id",
   user_tokens: "id",
   users: "id",
+  crash_group_devices: ["fingerprint", "device_id"],
+  crash_group_versions: ["fingerprint", "app_version"],
+  crash_groups: "fingerprint",
   crash_reports: "id",
   devices: "id",
   application_keys: "id",
-} as const satisfies Record<Exclude<keyof Tables, "applications" | (typeof deploymentTables)[number]>, string>;
+} as const satisfies Record<
+  Exclude<keyof Tables, "applications" | (typeof deploymentTables)[number]>,
+  string | readonly string[]
+>;
 
 /** So many at once where a row may be large. */
 const largeRowsMax: { readonly [Table in keyof typeof idColumns]?: number } = {
@@ -44,14 +50,15 @@ export async function deleteSomeRows(
     Object.entries(owner).map(([column, value]) => sql`${sql.ref(column)} = ${value}`),
     sql` and `,
   );
-  const id = sql.ref(idColumns[table]);
-  const { rows } = await sql<{ id: string }>`
-    select ${id} as id from ${sql.table(table)} where ${owned} limit ${Math.min(count, largeRowsMax[table] ?? count)}`.execute(
-    queries,
-  );
+  const some = Math.min(count, largeRowsMax[table] ?? count);
+  const columns = [idColumns[table]].flat();
+  const id = sql.join(columns.map((column) => sql.ref(column)));
+  const { rows } = await sql<Readonly<Record<string, string>>>`
+    select ${id} from ${sql.table(table)} where ${owned} limit ${some}`.execute(queries);
   if (rows.length > 0) {
-    const ids = sql.join(rows.map((row) => sql`${row.id}`));
-    await sql`delete from ${sql.table(table)} where ${owned} and ${id} in (${ids})`.execute(queries);
+    const ids = rows.map((row) => sql.join(columns.map((column) => sql`${row[column]}`)));
+    const found = columns.length === 1 ? sql.join(ids) : sql`values ${sql.join(ids.map((values) => sql`(${values})`))}`;
+    await sql`delete from ${sql.table(table)} where ${owned} and (${id}) in (${found})`.execute(queries);
   }
   return rows.length;
 }

@@ -13,6 +13,9 @@ export interface Tables {
   application_keys: ApplicationKeysTable;
   devices: DevicesTable;
   crash_reports: CrashReportsTable;
+  crash_groups: CrashGroupsTable;
+  crash_group_versions: CrashGroupVersionsTable;
+  crash_group_devices: CrashGroupDevicesTable;
   users: UsersTable;
   user_tokens: UserTokensTable;
   password_resets: PasswordResetsTable;
@@ -46,6 +49,9 @@ export const tablesInErasureOrder = [
   "password_resets",
   "user_tokens",
   "users",
+  "crash_group_devices",
+  "crash_group_versions",
+  "crash_groups",
   "crash_reports",
   "devices",
   "application_keys",
@@ -119,6 +125,37 @@ interface CrashReportsTable {
   app_version: string | null;
   os_version: string | null;
   created_at: number;
+  /** Of the group that it belongs to. */
+  fingerprint: string;
+}
+
+/** Reports of one bug (`lib/crash-identity.ts`). It stays, with its counts, when its reports have been dropped. */
+interface CrashGroupsTable {
+  application_id: string;
+  fingerprint: string;
+  /** What its first report said. */
+  title: string;
+  reports: number;
+  /** How many rows it has in crash_group_devices. */
+  devices: number;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+interface CrashGroupVersionsTable {
+  application_id: string;
+  fingerprint: string;
+  /** Empty when the device had not told it. */
+  app_version: string;
+  reports: number;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+interface CrashGroupDevicesTable {
+  application_id: string;
+  fingerprint: string;
+  device_id: string;
 }
 
 /**
@@ -322,6 +359,8 @@ export type IdentityRow = Selectable<IdentitiesTable>;
 export type DeviceRow = Selectable<DevicesTable>;
 export type NewIdentityRow = Insertable<IdentitiesTable>;
 export type CrashReportRow = Selectable<CrashReportsTable>;
+export type CrashGroupRow = Selectable<CrashGroupsTable>;
+export type CrashGroupVersionRow = Selectable<CrashGroupVersionsTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
 export type OperatorRow = Selectable<OperatorsTable>;
 export type LocatedRow = Located;

@@ -3,6 +3,7 @@ import type { CrashReportRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
+import { identifyCrash } from "../lib/crash-identity.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { CrashReport, CreateCrashReport, presentCrashReport } from "./devices.crash-reports.contract.ts";
 import { insertCrashReport } from "./devices.crash-reports.store.ts";
@@ -29,6 +30,7 @@ export function crashReportsRoutes(services: {
     errors: [],
     async handle({ caller: { applicationId, deviceId }, parameters }) {
       const { stackTrace, message, methodName, location, tag } = parameters;
+      const { fingerprint, title } = identifyCrash(stackTrace, message ?? null); // before the transaction: it takes its time
       const report = await database.write(async ({ queries }) => {
         const device = await findDevice(applicationId, deviceId, queries);
         if (device === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
@@ -46,8 +48,9 @@ export function crashReportsRoutes(services: {
           app_version: device.app_version,
           os_version: device.os_version,
           created_at: clock.now(),
+          fingerprint,
         };
-        await insertCrashReport(row, queries);
+        await insertCrashReport(row, title, queries);
         return row;
       });
       return presentCrashReport(report);

@@ -1,6 +1,78 @@
-import type { Queries } from "../db/database.ts";
+import { sql } from "kysely";
+import { equals, type Order } from "../db/conditions.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { readPage } from "../db/page.ts";
+import { scopeStream } from "../db/scope.ts";
 import type { CrashReportRow } from "../db/tables.ts";
+import type { Page, Position } from "../lib/keyset.ts";
+import { countInCrashGroup } from "./devices.crash-groups.store.ts";
 
-export async function insertCrashReport(row: CrashReportRow, queries: Queries): Promise<void> {
+/**
+ * Stores a report and counts it in its group.
+ *
+ * @param title what the group is called if this is its first report
+ */
+export async function insertCrashReport(row: CrashReportRow, title: string, queries: Queries): Promise<void> {
   await queries.insertInto("crash_reports").values(row).execute();
+  await countInCrashGroup(row, title, queries);
+}
+
+const rowsPerStep = 1_000;
+
+/** Drops the reports from before a time, a bounded number in each transaction. Their groups stay. */
+export async function deleteOldCrashReports(
+  applicationId: string,
+  before: number,
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  let rows: number;
+  do {
+    signal?.throwIfAborted();
+    rows = await database.write(async ({ queries }) => {
+      const old = await queries
+        .selectFrom("crash_reports")
+        .select("id")
+        .where("application_id", "=", applicationId)
+        .where("created_at", "<", before)
+        .orderBy("created_at")
+        .orderBy("id")
+        .limit(rowsPerStep)
+        .execute();
+      if (old.length === 0) return 0;
+      await queries
+        .deleteFrom("crash_reports")
+        .where("application_id", "=", applicationId)
+        .where(
+          "id",
+          "in",
+          old.map(({ id }) => id),
+        )
+        .execute();
+      return old.length;
+    });
+  } while (rows === rowsPerStep);
+}
+
+const reportOrder: Order<CrashReportRow> = {
+  shape: "created_at",
+  columns: [sql.ref("created_at"), sql.ref("id")],
+  keyOf: ({ created_at, id }) => [created_at, id],
+};
+
+/** A page of a group's reports, newest first. */
+export function listCrashReports(
+  applicationId: string,
+  fingerprint: string,
+  position: Position,
+  size: number,
+  queries: Queries,
+): Promise<Page<CrashReportRow>> {
+  const scope = {
+    shape: "crash reports",
+    from: sql`crash_reports`,
+    select: sql`*`,
+    conditions: [equals("application_id", applicationId), equals("fingerprint", fingerprint)],
+  };
+  return readPage(scopeStream(scope, reportOrder, true, queries), position, size);
 }

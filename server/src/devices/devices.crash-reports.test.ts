@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import { identifyCrash } from "../lib/crash-identity.ts";
 
 let test: TestApp;
 let token: string;
@@ -77,6 +78,7 @@ describe("POST /devices/current/crashreports: surface.md section 4", () => {
       app_version: "3.1",
       os_version: "19",
       created_at: test.now(),
+      fingerprint: identifyCrash(stackTrace, null).fingerprint,
     });
     const later = await storedReport(await report({ stackTrace }, device));
     assert.deepEqual([later.app_version, later.os_version], ["4.0", null]);

@@ -41,7 +41,9 @@ const description = `Register a device with the application's credentials (\`POS
 \`Authorization: Service <token>\`, create or log in a user, and go on with the user token.
 
 Every answer is an envelope: \`status\`, \`result\` or \`error\`, \`request_id\`, \`success\`. Parameter names match
-case-insensitively, null means "not given", unknown parameters are ignored.`;
+case-insensitively, null means "not given", unknown parameters are ignored.
+
+What lies under \`/_/api\` is for operators, who run the deployment and have tokens of their own.`;
 
 const tokenScheme = { type: "apiKey", in: "header", name: "Authorization" };
 

@@ -60,6 +60,11 @@ export function createIdGenerator(now: () => number): IdGenerator {
   };
 }
 
+/** Ids that were made before this time sort before it, the others behind it. */
+export function firstIdAt(kind: IdKind, at: number): string {
+  return `${prefixes[kind]}_${Math.max(0, at).toString(36).padStart(timeDigits, "0")}`;
+}
+
 /** The kind that an id carries, or undefined when the text is no id at all. */
 export function kindOfId(text: string): IdKind | undefined {
   const prefix = idPattern.exec(text)?.[1];

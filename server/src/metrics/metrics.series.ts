@@ -71,3 +71,20 @@ export function eventsPosition(series: string, hour: number): string {
 export function keyPosition(series: string): string {
   return `${series}k`;
 }
+
+/** What the ids of the chunks lie between of which every event happened before this time. */
+export function chunksBefore(series: string, at: number): { from: string; to: string } {
+  return { from: series, to: series + sortable(at) };
+}
+
+/** What the ids of all roll-ups of a series lie between: only days and hours have any. */
+export function rollupsOf(series: string): { from: string; to: string } {
+  return { from: `${series}d`, to: `${series}i` };
+}
+
+/** What the ids of those roll-ups lie between that are of one dimension with this one, and of buckets that ended in time. */
+export function rollupsBefore(id: string, at: number): { from: string; to: string; next: string } {
+  const from = id.slice(0, 2 * digestCharacters + 1);
+  const length = id[digestCharacters] === letters.day ? dayMs : hourMs;
+  return { from, to: from + sortable(Math.max(at - length + 1, earliestMs)), next: `${from}~` };
+}

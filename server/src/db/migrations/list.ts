@@ -1,8 +1,9 @@
 import { foundation } from "./0001-foundation.ts";
 import { peopleAndPlaces } from "./0002-people-and-places.ts";
 import { operators } from "./0004-operators.ts";
+import { crashGroups } from "./0005-crash-groups.ts";
 import { metrics } from "./0006-metrics.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
-export const migrations: readonly Migration[] = [foundation, peopleAndPlaces, operators, metrics];
+export const migrations: readonly Migration[] = [foundation, peopleAndPlaces, operators, crashGroups, metrics];

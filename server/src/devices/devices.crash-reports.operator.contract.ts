@@ -1,0 +1,106 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import type { CrashGroupRow, CrashGroupVersionRow, CrashReportRow } from "../db/tables.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { Choice, Integer, Text, WireDate, WireLocation } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+
+export const CrashGroupsPath = Type.Object(applicationPathParameters);
+
+export const CrashReportsPath = Type.Object({ ...applicationPathParameters, fingerprint: Text({ maxLength: 256 }) });
+
+export const ListCrashGroups = Type.Object({
+  sortOrder: Type.Optional(
+    Choice(["lastSeen", "-lastSeen", "firstSeen", "-firstSeen", "reports", "-reports"], {
+      description: "What the groups are sorted by, - for descending. Default -lastSeen.",
+    }),
+  ),
+  ...pagingParameters,
+});
+
+/** @returns what the groups are sorted by */
+export function readGroupOrder({ sortOrder = "-lastSeen" }: Static<typeof ListCrashGroups>) {
+  const isDescending = sortOrder.startsWith("-");
+  const name = (isDescending ? sortOrder.slice(1) : sortOrder) as "lastSeen" | "firstSeen" | "reports"; // with and without -
+  return { name, isDescending };
+}
+
+/** A group seen in more versions shows those in which it was seen last. */
+export const versionsMax = 20;
+
+const CrashGroup = Type.Object({
+  fingerprint: Type.String(),
+  title: Type.String(),
+  reports: Type.Integer(),
+  devices: Type.Integer(),
+  versions: Type.Array(
+    Type.Object({
+      appVersion: Type.Optional(Type.String()),
+      reports: Type.Integer(),
+      firstSeen: WireDate,
+      lastSeen: WireDate,
+    }),
+  ),
+  firstSeen: WireDate,
+  lastSeen: WireDate,
+});
+
+export const CrashGroupPage = PageOf(CrashGroup);
+
+export function presentCrashGroup(
+  group: CrashGroupRow & { readonly versions: readonly CrashGroupVersionRow[] },
+): Static<typeof CrashGroup> {
+  return {
+    fingerprint: group.fingerprint,
+    title: group.title,
+    reports: group.reports,
+    devices: group.devices,
+    versions: group.versions.map(({ app_version, reports, first_seen_at, last_seen_at }) => ({
+      ...(app_version !== "" && { appVersion: app_version }),
+      reports,
+      firstSeen: formatDate(first_seen_at),
+      lastSeen: formatDate(last_seen_at),
+    })),
+    firstSeen: formatDate(group.first_seen_at),
+    lastSeen: formatDate(group.last_seen_at),
+  };
+}
+
+/** Stack traces are long, so a page has fewer of them than of other things. */
+export const reportsPerPageMax = 100;
+
+export const ListCrashReports = Type.Object({
+  ...pagingParameters,
+  pageSize: Type.Optional(Integer({ maximum: reportsPerPageMax, description: "Items of the page." })),
+});
+
+const ListedCrashReport = Type.Object({
+  id: Type.String(),
+  deviceID: Type.String(),
+  stackTrace: Type.String(),
+  message: Type.Optional(Type.String()),
+  methodName: Type.Optional(Type.String()),
+  appVersion: Type.Optional(Type.String()),
+  osVersion: Type.Optional(Type.String()),
+  tag: Type.Optional(Type.String()),
+  location: Type.Optional(WireLocation),
+  created: WireDate,
+});
+
+export const CrashReportPage = PageOf(ListedCrashReport);
+
+export function presentListedCrashReport(report: CrashReportRow): Static<typeof ListedCrashReport> {
+  const { lat, lng } = report;
+  return {
+    id: report.id,
+    deviceID: report.device_id,
+    stackTrace: report.stack_trace,
+    ...(report.message !== null && { message: report.message }),
+    ...(report.method_name !== null && { methodName: report.method_name }),
+    ...(report.app_version !== null && { appVersion: report.app_version }),
+    ...(report.os_version !== null && { osVersion: report.os_version }),
+    ...(report.tag !== null && { tag: report.tag }),
+    ...(lat !== null && lng !== null && { location: { lat, lng } }),
+    created: formatDate(report.created_at),
+  };
+}

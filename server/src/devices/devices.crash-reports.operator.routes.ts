@@ -1,0 +1,82 @@
+import { requireApplication } from "../auth/operated-application.ts";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import type { Paging } from "../http/paging.ts";
+import { type Route, route } from "../http/route.ts";
+import { hasCrashGroup, listCrashGroups, listCrashGroupVersions } from "./devices.crash-groups.store.ts";
+import {
+  CrashGroupPage,
+  CrashGroupsPath,
+  CrashReportPage,
+  CrashReportsPath,
+  ListCrashGroups,
+  ListCrashReports,
+  presentCrashGroup,
+  presentListedCrashReport,
+  readGroupOrder,
+  reportsPerPageMax,
+  versionsMax,
+} from "./devices.crash-reports.operator.contract.ts";
+import { listCrashReports } from "./devices.crash-reports.store.ts";
+
+/** What operators read of the crashes of an application, a group for each bug. */
+export function crashReportsOperatorRoutes(services: {
+  readonly database: Database;
+  readonly paging: Paging;
+}): Route[] {
+  const { database, paging } = services;
+
+  const listGroups = route({
+    method: "GET",
+    path: "/_/api/applications/{appid}/crashes",
+    operation: "listCrashGroups",
+    summary: "List the crashes of an application, in a group for each bug",
+    tag: "Operators",
+    caller: "operator",
+    pathParameters: CrashGroupsPath,
+    parameters: ListCrashGroups,
+    status: 200,
+    result: CrashGroupPage,
+    errors: ["ItemDoesNotExist"],
+    async handle({ caller, path: { appid }, parameters }) {
+      const listing = `crashes of ${appid}`;
+      const request = paging.read(listing, caller, parameters);
+      await requireApplication(appid, database.reads);
+      const { position, size } = request;
+      const order = readGroupOrder(request.filters);
+      const page = await listCrashGroups(appid, order, position, size, database.reads);
+      const rows = await Promise.all(
+        page.rows.map(async (group) => ({
+          ...group,
+          versions: await listCrashGroupVersions(appid, group.fingerprint, versionsMax, database.reads),
+        })),
+      );
+      return paging.present(listing, caller, request, { ...page, rows }, presentCrashGroup);
+    },
+  });
+
+  const listReports = route({
+    method: "GET",
+    path: "/_/api/applications/{appid}/crashes/{fingerprint}/reports",
+    operation: "listCrashReports",
+    summary: "List the reports of one crash that are kept, newest first",
+    tag: "Operators",
+    caller: "operator",
+    pathParameters: CrashReportsPath,
+    parameters: ListCrashReports,
+    status: 200,
+    result: CrashReportPage,
+    errors: ["ItemDoesNotExist"],
+    async handle({ caller, path: { appid, fingerprint }, parameters }) {
+      const listing = `crash reports of ${appid} ${fingerprint}`;
+      const request = paging.read(listing, caller, parameters);
+      await requireApplication(appid, database.reads);
+      if (!(await hasCrashGroup(appid, fingerprint, database.reads))) throw new ApiError("ItemDoesNotExist");
+      const size = Math.min(request.size, reportsPerPageMax);
+      const page = await listCrashReports(appid, fingerprint, request.position, size, database.reads);
+      return paging.present(listing, caller, request, page, presentListedCrashReport);
+    },
+  });
+
+  return [listGroups, listReports];
+}

@@ -1,0 +1,36 @@
+import { each, type Group } from "../check.ts";
+import { further } from "../errors.ts";
+import { expectError, expectThat } from "../expect.ts";
+import { openapi, operationsOf } from "../openapi.ts";
+import { sharedDevice, sharedUser, uniqueName, type World } from "../world.ts";
+
+const callers: Readonly<Record<string, (world: World) => Promise<string | undefined>>> = {
+  "no token": async () => undefined,
+  "a device token": async (world) => `Service ${await sharedDevice(world)}`,
+  "a user token": async (world) => `Service ${(await sharedUser(world)).token}`,
+  "a user token as Bearer": async (world) => `Bearer ${(await sharedUser(world)).token}`,
+  "an application key": async ({ application }) => `Service ${application.appkey}`,
+  "an application's credentials as Basic": async ({ application: { appid, appkey } }) =>
+    `Basic ${Buffer.from(`${appid}:${appkey}`).toString("base64")}`,
+  "a made-up token": async () => `Service ${uniqueName("ro_")}`,
+};
+
+/** Nothing that is for operators can be reached by anybody else (surface.md section 2, AuthFailed). */
+export const operators: Group = {
+  name: "operators",
+  checks: each(
+    Object.keys(callers),
+    (who) => `surface.md 2 · everything under /_/api answers AuthFailed to ${who}`,
+    async (world, who) => {
+      const document = await openapi(world);
+      const operations = operationsOf(document.body).filter((operation) => operation.includes(" /_/api/"));
+      expectThat(document, operations.length > 0, "operations under /_/api");
+      const authorization = await callers[who]?.(world);
+      for (const operation of operations) {
+        const filled = operation.replace("{appid}", world.application.appid).replaceAll(/\{\w+\}/g, "verify");
+        const options = { headers: { Authorization: authorization }, ...(!filled.startsWith("GET") && { body: {} }) };
+        expectError(await world.call(filled, options), further.noOperator);
+      }
+    },
+  ),
+};
