@@ -71,7 +71,7 @@ async function readPoints<T extends { merge(other: T): void }>(
   const idAt = (start: number) => rollupId(seriesId, granularity, start, dimension);
   const snapshot = await readRollups(applicationId, key, { from: idAt(from), to: idAt(to) }, queries);
   const waiting = await readWaiting(snapshot.waiting).buckets(key, granularity, dimension);
-  if (!snapshot.isKnown && waiting.length === 0) return undefined;
+  if (!snapshot.isKnown && !waiting.isAny) return undefined;
 
   const points = new Map<number, T>();
   function add(bucketStart: number, rollup: T | undefined): void {
@@ -89,7 +89,7 @@ async function readPoints<T extends { merge(other: T): void }>(
     add(startOfRollup(id), kind.read(data));
     await takeBreath();
   }
-  for (const [start, bucket] of waiting) add(start, kind.ofBucket(bucket));
+  for (const [start, bucket] of waiting.found) add(start, kind.ofBucket(bucket));
   return points;
 }
 

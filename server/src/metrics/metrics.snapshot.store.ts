@@ -26,11 +26,13 @@ const runShape = prepareShapes();
  * missed or counted twice that is compacted meanwhile.
  *
  * @param stored selects what else is wanted, in the columns of {@link SnapshotRow}
+ * @param known a further select, behind those that tell PostgreSQL the types of its columns
  */
 async function readSnapshot(
   shape: string,
   values: { readonly applicationId: string } & Readonly<Record<string, unknown>>,
   stored: (parameter: (name: string) => never) => RawBuilder<unknown>,
+  known: (parameter: (name: string) => never) => RawBuilder<unknown>,
   queries: Queries,
 ): Promise<{ stored: SnapshotRow[]; waiting: WaitingSnapshot }> {
   const all = await runShape<SnapshotRow>(queries, shape, values, (parameter) =>
@@ -41,7 +43,8 @@ async function readSnapshot(
           where application_id = ${parameter("applicationId")}
         union all
         select 'batch', done_until, row_ids, null, null, null from metric_batches
-          where application_id = ${parameter("applicationId")}`,
+          where application_id = ${parameter("applicationId")}
+        ${known(parameter)}`,
       queries,
     ),
   );
@@ -68,7 +71,8 @@ export async function readRollups(
     { applicationId, key, ...range },
     (parameter) => sql`
       select 'stored' as kind, id, null as payload, data, null as first, null as second from metric_rollups
-        where application_id = ${parameter("applicationId")} and id >= ${parameter("from")} and id < ${parameter("to")}
+        where application_id = ${parameter("applicationId")} and id >= ${parameter("from")} and id < ${parameter("to")}`,
+    (parameter) => sql`
       union all
       select 'known', '', null, null, null, null from metric_keys
         where application_id = ${parameter("applicationId")} and key = ${parameter("key")}`,
@@ -104,6 +108,7 @@ export async function readKeys(
         ${bound === undefined ? sql`` : sql`and key ${operators[bound.side]} ${parameter("key")}`}
         order by key ${isDown ? sql`desc` : sql`asc`} limit ${parameter("count")}
       ) as keys`,
+    () => sql``,
     queries,
   );
   const keys = stored.map(({ id, first, second }) => ({

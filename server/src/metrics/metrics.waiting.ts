@@ -11,8 +11,12 @@ import type { WaitingSnapshot } from "./metrics.snapshot.store.ts";
  * under compaction, and are then counted from the position on that it has come to.
  */
 export interface Waiting {
-  /** The buckets of one key that are to be added to the roll-ups of this dimension. */
-  buckets(key: string, granularity: Granularity, dimension: string): Promise<(readonly [number, Bucket])[]>;
+  /** Whether there is anything of a key, and its buckets that are to be added to the roll-ups of this dimension. */
+  buckets(
+    key: string,
+    granularity: Granularity,
+    dimension: string,
+  ): Promise<{ isAny: boolean; found: (readonly [start: number, bucket: Bucket])[] }>;
   /** How many events there are to be added to each key, and when the last of them came. */
   keys(): Promise<Map<string, { eventCount: number; lastReceivedAt: number }>>;
   /** Calls back for each event of a key that is in no chunk. */
@@ -40,7 +44,7 @@ export function readWaiting({ rows, batch }: WaitingSnapshot): Waiting {
       for (const each of bucketsIn(taken, key, granularity)) {
         if (rollupId(seriesId, granularity, each[0], dimension) > doneUntil) found.push(each);
       }
-      return found;
+      return { isAny: waiting.series.size + taken.series.size > 0, found };
     },
 
     async keys() {
