@@ -15,8 +15,20 @@ export function writeRollup(rollup: Rollup): Uint8Array {
   return writer.finish();
 }
 
-/** @param dimension as in `metric_rollups.dimension` */
-export function readRollup(dimension: string, data: Uint8Array): Rollup {
+/** What is stored of a bucket and a dimension, if there is anything, with what is to be added. */
+export function mergeRollups(dimension: string, stored: Uint8Array | undefined, added: readonly Rollup[]): Rollup {
+  const [first] = added;
+  if (stored === undefined && added.length === 1 && first !== undefined) return first;
+  const merged = stored === undefined ? createRollup(dimension) : readRollup(dimension, stored);
+  for (const rollup of added) merged.merge(rollup as never); // all are of one dimension
+  return merged;
+}
+
+function createRollup(dimension: string): Rollup {
+  return dimension === "" ? new Cell("all") : new Groups();
+}
+
+function readRollup(dimension: string, data: Uint8Array): Rollup {
   return dimension === "" ? readAll(data) : readGroups(data);
 }
 

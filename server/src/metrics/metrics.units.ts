@@ -1,11 +1,19 @@
 import type { Queries } from "../db/database.ts";
 import type { IdGenerator } from "../lib/ids.ts";
-import { type Batch, type Bucket, bucketsOf, type Hour, type Series } from "./metrics.batch.ts";
+import type { Batch, Hour, Series } from "./metrics.batch.ts";
 import { insertChunk, insertOrUpdateKey } from "./metrics.chunks.store.ts";
 import type { ChunkPart, ChunkRow, KeyChange } from "./metrics.payload.ts";
 import { findRollup, insertOrUpdateRollup } from "./metrics.rollups.store.ts";
-import { dimensionOf, type Rollup, readRollup, writeRollup } from "./metrics.rollups.ts";
-import { chunkPrefix, eventsPosition, type Granularity, keyPosition, rollupId, seriesOf } from "./metrics.series.ts";
+import { dimensionOf, mergeRollups, type Rollup, writeRollup } from "./metrics.rollups.ts";
+import {
+  chunkPrefix,
+  eventsPosition,
+  type Granularity,
+  keyPosition,
+  rollupId,
+  seriesOf,
+  startOf,
+} from "./metrics.series.ts";
 
 /** A part of a batch that is written whole. */
 export interface Unit {
@@ -38,36 +46,37 @@ export function* unitsOf(applicationId: string, batch: Batch, after: string, ids
   }
 }
 
-function rollupUnits(applicationId: string, seriesId: string, granularity: Granularity, series: Series): Unit[] {
-  return [...bucketsOf(series, granularity)].flatMap(([start, bucket]) =>
-    rollupsOf(bucket).map(([dimension, rollup]) => {
+/** One for each bucket and dimension; hours that make up a day are merged when its turn comes. */
+function rollupUnits(applicationId: string, seriesId: string, granularity: Granularity, { hours }: Series): Unit[] {
+  const parts = new Map<string, { dimension: string; rollups: Rollup[] }>();
+  for (const [hourStart, hour] of hours) {
+    const start = startOf(granularity, hourStart);
+    for (const [dimension, rollup] of rollupsOf(hour)) {
       const id = rollupId(seriesId, granularity, start, dimension);
-      return rollupUnit(applicationId, id, dimension, rollup);
-    }),
-  );
+      const known = parts.get(id);
+      if (known === undefined) parts.set(id, { dimension, rollups: [rollup] });
+      else known.rollups.push(rollup);
+    }
+  }
+  return [...parts].map(([id, { dimension, rollups }]) => rollupUnit(applicationId, id, dimension, rollups));
 }
 
-function rollupsOf({ all, dimensions }: Bucket): (readonly [dimension: string, rollup: Rollup])[] {
+function rollupsOf({ all, dimensions }: Hour): (readonly [dimension: string, rollup: Rollup])[] {
   return [["", all], ...[...dimensions].map(([name, groups]) => [dimensionOf(name), groups] as const)];
 }
 
-function rollupUnit(applicationId: string, id: string, dimension: string, rollup: Rollup): Unit {
+function rollupUnit(applicationId: string, id: string, dimension: string, rollups: readonly Rollup[]): Unit {
   return {
     position: id,
     async prepare(queries) {
       const stored = await findRollup(applicationId, id, queries);
-      const data = writeRollup(stored === undefined ? rollup : merged(readRollup(dimension, stored), rollup));
+      const data = writeRollup(mergeRollups(dimension, stored, rollups));
       return {
         size: data.length,
         write: (transaction) => insertOrUpdateRollup(applicationId, { id, dimension, data }, transaction),
       };
     },
   };
-}
-
-function merged(stored: Rollup, added: Rollup): Rollup {
-  stored.merge(added as never); // both are of one dimension
-  return stored;
 }
 
 const chunkEventsMax = 1_000;
