@@ -16,6 +16,7 @@ import { ids } from "./checks/ids.ts";
 import { locations } from "./checks/locations.ts";
 import { loginGroup } from "./checks/login.ts";
 import { logout } from "./checks/logout.ts";
+import { metrics } from "./checks/metrics.ts";
 import { operators } from "./checks/operators.ts";
 import { otherProfiles } from "./checks/other-profiles.ts";
 import { pageTokens } from "./checks/page-tokens.ts";
@@ -67,6 +68,7 @@ export const groups: readonly Group[] = [
   privateSearches,
   identities,
   identityNames,
+  metrics,
   tenancy,
   operators,
   service,
