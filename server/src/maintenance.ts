@@ -41,7 +41,7 @@ export function startMaintenance(app: App): { stop(): Promise<void> } {
 
 /** One round of maintenance. */
 export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
-  const { database, clock, fuzzing, tokenUses, compactor } = app;
+  const { database, clock, fuzzing, tokenUses, compactor, log } = app;
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
   for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
@@ -53,7 +53,9 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
       await deleteApplicationRows(appid, database, { signal });
       continue;
     }
-    await compactor.compact(appid, signal);
+    // Whatever is wrong with the events of one application, the others have their turn.
+    await compactor.compact(appid, signal).catch((err) => log.warn({ err, appid }, "metrics were not compacted"));
+    signal?.throwIfAborted();
     const { crashReportsDays, metricsDays } = retentionOf(await loadApplicationSettings(appid, database.reads));
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);

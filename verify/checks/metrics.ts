@@ -115,11 +115,6 @@ export const metrics: Group = {
         expectError(await end(world, id), further.itemDoesNotExist);
       }
     },
-    "surface.md 9 · a timed event that is not ended in time expires": async (world) => {
-      const id = await newEvent(world, { timeoutInSeconds: 1 });
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
-      expectError(await end(world, id), further.itemDoesNotExist);
-    },
     "hostile.md 13 · an event of another user or device is as one that never was": async (world) => {
       const [user, other] = [await signUp(world), await signUp(world)];
       const id = await newEvent(world, {}, user.token);

@@ -9,12 +9,13 @@ export interface Compactor {
   note(applicationId: string, eventCount: number): void;
   /** To be awaited before more are put down: keeps those who send from outrunning the compaction for long. */
   makeRoom(applicationId: string): Promise<void> | undefined;
-  /** Compacts until the inbox is empty, or another process is at it. */
+  /** Compacts until the inbox is empty, or another process is at it; not for ever, when more and more comes in. */
   compact(applicationId: string, signal?: AbortSignal): Promise<void>;
 }
 
 /** Fewer events wait so long: readers count them one by one. */
 const delayMs = 10_000;
+const batchesMax = 10;
 const eventsMin = 20_000;
 /** From so many on who sends has to wait, but never for long. */
 const crowdEventsMax = 300_000;
@@ -28,13 +29,19 @@ export function createCompactor(services: CompactionServices & { readonly backgr
 
   async function run(applicationId: string, untilEmpty: boolean, signal: AbortSignal | undefined): Promise<void> {
     let taken: number | undefined;
+    let batches = 0;
     do {
+      batches += 1;
       taken = await compactBatch(applicationId, services, signal);
       const left = (waiting.get(applicationId) ?? 0) - (taken ?? Number.POSITIVE_INFINITY);
       if (taken === 0 || left <= 0) waiting.delete(applicationId);
       else waiting.set(applicationId, left);
       await setImmediate();
-    } while (taken !== undefined && taken > 0 && (untilEmpty || (waiting.get(applicationId) ?? 0) >= eventsMin));
+    } while (
+      taken !== undefined &&
+      taken > 0 &&
+      (untilEmpty ? batches < batchesMax : (waiting.get(applicationId) ?? 0) >= eventsMin)
+    );
     if (untilEmpty) await foldSmallChunks(applicationId, services.database, signal);
   }
 

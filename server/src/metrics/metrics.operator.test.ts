@@ -289,6 +289,21 @@ for (const [state, settle] of states) {
       assert.deepEqual([rest?.isOther, rest?.group, rest && total(rest)], [true, undefined, 211 - 3 - 49 * 2]);
     });
 
+    it("numbers of any size: where a sum is beyond them there is none, and no mean", async () => {
+      const application = await test.createApplication();
+      const token = await test.registerDevice(application);
+      for (const value of [1.7e308, 1.7e308, 5e-324, -5e-324]) {
+        await test.call("POST /metrics/events/a", { token, body: { value } });
+      }
+      await settle(application);
+      const [, series] = await readSeries("a", "", application);
+      const [point] = series?.points.filter(({ count }) => count > 0) ?? [];
+      assert.deepEqual(
+        [point?.count, point?.["sum"], point?.["mean"], point?.["min"], point?.["max"]],
+        [4, undefined, undefined, -5e-324, 1.7e308],
+      );
+    });
+
     it("wildcards in keys, names and contents are literal", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
