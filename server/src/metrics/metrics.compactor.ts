@@ -51,7 +51,7 @@ export function createCompactor(services: CompactionServices & { readonly backgr
     while (running.has(applicationId)) await running.get(applicationId);
     const done = run(applicationId, untilEmpty, signal).finally(() => {
       running.delete(applicationId);
-      if (waiting.has(applicationId)) schedule(applicationId);
+      if (waiting.has(applicationId)) schedule(applicationId, delayMs);
     });
     running.set(applicationId, done);
     await done;
@@ -61,9 +61,12 @@ export function createCompactor(services: CompactionServices & { readonly backgr
     services.background.run("compact metrics", (signal) => compact(applicationId, false, signal));
   }
 
-  function schedule(applicationId: string): void {
-    if (timers.has(applicationId)) return;
-    timers.set(applicationId, setTimeout(start, delayMs, applicationId).unref());
+  /** Never at once: what notes events may be part of a transaction still, and the compaction is none. */
+  function schedule(applicationId: string, inMs: number): void {
+    const timer = timers.get(applicationId);
+    if (timer !== undefined && inMs > 0) return;
+    clearTimeout(timer);
+    timers.set(applicationId, setTimeout(start, inMs, applicationId).unref());
   }
 
   return {
@@ -71,8 +74,7 @@ export function createCompactor(services: CompactionServices & { readonly backgr
       const before = waiting.get(applicationId) ?? 0;
       waiting.set(applicationId, before + eventCount);
       if (running.has(applicationId)) return;
-      if (before < eventsMin && before + eventCount >= eventsMin) start(applicationId);
-      else schedule(applicationId);
+      schedule(applicationId, before < eventsMin && before + eventCount >= eventsMin ? 0 : delayMs);
     },
     makeRoom(applicationId) {
       const isCrowded = () => (waiting.get(applicationId) ?? 0) >= crowdEventsMax;

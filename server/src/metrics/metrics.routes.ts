@@ -56,7 +56,8 @@ export function metricsRoutes(services: {
       const occurredAt = timestamp ?? now;
       const payload = writePayload(payloadOf(caller, [[key, occurredAt, ...readValues(parameters)]]));
       const id = ids.newId("MetricEvent");
-      await database.write(async ({ queries }) => {
+      await database.write(async ({ queries, afterCommit }) => {
+        afterCommit(() => compactor.note(application_id, 1));
         await insertHandle(
           {
             application_id,
@@ -76,7 +77,6 @@ export function metricsRoutes(services: {
         });
         await insertInboxRow({ application_id, id, received_at: now, payload }, queries);
       });
-      compactor.note(application_id, 1);
       return { id, success: true as const };
     },
   });
@@ -97,15 +97,18 @@ export function metricsRoutes(services: {
       const { events, rejected } = readEvents(items, { sentAt, now });
       if (events.length > 0) {
         const { applicationId } = caller;
-        await compactor.makeRoom(applicationId);
+        const room = compactor.makeRoom(applicationId);
+        if (room !== undefined) await room;
         const row = {
           application_id: applicationId,
           id: ids.newId("MetricEvent"),
           received_at: now,
           payload: writePayload(payloadOf(caller, events)),
         };
-        await database.write(({ queries }) => insertInboxRow(row, queries));
-        compactor.note(applicationId, events.length);
+        await database.write(({ queries, afterCommit }) => {
+          afterCommit(() => compactor.note(applicationId, events.length));
+          return insertInboxRow(row, queries);
+        });
       }
       return { accepted: events.length, rejected };
     },
@@ -125,7 +128,8 @@ export function metricsRoutes(services: {
     async handle({ caller, path: { id } }) {
       const { applicationId } = caller;
       const now = clock.now();
-      const elapsedTimeInMs = await database.write(async ({ queries }) => {
+      const elapsedTimeInMs = await database.write(async ({ queries, afterCommit }) => {
+        afterCommit(() => compactor.note(applicationId, 1));
         const ended = await updateHandleEnded(applicationId, id, caller, now, queries);
         if (ended === undefined) throw new ApiError("ItemDoesNotExist");
         const elapsedMs = now - ended.started_at;
@@ -135,7 +139,6 @@ export function metricsRoutes(services: {
         await insertInboxRow(row, queries);
         return elapsedMs;
       });
-      compactor.note(applicationId, 1);
       return { elaspedTimeInMs: elapsedTimeInMs, elapsedTimeInMs };
     },
   });
