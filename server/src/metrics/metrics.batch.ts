@@ -4,7 +4,7 @@ import type { ChunkEvent, ChunkPart, InboxPayload, StoredEvent } from "./metrics
 import { bucketMs, type Granularity, startOf } from "./metrics.series.ts";
 
 /** Names by whose contents the events of a bucket are grouped; of others there is no grouping. */
-const dimensionsMax = 25;
+const dimensionsMax = 10;
 
 /** The events of one key in one hour or day. */
 export class Bucket {
@@ -32,7 +32,6 @@ export class Bucket {
 export class Hour extends Bucket {
   readonly parts: ChunkPart[] = [];
   eventCount = 0;
-  latestAt = Number.NEGATIVE_INFINITY;
 }
 
 export interface Series {
@@ -46,43 +45,47 @@ export interface Receipt {
   readonly received_at: number;
 }
 
+/** What somebody wants to know of some events. */
+export interface Wanted {
+  readonly key: string;
+  /** The name of the value to group by; without one nothing is grouped. */
+  readonly groupBy: string | undefined;
+  readonly from: number;
+  /** Not wanted any more. */
+  readonly to: number;
+}
+
 /** Events of many requests, by key and hour. */
 export class Batch {
   readonly series = new Map<string, Series>();
   eventCount = 0;
+  /** How many cells it has, each of a kilobyte or two. */
+  cellCount = 0;
+  readonly #wanted: Wanted | undefined;
 
-  /**
-   * Adds events of one request.
-   *
-   * @param key only those of this one, when it is given
-   */
-  add(receipt: Receipt, payload: InboxPayload, from: number, to: number, key?: string): void {
+  /** @param wanted nothing else is rolled up, and the events themselves are not kept */
+  constructor(wanted?: Wanted) {
+    this.#wanted = wanted;
+  }
+
+  /** Adds some of the events of one request. */
+  add(receipt: Receipt, payload: InboxPayload, from: number, to: number): void {
     const device = hashOf(payload.device);
     const user = payload.user === null ? undefined : hashOf(payload.user);
     const isEnd = payload.isEnd === true;
     for (let index = from; index < to; index += 1) {
       const event = payload.events[index];
-      if (event === undefined || (key !== undefined && event[0] !== key)) continue;
+      if (event === undefined || !this.#isWanted(event)) continue;
       const hour = this.#hourOf(event, receipt);
       this.#rollUp(hour, event, device, user, isEnd);
-      if (isEnd) continue;
-      let part = hour.parts.at(-1);
-      if (part?.id !== receipt.id) {
-        part = {
-          id: receipt.id,
-          receivedAt: receipt.received_at,
-          device: payload.device,
-          user: payload.user,
-          events: [],
-        };
-        hour.parts.push(part);
-      }
-      (event as unknown as unknown[])[0] = index; // in place of the key: the payload is ours, and read by nobody else
-      part.events.push(event as unknown as ChunkEvent);
-      hour.eventCount += 1;
-      if (event[1] > hour.latestAt) hour.latestAt = event[1];
+      if (!isEnd && this.#wanted === undefined) keepEvent(hour, event, index, receipt, payload);
     }
     this.eventCount += to - from;
+  }
+
+  #isWanted([key, occurredAt]: StoredEvent): boolean {
+    const wanted = this.#wanted;
+    return wanted === undefined || (key === wanted.key && occurredAt >= wanted.from && occurredAt < wanted.to);
   }
 
   #hourOf([key, occurredAt]: StoredEvent, { received_at }: Receipt): Hour {
@@ -97,6 +100,7 @@ export class Batch {
     if (hour === undefined) {
       hour = new Hour();
       series.hours.set(start, hour);
+      this.cellCount += 1;
     }
     return hour;
   }
@@ -112,8 +116,10 @@ export class Batch {
         continue;
       }
       all.addText(name);
+      if (this.#wanted !== undefined && name !== this.#wanted.groupBy) continue;
       const group = hour.dimension(name)?.of(value as string | boolean); // there are no others
       if (group === undefined) continue;
+      if (group.count === 0) this.cellCount += 1;
       group.addEvent(device, user);
       for (let other = 2; other < event.length; other += 2) {
         const number = event[other + 1];
@@ -121,6 +127,23 @@ export class Batch {
       }
     }
   }
+}
+
+function keepEvent(
+  hour: Hour,
+  event: StoredEvent,
+  index: number,
+  { id, received_at }: Receipt,
+  from: InboxPayload,
+): void {
+  let part = hour.parts.at(-1);
+  if (part?.id !== id) {
+    part = { id, receivedAt: received_at, device: from.device, user: from.user, events: [] };
+    hour.parts.push(part);
+  }
+  (event as unknown as unknown[])[0] = index; // in place of the key: the payload is ours, and read by nobody else
+  part.events.push(event as unknown as ChunkEvent);
+  hour.eventCount += 1;
 }
 
 /** The buckets of a series, by their starts. */

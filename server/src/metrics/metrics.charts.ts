@@ -30,7 +30,7 @@ export function readEventCells(
   range: ChartRange,
   queries: Queries,
 ): Promise<Points<Cell> | undefined> {
-  return readPoints(applicationId, key, "", range, queries, {
+  return readPoints(applicationId, key, undefined, range, queries, {
     create: () => new Cell("all"),
     read: readAll,
     ofBucket: ({ all }) => all,
@@ -45,7 +45,7 @@ export function readEventGroups(
   range: ChartRange,
   queries: Queries,
 ): Promise<Points<Groups> | undefined> {
-  return readPoints(applicationId, key, dimensionOf(valueName), range, queries, {
+  return readPoints(applicationId, key, valueName, range, queries, {
     create: () => new Groups(),
     read: readGroups,
     ofBucket: ({ dimensions }) => dimensions.get(valueName),
@@ -61,16 +61,17 @@ interface RollupKind<T> {
 async function readPoints<T extends { merge(other: T): void }>(
   applicationId: string,
   key: string,
-  dimension: string,
+  groupBy: string | undefined,
   { interval, from, to }: ChartRange,
   queries: Queries,
   kind: RollupKind<T>,
 ): Promise<Points<T> | undefined> {
   const granularity = granularityOf(interval);
   const seriesId = seriesOf(key);
+  const dimension = groupBy === undefined ? "" : dimensionOf(groupBy);
   const idAt = (start: number) => rollupId(seriesId, granularity, start, dimension);
   const snapshot = await readRollups(applicationId, key, { from: idAt(from), to: idAt(to) }, queries);
-  const waiting = await readWaiting(snapshot.waiting).buckets(key, granularity, dimension);
+  const waiting = await readWaiting(snapshot.waiting).buckets({ key, groupBy, from, to }, granularity);
   if (!snapshot.isKnown && !waiting.isAny) return undefined;
 
   const points = new Map<number, T>();

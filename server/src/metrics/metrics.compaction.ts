@@ -18,10 +18,11 @@ export interface CompactionServices {
 
 const batchEventsMax = 100_000;
 const batchRowsMax = 4_000;
+const batchCellsMax = 30_000;
 const sliceEvents = 250;
 const leaseMs = 30_000;
 // What one transaction writes: a few milliseconds.
-const transactionUnitsMax = 48;
+const transactionUnitsMax = 200;
 const transactionBytesMax = 262_144;
 const deletedRowsMax = 512;
 const deletedBytesMax = 1_048_576;
@@ -131,7 +132,8 @@ async function gather(rows: AsyncIterable<WaitingRow>): Promise<Omit<BegunBatch,
       await takeBreath();
     }
     rowBytes.set(row.id, row.payload.length);
-    if (batch.eventCount >= batchEventsMax || rowBytes.size >= batchRowsMax) break;
+    const { eventCount, cellCount } = batch;
+    if (eventCount >= batchEventsMax || cellCount >= batchCellsMax || rowBytes.size >= batchRowsMax) break;
   }
   return { batch, rowBytes };
 }
@@ -155,7 +157,7 @@ async function endBatch(row: BatchRow, rowBytes: ReadonlyMap<string, number>, { 
 }
 
 const pageRowsMin = 16;
-const pageRowsMax = 512;
+const pageRowsMax = 128;
 const pageCharactersMax = 262_144;
 
 /** The inbox from its oldest row on, in pages that grow while the rows are small. */

@@ -1,8 +1,9 @@
-import { Batch, type Bucket, bucketsOf } from "./metrics.batch.ts";
+import { Batch, type Bucket, bucketsOf, type Wanted } from "./metrics.batch.ts";
 import { createBreath } from "./metrics.breath.ts";
 import { rowIdsOf } from "./metrics.compaction.ts";
 import type { WaitingRow } from "./metrics.inbox.store.ts";
 import { type InboxPayload, readPayload, type StoredEvent } from "./metrics.payload.ts";
+import { dimensionOf } from "./metrics.rollups.ts";
 import { eventsPosition, type Granularity, keyPosition, rollupId, seriesOf, startOf } from "./metrics.series.ts";
 import type { WaitingSnapshot } from "./metrics.snapshot.store.ts";
 
@@ -11,11 +12,10 @@ import type { WaitingSnapshot } from "./metrics.snapshot.store.ts";
  * under compaction, and are then counted from the position on that it has come to.
  */
 export interface Waiting {
-  /** Whether there is anything of a key, and its buckets that are to be added to the roll-ups of this dimension. */
+  /** Whether there is anything of the key, and the buckets that are to be added to the roll-ups of one dimension. */
   buckets(
-    key: string,
+    wanted: Wanted,
     granularity: Granularity,
-    dimension: string,
   ): Promise<{ isAny: boolean; found: (readonly [start: number, bucket: Bucket])[] }>;
   /** How many events there are to be added to each key, and when the last of them came. */
   keys(): Promise<Map<string, { eventCount: number; lastReceivedAt: number }>>;
@@ -31,20 +31,24 @@ export function readWaiting({ rows, batch }: WaitingSnapshot): Waiting {
   const doneUntil = batch?.done_until ?? "";
 
   return {
-    async buckets(key, granularity, dimension) {
+    async buckets(wanted, granularity) {
+      const { key, groupBy } = wanted;
       const seriesId = seriesOf(key);
+      const dimension = groupBy === undefined ? "" : dimensionOf(groupBy);
       const takeBreath = createBreath();
-      const [waiting, taken] = [new Batch(), new Batch()];
+      const [waiting, taken] = [new Batch(wanted), new Batch(wanted)];
+      let isAny = false;
       for (const row of rows) {
         const payload = readPayload(row.payload);
-        (ofBatch.has(row.id) ? taken : waiting).add(row, payload, 0, payload.events.length, key);
+        isAny ||= payload.events.some(([each]) => each === key);
+        (ofBatch.has(row.id) ? taken : waiting).add(row, payload, 0, payload.events.length);
         await takeBreath();
       }
       const found = [...bucketsIn(waiting, key, granularity)];
       for (const each of bucketsIn(taken, key, granularity)) {
         if (rollupId(seriesId, granularity, each[0], dimension) > doneUntil) found.push(each);
       }
-      return { isAny: waiting.series.size + taken.series.size > 0, found };
+      return { isAny, found };
     },
 
     async keys() {
