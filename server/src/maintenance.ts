@@ -53,9 +53,10 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
       await deleteApplicationRows(appid, database, { signal });
       continue;
     }
-    // Whatever is wrong with the events of one application, the others have their turn.
-    await compactor.compact(appid, signal).catch((err) => log.warn({ err, appid }, "metrics were not compacted"));
-    signal?.throwIfAborted();
+    await compactor.compact(appid, signal).catch((err) => {
+      signal?.throwIfAborted();
+      log.warn({ err, appid }, "metrics were not compacted"); // the other applications have their turn all the same
+    });
     const { crashReportsDays, metricsDays } = retentionOf(await loadApplicationSettings(appid, database.reads));
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
