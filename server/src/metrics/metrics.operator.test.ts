@@ -289,6 +289,30 @@ for (const [state, settle] of states) {
       assert.deepEqual([rest?.isOther, rest?.group, rest && total(rest)], [true, undefined, 211 - 3 - 49 * 2]);
     });
 
+    it('values are kept as they were sent: value as "value", which wins; texts as texts, -0 as 0, nothing as nothing', async () => {
+      const application = await test.createApplication();
+      const token = await test.registerDevice(application);
+      const cases: [sent: string, kept: unknown][] = [
+        ['{"value":2,"values":{"value":1,"b":""}}', { value: 2, b: "" }],
+        ['{"value":"","values":{"a":null}}', {}],
+        ['{"value":"12"}', { value: "12" }],
+        ['{"value":-0}', { value: 0 }],
+        ['{"values":"{\\"a\\":true}"}', { a: true }],
+        ['{"value":"\u202Ea\u0301𝒳"}', { value: "\u202Ea\u0301𝒳" }],
+        ['{"value":123456789012345678901}', { value: 123456789012345680000 }],
+      ];
+      for (const [index, [body]] of cases.entries()) {
+        const sent = `{"timestamp":${index},${body.slice(1)}`;
+        assert.equal((await test.call("POST /metrics/events/a", { token, body: sent })).status, 201, body);
+      }
+      await settle(application);
+      const { pageResults } = (await read("/a/events", application)).body.result;
+      assert.deepEqual(
+        pageResults.map(({ values }: { values: unknown }) => values).reverse(),
+        cases.map(([, kept]) => kept),
+      );
+    });
+
     it("numbers of any size: where a sum is beyond them there is none, and no mean", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
