@@ -10,6 +10,7 @@ import { wrkVersion } from "./load-wrk.ts";
 import { describeMachine, readLoadAverage } from "./machine.ts";
 import { measureBatch } from "./measure-batch.ts";
 import { measureLogins } from "./measure-logins.ts";
+import { measureMetrics } from "./measure-metrics.ts";
 import { measurePaging } from "./measure-paging.ts";
 import { measureScenario } from "./measure-scenario.ts";
 import { measureSearch } from "./measure-search.ts";
@@ -19,7 +20,16 @@ import { readDisturbedCount } from "./quiet.ts";
 import { formatTable, type Row } from "./report.ts";
 import { scenarios } from "./scenarios.ts";
 
-const names = ["start", "memory", ...scenarios.map(({ key }) => key), "batch", "me-during-logins", "paging", "search"];
+const names = [
+  "start",
+  "memory",
+  ...scenarios.map(({ key }) => key),
+  "batch",
+  "me-during-logins",
+  "paging",
+  "search",
+  "metrics",
+];
 const startedAt = new Date();
 const fileName = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}.json`;
 
@@ -67,6 +77,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
     await measure("me-during-logins", (report) => measureLogins(fixture, options, report));
     await measure("paging", (report) => measurePaging(fixture, options, report));
     await measure("search", (report) => measureSearch(fixture, options, report));
+    await measure("metrics", (report) => measureMetrics(fixture, options, report));
     await fixture.server.stop();
   }
   if (isInterrupted()) return;

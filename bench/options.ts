@@ -14,6 +14,8 @@ export interface Options {
   readonly connections: number;
   /** Searches are measured among so many check-ins; the first is what the others are set against. */
   readonly searchSizes: readonly number[];
+  /** Metrics are read among so many events. */
+  readonly eventCounts: readonly number[];
   readonly json: string;
 }
 
@@ -38,7 +40,7 @@ export function readOptions(args: readonly string[], names: readonly string[], d
   --connections N    connections of the load generator (64)
   --patience N       seconds to wait, before each measurement, for others on the machine to be quiet (10)
   --json FILE        where all the figures go (bench/results/<time>.json)
-  --large            searches among 10 million check-ins too; takes half an hour more
+  --large            searches among 10 million check-ins and metrics of 10 million events too; takes half an hour more
   --quick            one run of one second each: to see that everything works
 `;
   const { values } = parse(args, usage);
@@ -64,6 +66,7 @@ export function readOptions(args: readonly string[], names: readonly string[], d
     patienceSeconds: number("patience", isQuick ? 1 : 10, 600),
     connections: number("connections", 64, 1_000),
     searchSizes: isQuick ? [10_000, 50_000] : [10_000, 1_000_000, ...(values.large ? [10_000_000] : [])],
+    eventCounts: isQuick ? [100_000] : [1_000_000, ...(values.large ? [10_000_000] : [])],
     json: values.json ?? defaultJson,
   };
 }

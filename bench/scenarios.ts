@@ -97,6 +97,19 @@ export const scenarios: readonly Scenario[] = [
     startCeiling: durableInserts("checkins"),
   },
   {
+    key: "metric",
+    name: "POST /metrics/events/{key}",
+    status: 201,
+    request: ({ writer }) => ({
+      method: "POST",
+      path: "/metrics/events/level-won",
+      token: writer.token,
+      body: JSON.stringify({ values: { level: 7, duration: 31.5, world: "ice", session: numberMark } }),
+    }),
+    startCeiling: durableInserts("metric_handles"),
+    goal: { perSecond: 8_000 },
+  },
+  {
     key: "list",
     name: "GET /checkins, 20",
     status: 200,

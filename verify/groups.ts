@@ -19,6 +19,7 @@ import { locations } from "./checks/locations.ts";
 import { loginGroup } from "./checks/login.ts";
 import { logout } from "./checks/logout.ts";
 import { metadata } from "./checks/metadata.ts";
+import { metrics } from "./checks/metrics.ts";
 import { operators } from "./checks/operators.ts";
 import { otherProfiles } from "./checks/other-profiles.ts";
 import { pageTokens } from "./checks/page-tokens.ts";
@@ -71,6 +72,7 @@ export const groups: readonly Group[] = [
   identities,
   identityNames,
   metadata,
+  metrics,
   tenancy,
   operators,
   batch,

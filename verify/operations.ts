@@ -40,6 +40,9 @@ export const deviceOperations = [
   "GET /devices/current",
   "PATCH /devices/current",
   "POST /devices/current/crashreports",
+  "POST /metrics/events/{key}",
+  "POST /metrics/events",
+  "DELETE /metrics/events/{eventId}",
   "POST /users",
   "POST /users/login",
   "POST /users/login/social",
@@ -64,6 +67,11 @@ export async function prepare(world: World, operation: (typeof tokenOperations)[
   return { operation: await fillIn(world, operation), body: bodyOf(operation) };
 }
 
+async function newEvent(world: World): Promise<string> {
+  const { token } = await subject(world);
+  return expectResult(await world.call("POST /metrics/events/verify", { token }), 201).id;
+}
+
 async function fillIn(world: World, operation: (typeof tokenOperations)[number]): Promise<string> {
   switch (operation) {
     case "GET /users/{userId}":
@@ -78,6 +86,10 @@ async function fillIn(world: World, operation: (typeof tokenOperations)[number])
     case "PATCH /checkins/{checkinId}":
     case "DELETE /checkins/{checkinId}":
       return operation.replace("{checkinId}", await checkIn(world, (await subject(world)).token));
+    case "POST /metrics/events/{key}":
+      return operation.replace("{key}", uniqueName());
+    case "DELETE /metrics/events/{eventId}":
+      return operation.replace("{eventId}", await newEvent(world));
     default:
       return operation
         .replace("{identityProviderName}", "verify")
@@ -97,6 +109,8 @@ function bodyOf(operation: (typeof tokenOperations)[number]): unknown {
       return { tag: "verify" };
     case "POST /devices/current/crashreports":
       return { stackTrace: "Error\n\tat verify" };
+    case "POST /metrics/events":
+      return { events: [] };
     case "POST /users/me/identities/{identityProviderName}":
       return { identityId: uniqueName() };
     case "POST /users":

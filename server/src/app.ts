@@ -27,6 +27,10 @@ import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMailer } from "./mail/mailer.ts";
 import { metadataRoutes } from "./metadata/metadata.routes.ts";
+import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts";
+import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
+import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
+import { metricsRoutes } from "./metrics/metrics.routes.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
@@ -48,6 +52,7 @@ export interface App {
   readonly ids: IdGenerator;
   readonly fuzzing: Fuzzing;
   readonly tokenUses: TokenUses;
+  readonly compactor: Compactor;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -81,6 +86,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const passwords = createPasswords(config, database);
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
+  const pseudonyms = createPseudonyms(secrets);
+  const compactor = createCompactor({ database, ids, clock, background });
 
   const idTokens = createIdTokens({ clock, log });
   const mailer = createMailer(config, { clock, log });
@@ -105,6 +112,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     passwords,
     paging,
     fuzzing,
+    pseudonyms,
+    compactor,
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -128,7 +137,9 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
     ...batchRoutes(services),
+    ...metricsRoutes(services),
     ...applicationsOperatorRoutes(services),
+    ...metricsOperatorRoutes(services),
     ...crashReportsOperatorRoutes(services),
     ...metadataRoutes(services),
     ...serviceRoutes(services),
@@ -165,6 +176,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ids,
     fuzzing,
     tokenUses,
+    compactor,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

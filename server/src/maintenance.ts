@@ -5,6 +5,7 @@ import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
 import { finishErasures } from "./db/metadata-erasure.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
+import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { eraseUser } from "./users/users.erasure.ts";
 import { listUnfinishedUsers } from "./users/users.store.ts";
@@ -42,7 +43,8 @@ export function startMaintenance(app: App): { stop(): Promise<void> } {
 }
 
 /** One round of maintenance. */
-export async function maintain({ database, clock, fuzzing, tokenUses }: App, signal?: AbortSignal): Promise<void> {
+export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
+  const { database, clock, fuzzing, tokenUses, compactor, log } = app;
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
   await deleteExpiredReplies(clock.now(), database, signal);
@@ -56,7 +58,12 @@ export async function maintain({ database, clock, fuzzing, tokenUses }: App, sig
       await deleteApplicationRows(appid, database, { signal });
       continue;
     }
-    const { crashReportsDays } = retentionOf(await loadApplicationSettings(appid, database.reads));
+    await compactor.compact(appid, signal).catch((err) => {
+      signal?.throwIfAborted();
+      log.warn({ err, appid }, "metrics were not compacted"); // the other applications have their turn all the same
+    });
+    const { crashReportsDays, metricsDays } = retentionOf(await loadApplicationSettings(appid, database.reads));
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
+    await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }
 }

@@ -92,6 +92,10 @@ it("registers, signs up, and reaches every operation of clients, whatever its ve
   assert.equal((await tunnel("POST /metadata/me/visits/increment", { delta: 2 })).value, 2);
   assert.equal(await tunnel("DELETE /metadata/me/colour"), true);
 
+  const event = await tunnel("POST /metrics/events/level-won", { value: 3, timeoutInSeconds: 60 });
+  await tunnel(`DELETE /metrics/events/${event.id}`);
+  assert.equal((await tunnel("POST /metrics/events", { events: [{ key: "level-lost" }] })).accepted, 1);
+
   await tunnel("POST /users/me/logout");
   use((await send("POST", "/devices", { ...test.application, platform: "limited" })).accessToken);
   use((await tunnel("POST /users/login", name)).accessToken);

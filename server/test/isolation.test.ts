@@ -55,6 +55,13 @@ const seeds: Readonly<Record<string, Seed>> = {
   deleteMetadata: metadata(),
   putManyMetadata: metadata({ values: { key: 1 } }),
   searchMetadata: metadata(),
+  endMetricEvent: {
+    async create({ token }) {
+      return { id: (await test.call("POST /metrics/events/level", { token })).body.result.id };
+    },
+    invent: () => ({ id: test.app.ids.newId("MetricEvent") }),
+    isPrivate: true,
+  },
   findUserOfIdentity: {
     async create({ id, token }) {
       await test.call("POST /users/me/identities/crm", { token, body: { identityId: `of ${id}` } });
@@ -102,6 +109,7 @@ function user(isPrivate: boolean): Seed {
 
 /** Operations whose path parameters name no object of anybody's, and why. */
 const namesNoObject: Readonly<Record<string, string>> = {
+  createMetricEvent: "a key is a word of the application's own; the event is made under the caller",
   addIdentity: "a provider's name is a word of the application's own; the identity is made under the caller",
   listIdentitiesOfProvider: "the same; the list is the caller's own",
   deleteIdentities: "the same; what is deleted is the caller's own",
@@ -126,6 +134,8 @@ function routesWithPath(): Route[] {
 
 /** How to make what an operator's operation names beside the application, in this one. */
 const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {
+  readMetric: metric,
+  listMetricEvents: metric,
   async listCrashReports(application) {
     const token = await test.registerDevice(application);
     const stackTrace = `Error: of ${application.appid}`;
@@ -133,6 +143,11 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
     return { fingerprint: identifyCrash(stackTrace, null).fingerprint };
   },
 };
+
+async function metric(application: NewApplication): Promise<PathParameters> {
+  await test.call("POST /metrics/events/level", { token: await test.registerDevice(application) });
+  return { key: "level" };
+}
 
 describe("objects of others", () => {
   it("every operation that takes an id answers for them as for one that never was", async (t) => {

@@ -309,6 +309,46 @@ describe("kill -9 (hostile.md 31)", () => {
       await Promise.all(clients);
     }
   });
+
+  it("every answered metric event is counted once, also when it was being compacted", async () => {
+    const { settings, ...application } = await newDeployment();
+    const { stdout } = await runProgram("src/cli.ts", ["operators", "create", "--name", "op", "--json"], settings);
+    const operator: string = JSON.parse(stdout).token;
+    const answered = new Map<string, number>();
+    let sent = 0;
+    let token: string | undefined;
+    for (let kills = 0; ; kills += 1) {
+      const server = await start(settings);
+      token ??= (await signUp(server.port, application)).token;
+      const counts = new Map<string, number>();
+      for (let query = "pageSize=1000"; query !== ""; ) {
+        const path = `/_/api/applications/${application.appid}/metrics?${query}`;
+        const { result } = (await send(server.port, "GET", path, { token: operator })).body;
+        for (const { key, count } of result.pageResults) counts.set(key, count);
+        query = result.nextToken === undefined ? "" : `pagingToken=${result.nextToken}`;
+      }
+      for (const [key, count] of answered) assert.equal(counts.get(key), count, `${key} after ${kills} kills`);
+      for (const [key, count] of counts) assert.equal(count, key.startsWith("one") ? 1 : 1_000);
+      if (kills === 3) break;
+
+      const goal = answered.size + 60;
+      const clients = Array.from({ length: 8 }, async (_, client) => {
+        for (;;) {
+          sent += 1;
+          const isOne = client === 0;
+          const key = `${isOne ? "one" : "many"}-${sent}`;
+          const events = Array.from({ length: 1_000 }, (_, n) => ({ key, value: n }));
+          const path = isOne ? `/metrics/events/${key}` : "/metrics/events";
+          const answer = await post(server.port, path, isOne ? {} : { events }, token).catch(() => undefined);
+          if (answer?.status !== 201) return;
+          answered.set(key, isOne ? 1 : 1_000);
+        }
+      });
+      await waitUntil(() => answered.size >= goal);
+      await server.end("SIGKILL");
+      await Promise.all(clients);
+    }
+  });
 });
 
 describe("kill -9 between a commit and its answer (surface.md section 12)", () => {

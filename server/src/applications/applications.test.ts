@@ -3,6 +3,8 @@ import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { maintain } from "../maintenance.ts";
+import { insertBatch } from "../metrics/metrics.batches.store.ts";
+import { insertInboxRow } from "../metrics/metrics.store.ts";
 import {
   deleteApplicationRows,
   insertApplication,
@@ -29,6 +31,8 @@ async function createFullApplication(): Promise<NewApplication> {
   await test.call("POST /checkins", { token, body: { location: "1,2" }, headers: { "idempotency-key": "1" } });
   await test.call("POST /users/me/identities/crm", { token, body: { identityId: "4711" } });
   await test.call("POST /devices/current/crashreports", { token, body: { stackTrace: "at nowhere" } });
+  await test.call("POST /metrics/events/level", { token });
+  await test.app.compactor.compact(application.appid);
   await test.call("PATCH /users/me", { token, body: { locationFuzzing: true } });
   await test.call("PUT /metadata/me/key", { token, body: { value: 1 } });
   const reset = { user_id: user.id, digest: "", tries_left: 5, expires_at: 0 };
@@ -62,6 +66,10 @@ async function countRows(appid: string): Promise<Record<string, number>> {
 }
 
 const oneRowEach = {
+  metric_handles: 1,
+  metric_chunks: 1,
+  metric_rollups: 2,
+  metric_keys: 1,
   applications: 1,
   application_keys: 1,
   devices: 1,
@@ -138,6 +146,11 @@ describe("deleting an application", () => {
     const gone = await createFullApplication();
     const kept = await createFullApplication();
     assert.deepEqual(await countRows(gone.appid), oneRowEach);
+    const row = { application_id: gone.appid, id: test.app.ids.newId("MetricEvent") };
+    await test.app.database.write(async ({ queries }) => {
+      await insertInboxRow({ ...row, received_at: 0, payload: "{}" }, queries);
+      await insertBatch({ ...row, row_ids: "[]", done_until: "", leased_until: 0 }, queries);
+    });
     assert.equal(await markDeleted(gone.appid), true);
     await deleteApplicationRows(gone.appid, test.app.database);
     assert.deepEqual(await countRows(gone.appid), {});

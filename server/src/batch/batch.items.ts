@@ -2,7 +2,7 @@ import { ApiError } from "../errors.ts";
 import type { RawParameters } from "../http/call.ts";
 import { compileParameters, readParameter } from "../http/parameters.ts";
 import { Type } from "../http/schema.ts";
-import { Bag, Raw, Text } from "../http/wire.ts";
+import { Members, Raw, Text } from "../http/wire.ts";
 
 /** One call of a batch, as it was sent. */
 export interface BatchItem {
@@ -21,7 +21,7 @@ const Item = Type.Object({
   key: Type.Optional(Raw()),
   method: Text({ maxLength: 16 }),
   path: Text({}),
-  parameters: Type.Optional(Bag()),
+  parameters: Type.Optional(Members()),
   idempotencyKey: Type.Optional(Raw()),
 });
 const readMembers = compileParameters(Item);
@@ -35,8 +35,14 @@ export function readItem(sent: unknown, index: number): ReadItem {
     }
     const members = Object.entries(sent);
     key = readKey(members) ?? key;
-    const { method, path, parameters = [], idempotencyKey } = readMembers(members);
-    return { key, method: method.trim().toUpperCase(), path: rooted(path), parameters, idempotencyKey };
+    const { method, path, parameters = {}, idempotencyKey } = readMembers(members);
+    return {
+      key,
+      method: method.trim().toUpperCase(),
+      path: rooted(path),
+      parameters: Object.entries(parameters),
+      idempotencyKey,
+    };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { key, failure: error };

@@ -50,6 +50,9 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(bag, fc.constantFrom(1, -0.5, "x")).map(([path, delta]) => call("POST", `${path}/k/increment`, { delta })),
   bag.map((path) => call("DELETE", `${path}/k`)),
   fc.tuple(bag, fc.constantFrom("", "/k")).map(([path, key]) => call("GET", `${path}${key}`)),
+  text.map((value) => call("POST", "/metrics/events/k", { value, timeoutInSeconds: 9 })),
+  text.map((key) => call("POST", "/metrics/events", { events: [{ key }, { key: "k", value: 1 }] })),
+  earlier.map((id) => call("DELETE", `/metrics/events/${id}`)),
   fc.constant(call("POST", "/users/me/logout")),
   fc.constantFrom("/nowhere", "/batch", "/users/usr_1").map((path) => call("GET", path)),
 );

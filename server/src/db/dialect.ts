@@ -9,6 +9,7 @@ export interface Dialect {
     readonly text: RawBuilder<unknown>;
     readonly integer: RawBuilder<unknown>;
     readonly real: RawBuilder<unknown>;
+    readonly bytes: RawBuilder<unknown>;
     /** Stands after the closing parenthesis of `create table`. */
     readonly tableOptions: RawBuilder<unknown>;
   };
@@ -27,6 +28,7 @@ export const sqliteDialect: Dialect = {
     text: sql`text`,
     integer: sql`integer`,
     real: sql`real`,
+    bytes: sql`blob`,
     // Rows lie in their primary key: one search per point read instead of two.
     tableOptions: sql`strict, without rowid`,
   },
@@ -42,6 +44,7 @@ export const postgresDialect: Dialect = {
     text: sql`text collate "C"`,
     integer: sql`bigint`,
     real: sql`double precision`,
+    bytes: sql`bytea`,
     tableOptions: sql``,
   },
   forShare: sql`for share`,

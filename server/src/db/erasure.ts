@@ -4,6 +4,12 @@ import type { deploymentTables, Tables } from "./tables.ts";
 
 /** By what the rows of a table are told apart from the others of their application, or of their owner in it. */
 const rowKeys = {
+  metric_inbox: ["id"],
+  metric_handles: ["id"],
+  metric_chunks: ["id"],
+  metric_rollups: ["id"],
+  metric_keys: ["key"],
+  metric_batches: ["id"],
   metadata: ["object_id", "slot", "key"],
   unfinished_erasures: ["object_id"],
   checkins: ["id"],
@@ -26,6 +32,13 @@ const rowKeys = {
 
 type ErasableTable = keyof typeof rowKeys;
 
+/** So many at once where a row may be large. */
+const largeRowsMax: { readonly [Table in ErasableTable]?: number } = {
+  metric_inbox: 20,
+  metric_chunks: 50,
+  metric_rollups: 50,
+};
+
 /** Whose rows: the values of some columns. */
 interface Owner {
   readonly application_id: string;
@@ -35,8 +48,8 @@ interface Owner {
 }
 
 /**
- * Deletes some of an owner's rows, about `count` of them. They are looked up first: in one statement PostgreSQL, as long as
- * it has no statistics of a table, looks up all of them again for each row of the owner.
+ * Deletes some of an owner's rows, about `count` of them, fewer of large ones. They are looked up first: in one statement
+ * PostgreSQL, as long as it has no statistics of a table, looks up all of them again for each row of the owner.
  *
  * @param also narrows it down in the words of an index
  * @returns how many, 0 when there were none left
@@ -52,7 +65,9 @@ export async function deleteSomeRows(
   const columns: readonly string[] = rowKeys[table];
   const key = sql.join(columns.map((column) => sql.ref(column)));
   const { rows } = await sql<RowKey>`
-    select ${key} from ${sql.table(table)} where ${owned} ${also} limit ${count}`.execute(queries);
+    select ${key} from ${sql.table(table)} where ${owned} ${also} limit ${Math.min(count, largeRowsMax[table] ?? count)}`.execute(
+    queries,
+  );
   await Promise.all(
     alikeButInLast(columns, rows).map((alike) => {
       const [first = {}] = alike;

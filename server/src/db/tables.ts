@@ -23,6 +23,12 @@ export interface Tables {
   identities: IdentitiesTable;
   checkins: CheckinsTable;
   kept_replies: KeptRepliesTable;
+  metric_inbox: MetricInboxTable;
+  metric_handles: MetricHandlesTable;
+  metric_chunks: MetricChunksTable;
+  metric_rollups: MetricRollupsTable;
+  metric_keys: MetricKeysTable;
+  metric_batches: MetricBatchesTable;
   operators: OperatorsTable;
   operator_tokens: OperatorTokensTable;
   metadata: MetadataTable;
@@ -38,6 +44,12 @@ export const tablesInErasureOrder = [
   "metadata",
   "unfinished_erasures",
   "checkins",
+  "metric_inbox",
+  "metric_handles",
+  "metric_chunks",
+  "metric_rollups",
+  "metric_keys",
+  "metric_batches",
   "identities",
   "location_shifts",
   "password_resets",
@@ -61,6 +73,7 @@ export const userTablesInErasureOrder = [
   "password_resets",
   "user_tokens",
   "location_shifts",
+  "metric_handles",
 ] as const satisfies readonly (keyof Tables)[];
 
 type Nullable<T> = { [Name in keyof T]: T[Name] | null };
@@ -274,6 +287,75 @@ interface KeptRepliesTable {
   /** Sealed. */
   reply: string;
   expires_at: number;
+}
+
+/** What has arrived and is not in chunks and roll-ups yet: a row for each request, written once (`metrics/`). */
+interface MetricInboxTable {
+  application_id: string;
+  /** Of one event that was sent alone it is the event's own. */
+  id: string;
+  received_at: number;
+  /** JSON, see `metrics.payload.ts`. */
+  payload: string;
+}
+
+/** An event that was sent alone, which its sender may end. */
+interface MetricHandlesTable {
+  application_id: string;
+  id: string;
+  key: string;
+  device_id: string;
+  user_id: string | null;
+  /** When it happened, as the client said. */
+  occurred_at: number;
+  /** When it was received. */
+  started_at: number;
+  /** Null for an event that was not timed. */
+  expires_at: number | null;
+  ended_at: number | null;
+}
+
+/** Events of one key and one hour. */
+interface MetricChunksTable {
+  application_id: string;
+  /** Series, time of the latest event, and what makes it unique: see `metrics.series.ts`. */
+  id: string;
+  event_count: number;
+  /** JSON, see `metrics.payload.ts`. */
+  payload: string;
+}
+
+/** What is known of the events of one key in one hour or one day, without reading them. */
+interface MetricRollupsTable {
+  application_id: string;
+  /** Series, hour or day, and its start: see `metrics.series.ts`. */
+  id: string;
+  /** Empty for all events of the bucket, else `=` and the name of the value by whose contents they are grouped. */
+  dimension: string;
+  data: Uint8Array;
+}
+
+/** What of the inbox is being compacted, and how far that has come: at most one of an application at a time. */
+interface MetricBatchesTable {
+  application_id: string;
+  /** Another one for each process that takes the batch over. */
+  id: string;
+  /** JSON: the ids of its rows of the inbox. */
+  row_ids: string;
+  /** What comes up to here in the order of `metrics.units.ts` has been written. */
+  done_until: string;
+  /** Then others take it for abandoned. */
+  leased_until: number;
+}
+
+/** The keys that an application has events under. */
+interface MetricKeysTable {
+  application_id: string;
+  key: string;
+  event_count: number;
+  /** Nothing is kept that happened earlier. */
+  earliest_at: number;
+  last_received_at: number;
 }
 
 interface OperatorsTable {

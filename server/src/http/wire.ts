@@ -102,9 +102,14 @@ export function List(options: { description?: string } = {}): Schema<readonly un
   return wire<readonly unknown[]>("list", { type: "array", items: {}, ...options });
 }
 
-/** An object of any members, or a text that holds one: its members in their order. */
-export function Bag(options: { description?: string } = {}): Schema<readonly (readonly [string, unknown])[]> {
-  return wire<readonly (readonly [string, unknown])[]>("bag", { type: "object", ...options });
+/** A text, a number or a truth value, as it is: a text that looks like a number stays a text. */
+export function Scalar(options: { maxLength: number; description?: string }): Schema<string | number | boolean> {
+  return wire<string | number | boolean>("scalar", { type: ["string", "number", "boolean"], ...options });
+}
+
+/** An object with members of any kind, or a text that holds one, with double or single quotes. */
+export function Members(options: { description?: string } = {}): Schema<Readonly<Record<string, unknown>>> {
+  return wire<Readonly<Record<string, unknown>>>("members", { type: "object", ...options });
 }
 
 /** The id of an object of one kind. */
@@ -198,10 +203,11 @@ const readers = {
   dateRange: (value: unknown) => parseDateRange(plain(value)),
   location: (value: unknown) => parseLocation(value),
   locationRange: (value: unknown) => parseLocationRange(value),
+  scalar: readScalar,
   id: readId,
   raw: (value: unknown) => ({ value }),
   list: readList,
-  bag: readBag,
+  members: readMembers,
   objectId: readObjectId,
   json: writeJson,
   jsonMembers: readJsonMembers,
@@ -223,6 +229,14 @@ function readText(value: unknown, { minLength = 0, maxLength = Number.MAX_SAFE_I
     return refuseRange(`must have at most ${maxLength} characters`);
   }
   return { value: text };
+}
+
+function readScalar(value: unknown, keywords: Keywords): Parsed<string | number | boolean> {
+  const plainValue = plain(value);
+  if (typeof plainValue === "boolean") return { value: plainValue };
+  if (typeof plainValue === "string") return readText(plainValue, keywords);
+  if (typeof plainValue === "number" && Number.isFinite(plainValue)) return { value: plainValue + 0 }; // -0 becomes 0
+  return refuseFormat("must be a text, a number or a truth value");
 }
 
 function decimalText(value: number | bigint): string | undefined {
@@ -273,10 +287,13 @@ function readList(value: unknown): Parsed<readonly unknown[]> {
   return Array.isArray(list) ? { value: list } : refuseFormat("must be an array");
 }
 
-function readBag(value: unknown): Parsed<readonly (readonly [string, unknown])[]> {
-  const bag = parsedText(value);
-  if (typeof bag !== "object" || bag === null || Array.isArray(bag)) return refuseFormat("must be an object");
-  return { value: Object.entries(bag) };
+function readMembers(value: unknown): Parsed<Readonly<Record<string, unknown>>> {
+  const object = parsedText(value);
+  return isObject(object) ? { value: object } : refuseFormat("must be an object");
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What a text holds; anything else is itself. */

@@ -9,8 +9,10 @@ const rangeRule = "must be a range of dates <start>-<end>, such as 2015-01-01-20
 const orderRule = "must not end before it starts";
 
 const textCharactersMax = 100;
-const earliestMs = -62_135_596_800_000; // 0001-01-01T00:00:00.000Z
-const latestMs = 253_402_300_799_999; // 9999-12-31T23:59:59.999Z
+/** The first moment that a date can name. */
+export const earliestMs = -62_135_596_800_000; // 0001-01-01T00:00:00.000Z
+/** The last one. */
+export const latestMs = 253_402_300_799_999; // 9999-12-31T23:59:59.999Z
 
 /** The one form in which the service writes a time: exactly `/Date(<milliseconds>)/` (service.md "Timestamp format"). */
 export function formatDate(ms: number): string {

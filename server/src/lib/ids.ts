@@ -10,6 +10,7 @@ const prefixes = {
   Token: "tok",
   CrashReport: "crs",
   Place: "plc",
+  MetricEvent: "met",
   Operator: "opr",
 } as const;
 
@@ -57,6 +58,11 @@ export function createIdGenerator(now: () => number): IdGenerator {
       return `${prefixes[kind]}_${head}${count.toString(36).padStart(countDigits, "0")}${randomText()}`;
     },
   };
+}
+
+/** Ids that were made before this time sort before it, the others behind it. */
+export function firstIdAt(kind: IdKind, at: number): string {
+  return `${prefixes[kind]}_${Math.max(0, at).toString(36).padStart(timeDigits, "0")}`;
 }
 
 /** The kind that an id carries, or undefined when the text is no id at all. */

@@ -10,7 +10,7 @@ export function parseJson(text: string): unknown {
   return longNumber.test(text) ? JSON.parse(text, keepLongIntegers) : JSON.parse(text);
 }
 
-const longNumber = /\d{16}/;
+const longNumber = /(?<![\d.])\d{16}/; // not the decimals of a fraction, which stays a double
 /** What a text parameter may be at the longest; reading an integer costs the square of its digits. */
 const longInteger = /^-?\d{1,5000}$/;
 

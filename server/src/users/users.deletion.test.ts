@@ -66,6 +66,7 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   await app.call("PATCH /users/me", { token, body: { locationFuzzing: true, location: "48,16", email: "j@x.at" } });
   await app.call("POST /users/me/identities/acme", { token, body: { identityId: id } });
   await app.call("POST /checkins", { token, body: { location: "1,2", readPermissions: "App" } });
+  await app.call("POST /metrics/events/level", { token });
   await app.app.database.write(({ queries }) =>
     putResetCode({ applicationId: appid, userId: id, digest: "x" }, app.now() + 1_000, queries),
   );
@@ -74,7 +75,15 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
     checkinRow({ application_id: appid, id: app.app.ids.newId("Checkin"), user_id: id, created_at: n, ...seen }),
   );
   await insertCheckins(app, more);
-  const tables = ["checkins", "identities", "location_shifts", "password_resets", "user_tokens", "users"];
+  const tables = [
+    "checkins",
+    "identities",
+    "location_shifts",
+    "metric_handles",
+    "password_resets",
+    "user_tokens",
+    "users",
+  ];
   assert.deepEqual(Object.keys(await rowsOf(user, app)).sort(), tables, "a new table belongs into this test");
   return user;
 }

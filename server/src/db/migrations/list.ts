@@ -3,6 +3,7 @@ import { peopleAndPlaces } from "./0002-people-and-places.ts";
 import { metadata } from "./0003-metadata.ts";
 import { operators } from "./0004-operators.ts";
 import { crashGroups } from "./0005-crash-groups.ts";
+import { metrics } from "./0006-metrics.ts";
 import { keptReplies } from "./0007-kept-replies.ts";
 import type { Migration } from "./migration.ts";
 
@@ -13,5 +14,6 @@ export const migrations: readonly Migration[] = [
   metadata,
   operators,
   crashGroups,
+  metrics,
   keptReplies,
 ];

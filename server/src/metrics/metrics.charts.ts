@@ -1,0 +1,150 @@
+import type { Queries } from "../db/database.ts";
+import { createBreath } from "./metrics.breath.ts";
+import { Cell, type ValueStats } from "./metrics.cell.ts";
+import { Groups } from "./metrics.groups.ts";
+import { granularityOf, type Interval, intervalStart } from "./metrics.intervals.ts";
+import { dimensionOf, readAll, readGroups } from "./metrics.rollups.ts";
+import { rollupId, seriesOf, startOfRollup } from "./metrics.series.ts";
+import { readRollups } from "./metrics.snapshot.store.ts";
+import { readWaiting } from "./metrics.waiting.ts";
+
+export interface ChartRange {
+  readonly interval: Interval;
+  /** The start of an interval. */
+  readonly from: number;
+  /** The start of the one after the last. */
+  readonly to: number;
+}
+
+/** By the start of the interval; there is none where nothing happened. */
+export type Points<T> = ReadonlyMap<number, T>;
+
+/**
+ * The events of a key in each interval.
+ *
+ * @returns undefined when there have never been events under this key, or none is kept any more
+ */
+export function readEventCells(
+  applicationId: string,
+  key: string,
+  range: ChartRange,
+  queries: Queries,
+): Promise<Points<Cell> | undefined> {
+  return readPoints(applicationId, key, undefined, range, queries, {
+    create: () => new Cell("all"),
+    read: readAll,
+    ofBucket: ({ all }) => all,
+  });
+}
+
+/** The events of a key in each interval, grouped by the contents of one value. */
+export function readEventGroups(
+  applicationId: string,
+  key: string,
+  valueName: string,
+  range: ChartRange,
+  queries: Queries,
+): Promise<Points<Groups> | undefined> {
+  return readPoints(applicationId, key, valueName, range, queries, {
+    create: () => new Groups(),
+    read: readGroups,
+    ofBucket: ({ dimensions }) => dimensions.get(valueName),
+  });
+}
+
+interface RollupKind<T> {
+  create(): T;
+  read(data: Uint8Array): T;
+  ofBucket(bucket: { readonly all: Cell; readonly dimensions: ReadonlyMap<string, Groups> }): T | undefined;
+}
+
+async function readPoints<T extends { merge(other: T): void }>(
+  applicationId: string,
+  key: string,
+  groupBy: string | undefined,
+  { interval, from, to }: ChartRange,
+  queries: Queries,
+  kind: RollupKind<T>,
+): Promise<Points<T> | undefined> {
+  const granularity = granularityOf(interval);
+  const seriesId = seriesOf(key);
+  const dimension = groupBy === undefined ? "" : dimensionOf(groupBy);
+  const idAt = (start: number) => rollupId(seriesId, granularity, start, dimension);
+  const snapshot = await readRollups(applicationId, key, { from: idAt(from), to: idAt(to) }, queries);
+  const waiting = await readWaiting(snapshot.waiting).buckets({ key, groupBy, from, to }, granularity);
+  if (!snapshot.isKnown && !waiting.isAny) return undefined;
+
+  const points = new Map<number, T>();
+  function add(bucketStart: number, rollup: T | undefined): void {
+    if (rollup === undefined || bucketStart < from || bucketStart >= to) return;
+    const start = intervalStart(interval, bucketStart);
+    let point = points.get(start);
+    if (point === undefined) {
+      point = kind.create();
+      points.set(start, point);
+    }
+    point.merge(rollup);
+  }
+  const takeBreath = createBreath();
+  for (const { id, data } of snapshot.rollups) {
+    add(startOfRollup(id), kind.read(data));
+    await takeBreath();
+  }
+  for (const [start, bucket] of waiting.found) add(start, kind.ofBucket(bucket));
+  return points;
+}
+
+const seriesMax = 50;
+
+/** The values of each name in each interval: those that are there most often first. */
+export function valuesByName(points: Points<Cell>): Map<string, Map<number, ValueStats>> {
+  const byName = new Map<string, Map<number, ValueStats>>();
+  for (const [start, cell] of points) {
+    for (const [name, stats] of cell.values) {
+      const series = byName.get(name) ?? new Map<number, ValueStats>();
+      series.set(start, stats);
+      byName.set(name, series);
+    }
+  }
+  const total = (series: Map<number, ValueStats>) => sum(series.values(), ({ texts, numbers }) => texts + numbers);
+  return largest(byName, total);
+}
+
+/** The events of each content in each interval, the largest groups first, and all the others together. */
+export function cellsByContent(points: Points<Groups>): {
+  contents: Map<string, Map<number, Cell>>;
+  others: Map<number, Cell>;
+} {
+  const byContent = new Map<string, Map<number, Cell>>();
+  const others = new Map<number, Cell>();
+  for (const [start, groups] of points) {
+    for (const [content, cell] of groups.entries()) {
+      const series = byContent.get(content) ?? new Map<number, Cell>();
+      series.set(start, cell);
+      byContent.set(content, series);
+    }
+    if (groups.rest !== undefined) others.set(start, groups.rest);
+  }
+  const contents = largest(byContent, (series) => sum(series.values(), ({ count }) => count));
+  for (const [content, series] of byContent) {
+    if (contents.has(content)) continue;
+    for (const [start, cell] of series) {
+      const other = others.get(start) ?? new Cell("group");
+      other.merge(cell);
+      others.set(start, other);
+    }
+  }
+  return { contents, others };
+}
+
+function largest<T>(all: ReadonlyMap<string, T>, size: (each: T) => number): Map<string, T> {
+  const sized = [...all].map(([name, each]) => ({ name, each, size: size(each) }));
+  sized.sort((a, b) => b.size - a.size || (a.name < b.name ? -1 : 1));
+  return new Map(sized.slice(0, seriesMax).map(({ name, each }) => [name, each]));
+}
+
+function sum<T>(all: Iterable<T>, of: (each: T) => number): number {
+  let total = 0;
+  for (const each of all) total += of(each);
+  return total;
+}

@@ -1,0 +1,109 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { prepare, prepareShapes } from "../db/prepared.ts";
+import type { ChunkRow, KeyChange } from "./metrics.payload.ts";
+
+const insertPrepared = prepare<ChunkRow & { applicationId: string }, never>((queries, parameter) =>
+  queries.insertInto("metric_chunks").values({
+    application_id: parameter("applicationId"),
+    id: parameter("id"),
+    event_count: parameter("event_count"),
+    payload: parameter("payload"),
+  }),
+);
+
+export async function insertChunk(applicationId: string, row: ChunkRow, queries: Queries): Promise<void> {
+  await insertPrepared(queries, { applicationId, ...row });
+}
+
+const deletePrepared = prepare<{ applicationId: string; id: string }, never>((queries, parameter) =>
+  queries
+    .deleteFrom("metric_chunks")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id")),
+);
+
+export async function deleteChunk(applicationId: string, id: string, queries: Queries): Promise<void> {
+  await deletePrepared(queries, { applicationId, id });
+}
+
+const listSmallPrepared = prepare<{ applicationId: string; after: string; count: number }, Omit<ChunkRow, "payload">>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("metric_chunks")
+      .select(["id", "event_count"])
+      .where("application_id", "=", parameter("applicationId"))
+      .where("event_count", "<", sql.lit(64)) // as the index has it
+      .where("id", ">", parameter("after"))
+      .orderBy("id")
+      .limit(parameter("count")),
+);
+
+/** Chunks of fewer than 64 events, in order. */
+export function listSmallChunks(
+  applicationId: string,
+  after: string,
+  count: number,
+  queries: Queries,
+): Promise<Omit<ChunkRow, "payload">[]> {
+  return listSmallPrepared(queries, { applicationId, after, count });
+}
+
+const findPrepared = prepare<{ applicationId: string; id: string }, ChunkRow>((queries, parameter) =>
+  queries
+    .selectFrom("metric_chunks")
+    .select(["id", "event_count", "payload"])
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id")),
+);
+
+export async function findChunk(applicationId: string, id: string, queries: Queries): Promise<ChunkRow | undefined> {
+  const [chunk] = await findPrepared(queries, { applicationId, id });
+  return chunk;
+}
+
+const runShape = prepareShapes();
+
+/** Chunks whose ids lie in a range, in order or the other way round. */
+export function listChunks(
+  applicationId: string,
+  range: { readonly from: string; readonly to: string },
+  { isDown, count }: { readonly isDown: boolean; readonly count: number },
+  queries: Queries,
+): Promise<ChunkRow[]> {
+  return runShape<ChunkRow>(queries, `list ${isDown}`, { applicationId, count, ...range }, (parameter) =>
+    queries
+      .selectFrom("metric_chunks")
+      .select(["id", "event_count", "payload"])
+      .where("application_id", "=", parameter("applicationId"))
+      .where("id", ">=", parameter("from"))
+      .where("id", "<", parameter("to"))
+      .orderBy("id", isDown ? "desc" : "asc")
+      .limit(parameter("count")),
+  );
+}
+
+const putKey = prepare<KeyChange & { applicationId: string }, never>((queries, parameter) =>
+  queries
+    .insertInto("metric_keys")
+    .values({
+      application_id: parameter("applicationId"),
+      key: parameter("key"),
+      event_count: parameter("eventCount"),
+      earliest_at: parameter("earliestAt"),
+      last_received_at: parameter("lastReceivedAt"),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["application_id", "key"]).doUpdateSet({
+        event_count: sql`metric_keys.event_count + excluded.event_count`,
+        earliest_at: sql`case when excluded.earliest_at < metric_keys.earliest_at
+          then excluded.earliest_at else metric_keys.earliest_at end`,
+        last_received_at: sql`case when excluded.last_received_at > metric_keys.last_received_at
+          then excluded.last_received_at else metric_keys.last_received_at end`,
+      }),
+    ),
+);
+
+export async function insertOrUpdateKey(applicationId: string, change: KeyChange, queries: Queries): Promise<void> {
+  await putKey(queries, { applicationId, ...change });
+}

@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startTestApp, type TestApp } from "../../test/harness.ts";
+import {
+  deleteApplicationRows,
+  type NewApplication,
+  updateApplicationDeleted,
+} from "../applications/applications.store.ts";
+import type { Database } from "../db/database.ts";
+import { compactBatch } from "./metrics.compaction.ts";
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+let test: TestApp;
+let other: TestApp;
+let operator: string;
+before(async () => {
+  test = await startTestApp();
+  other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+  operator = (await test.createOperator()).token;
+});
+after(async () => {
+  await other.close();
+  await test.close();
+});
+
+/** All that operators can read of an application's events. */
+async function readAll({ appid }: NewApplication, from: TestApp): Promise<unknown> {
+  const read = async (path: string) => {
+    const { status, body } = await from.call(`GET /_/api/applications/${appid}/metrics${path}`, { token: operator });
+    assert.equal(status, 200, path);
+    return body.result;
+  };
+  const keys: { key: string; count: number }[] = (await read("")).pageResults;
+  const range = `from=${test.now() - 30 * day}&to=${test.now() + day}`;
+  const all: unknown[] = [];
+  for (const { key, count } of keys) {
+    const paths = ["interval=day", "interval=hour", "interval=week&groupBy=world", "groupBy=world&value=score"];
+    const series = await Promise.all(paths.map(async (query) => (await read(`/${key}?${range}&${query}`)).series));
+    const events = (await read(`/${key}/events?pageSize=1000`)).pageResults;
+    all.push({ key, count, series, events });
+  }
+  return all;
+}
+
+async function report(application: NewApplication, count: number, app = test): Promise<void> {
+  const token = await app.registerDevice(application);
+  const events = Array.from({ length: count }, (_, index) => ({
+    key: `key-${index % 5}`,
+    timestamp: test.now() - (index % 59) * hour,
+    values: { score: index, world: `world ${index % 4}` },
+  }));
+  const { body } = await app.call("POST /metrics/events", { token, body: { events } });
+  assert.equal(body.result.accepted, count);
+}
+
+class Killed extends Error {}
+
+/** A database that is out of reach after some transactions, as for a process that was killed. */
+function dyingAfter(transactions: number, database: Database): Database {
+  let left = transactions;
+  return {
+    ...database,
+    write(work) {
+      left -= 1;
+      return left < 0 ? Promise.reject(new Killed()) : database.write(work);
+    },
+  };
+}
+
+describe("the compaction", () => {
+  it("killed after any of its transactions: all is read as before, and counted once when another goes on", async () => {
+    const { database, ids, clock } = test.app;
+    for (let transactions = 0, isKilled = true; isKilled; transactions += 1) {
+      const application = await test.createApplication();
+      for (let n = 0; n < 3; n += 1) await report(application, 200);
+      const expected = await readAll(application, test);
+
+      const dying = { database: dyingAfter(transactions, database), ids, clock };
+      isKilled = await compactBatch(application.appid, dying).then(
+        () => false,
+        (error) => {
+          assert.ok(error instanceof Killed);
+          return true;
+        },
+      );
+      assert.deepEqual(await readAll(application, test), expected, `after ${transactions} transactions`);
+      assert.ok(transactions < 100);
+      if (!isKilled) {
+        assert.ok(transactions > 5, "a batch has many transactions");
+        break;
+      }
+
+      await test.app.compactor.compact(application.appid); // a second process, for which the batch is still taken
+      assert.deepEqual(await readAll(application, test), expected);
+      await report(application, 50);
+      const more = await readAll(application, test);
+      for (const app of [test, other]) app.advance(31_000);
+      await other.app.compactor.compact(application.appid);
+      const waiting = test.app.database.reads.selectFrom("metric_inbox").select("id");
+      assert.equal((await waiting.where("application_id", "=", application.appid).execute()).length, 0);
+      for (const app of [test, other]) assert.deepEqual(await readAll(application, app), more);
+    }
+  });
+
+  it("a process that was slow, and has lost its batch to another, writes nothing any more", async () => {
+    const { database, ids, clock } = test.app;
+    const application = await test.createApplication();
+    await report(application, 500);
+    const expected = await readAll(application, test);
+    let transactions = 0;
+    const slow: Database = {
+      ...database,
+      async write(work) {
+        transactions += 1;
+        if (transactions === 4) {
+          for (const app of [test, other]) app.advance(31_000);
+          await other.app.compactor.compact(application.appid);
+        }
+        return database.write(work);
+      },
+    };
+    assert.equal(await compactBatch(application.appid, { database: slow, ids, clock }), undefined);
+    assert.equal(transactions, 4);
+    assert.deepEqual(await readAll(application, test), expected);
+  });
+
+  it("of two processes at one database counts nothing twice and nothing not at all, while more comes in", async () => {
+    const application = await test.createApplication();
+    let isDone = false;
+    const compacting = [test, other, test, other].map(async ({ app }) => {
+      while (!isDone) {
+        await app.compactor.compact(application.appid);
+        await new Promise(setImmediate);
+      }
+    });
+    const reports = Array.from({ length: 24 }, (_, n) => n);
+    const reporting = [test, other].map(async (app, index) => {
+      for (const n of reports) if (n % 2 === index) await report(application, 100, app);
+    });
+    let sent = false;
+    const reading = (async () => {
+      let last = 0;
+      while (!sent) {
+        const path = `GET /_/api/applications/${application.appid}/metrics`;
+        const { pageResults } = (await other.call(path, { token: operator })).body.result;
+        const count = pageResults.reduce((sum: number, each: { count: number }) => sum + each.count, 0);
+        assert.ok(count >= last && count % 100 === 0, `${count} after ${last}`);
+        last = count;
+      }
+    })();
+    await Promise.all(reporting);
+    sent = true;
+    await reading;
+    isDone = true;
+    await Promise.all(compacting);
+    for (const app of [test, other]) app.advance(31_000);
+    const before = (await readAll(application, test)) as { count: number; events: unknown[] }[];
+    assert.equal(
+      before.reduce((sum, { count }) => sum + count, 0),
+      2_400,
+    );
+    assert.equal(
+      before.reduce((sum, { events }) => sum + events.length, 0),
+      2_400,
+    );
+    await test.app.compactor.compact(application.appid);
+    assert.deepEqual(await readAll(application, other), before);
+  });
+
+  it("an application that is deleted meanwhile leaves nothing behind, and stops no other", async () => {
+    const [gone, kept] = [await test.createApplication(), await test.createApplication()];
+    for (const application of [gone, kept]) await report(application, 100);
+    await test.app.database.write(({ queries }) => updateApplicationDeleted(gone.appid, test.now(), queries));
+    await Promise.allSettled([
+      test.app.compactor.compact(gone.appid),
+      deleteApplicationRows(gone.appid, other.app.database),
+    ]);
+    await deleteApplicationRows(gone.appid, test.app.database);
+    for (const table of ["metric_inbox", "metric_batches", "metric_chunks", "metric_rollups", "metric_keys"] as const) {
+      const rows = test.app.database.reads.selectFrom(table).select("application_id");
+      assert.equal((await rows.where("application_id", "=", gone.appid).execute()).length, 0, table);
+    }
+    await test.app.compactor.compact(kept.appid);
+    assert.equal(((await readAll(kept, test)) as unknown[]).length, 5);
+  });
+});

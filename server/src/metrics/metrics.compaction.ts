@@ -1,0 +1,187 @@
+import { setImmediate } from "node:timers/promises";
+import type { Database } from "../db/database.ts";
+import { isUniqueViolation } from "../db/dialect.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import { Batch } from "./metrics.batch.ts";
+import { BatchLost, type BatchRow, deleteBatch, findBatch, insertBatch, updateBatch } from "./metrics.batches.store.ts";
+import { createBreath } from "./metrics.breath.ts";
+import { deleteInboxRows, findInboxRow, listInboxRows, type WaitingRow } from "./metrics.inbox.store.ts";
+import { readPayload } from "./metrics.payload.ts";
+import { type PreparedUnit, unitsOf } from "./metrics.units.ts";
+
+export interface CompactionServices {
+  readonly database: Database;
+  readonly ids: IdGenerator;
+  readonly clock: Clock;
+}
+
+const batchEventsMax = 100_000;
+const batchRowsMax = 4_000;
+const batchCellsMax = 30_000;
+const sliceEvents = 250;
+const leaseMs = 30_000;
+// What one transaction writes: a few milliseconds.
+const transactionUnitsMax = 200;
+const transactionBytesMax = 262_144;
+const deletedRowsMax = 512;
+const deletedBytesMax = 1_048_576;
+/** Behind every position. */
+const everything = "~";
+
+/**
+ * Takes the oldest events out of the inbox and puts them into chunks and roll-ups.
+ *
+ * Many events are taken at once, because a roll-up is read, merged and written as a whole; so many that they are written in
+ * many transactions. Each of these moves the batch on to the position up to which it is written, and when a process dies
+ * the next one takes the same rows of the inbox and goes on from there: each event is counted once. Readers do the same
+ * for what is not written yet.
+ *
+ * @returns how many events were taken; 0 when none waits, undefined when another process is at it
+ */
+export async function compactBatch(
+  applicationId: string,
+  services: CompactionServices,
+  signal?: AbortSignal,
+): Promise<number | undefined> {
+  const { database, ids } = services;
+  try {
+    const begun = await beginBatch(applicationId, services);
+    if (begun === undefined) return undefined;
+    if (begun === "nothing waits") return 0;
+    let { row } = begun;
+    const { batch, rowBytes } = begun;
+
+    async function moveOn(done_until: string, units: readonly PreparedUnit[]): Promise<void> {
+      signal?.throwIfAborted();
+      const next = { ...row, done_until, leased_until: services.clock.now() + leaseMs };
+      await database.write(async ({ queries }) => {
+        await updateBatch(row, next, queries);
+        await Promise.all(units.map((unit) => unit.write(queries)));
+      });
+      row = next;
+    }
+
+    const takeBreath = createBreath();
+    let prepared: PreparedUnit[] = [];
+    let size = 0;
+    for (const unit of unitsOf(applicationId, batch, row.done_until, ids)) {
+      const next = await unit.prepare(database.reads);
+      prepared.push(next);
+      size += next.size;
+      if (prepared.length < transactionUnitsMax && size < transactionBytesMax) {
+        await takeBreath();
+        continue;
+      }
+      await moveOn(unit.position, prepared);
+      prepared = [];
+      size = 0;
+      await setImmediate();
+    }
+    await moveOn(everything, prepared);
+    await endBatch(row, rowBytes, database);
+    return batch.eventCount;
+  } catch (error) {
+    if (error instanceof BatchLost) return undefined;
+    throw error;
+  }
+}
+
+interface BegunBatch {
+  readonly row: BatchRow;
+  readonly batch: Batch;
+  /** By the id of the row of the inbox. */
+  readonly rowBytes: ReadonlyMap<string, number>;
+}
+
+/** A new batch, or one that somebody has left. */
+async function beginBatch(
+  applicationId: string,
+  { database, ids, clock }: CompactionServices,
+): Promise<BegunBatch | "nothing waits" | undefined> {
+  const left = await findBatch(applicationId, database.reads);
+  const now = clock.now();
+  const mine = { id: ids.newId("MetricEvent"), leased_until: now + leaseMs };
+  if (left !== undefined) {
+    if (left.leased_until > now) return undefined;
+    const row = { ...left, ...mine };
+    await database.write(({ queries }) => updateBatch(left, row, queries));
+    return { row, ...(await gather(rowsOfBatch(row, database))) };
+  }
+  const gathered = await gather(oldestRows(applicationId, database));
+  if (gathered.rowBytes.size === 0) return "nothing waits";
+  const row_ids = JSON.stringify([...gathered.rowBytes.keys()]);
+  const row = { application_id: applicationId, ...mine, row_ids, done_until: "" };
+  try {
+    await database.write(({ queries }) => insertBatch(row, queries));
+  } catch (error) {
+    if (isUniqueViolation(error)) return undefined;
+    throw error;
+  }
+  return { row, ...gathered };
+}
+
+async function gather(rows: AsyncIterable<WaitingRow>): Promise<Omit<BegunBatch, "row">> {
+  const takeBreath = createBreath();
+  const batch = new Batch();
+  const rowBytes = new Map<string, number>();
+  for await (const row of rows) {
+    const payload = readPayload(row.payload);
+    for (let from = 0; from < payload.events.length; from += sliceEvents) {
+      batch.add(row, payload, from, Math.min(from + sliceEvents, payload.events.length));
+      await takeBreath();
+    }
+    rowBytes.set(row.id, row.payload.length);
+    const { eventCount, cellCount } = batch;
+    if (eventCount >= batchEventsMax || cellCount >= batchCellsMax || rowBytes.size >= batchRowsMax) break;
+  }
+  return { batch, rowBytes };
+}
+
+async function endBatch(row: BatchRow, rowBytes: ReadonlyMap<string, number>, { write }: Database): Promise<void> {
+  let ids: string[] = [];
+  let bytes = 0;
+  const all = [...rowBytes];
+  for (const [index, [id, size]] of all.entries()) {
+    ids.push(id);
+    bytes += size;
+    const isLast = index === all.length - 1;
+    if (!isLast && ids.length < deletedRowsMax && bytes < deletedBytesMax) continue;
+    await write(async ({ queries }) => {
+      await deleteInboxRows(row.application_id, ids, queries);
+      if (isLast) await deleteBatch(row, queries);
+    });
+    ids = [];
+    bytes = 0;
+  }
+}
+
+const pageRowsMin = 16;
+const pageRowsMax = 128;
+const pageCharactersMax = 262_144;
+
+/** The inbox from its oldest row on, in pages that grow while the rows are small. */
+async function* oldestRows(applicationId: string, { reads }: Database): AsyncGenerator<WaitingRow> {
+  let after = "";
+  for (let count = pageRowsMin; ; ) {
+    const rows = await listInboxRows(applicationId, after, count, reads);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < count) return;
+    after = last.id;
+    const characters = rows.reduce((sum, { payload }) => sum + payload.length, 0);
+    if (characters * 2 < pageCharactersMax) count = Math.min(count * 2, pageRowsMax);
+  }
+}
+
+async function* rowsOfBatch(batch: BatchRow, { reads }: Database): AsyncGenerator<WaitingRow> {
+  for (const id of rowIdsOf(batch)) {
+    const row = await findInboxRow(batch.application_id, id, reads);
+    if (row !== undefined) yield row; // those that are missing were deleted when all had been written
+  }
+}
+
+/** The ids of the rows of the inbox that a batch consists of. */
+export function rowIdsOf({ row_ids }: Pick<BatchRow, "row_ids">): string[] {
+  return JSON.parse(row_ids); // written by `beginBatch`
+}

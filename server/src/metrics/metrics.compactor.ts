@@ -1,0 +1,90 @@
+import { setImmediate } from "node:timers/promises";
+import type { Background } from "../background.ts";
+import { foldSmallChunks } from "./metrics.chunks.ts";
+import { type CompactionServices, compactBatch } from "./metrics.compaction.ts";
+
+/** Compacts what has been put into inboxes, in the background and soon. */
+export interface Compactor {
+  /** To be called after events have been put down. */
+  note(applicationId: string, eventCount: number): void;
+  /** To be awaited before more are put down: keeps those who send from outrunning the compaction for long. */
+  makeRoom(applicationId: string): Promise<void> | undefined;
+  /** Compacts until the inbox is empty, or another process is at it; not for ever, when more and more comes in. */
+  compact(applicationId: string, signal?: AbortSignal): Promise<void>;
+}
+
+/** Fewer events wait so long: readers count them one by one. */
+const delayMs = 10_000;
+const batchesMax = 10;
+const eventsMin = 20_000;
+/** From so many on who sends has to wait, but never for long. */
+const crowdEventsMax = 300_000;
+const crowdWaitMsMax = 2_000;
+
+export function createCompactor(services: CompactionServices & { readonly background: Background }): Compactor {
+  /** How many events wait, as far as this process knows. */
+  const waiting = new Map<string, number>();
+  const timers = new Map<string, NodeJS.Timeout>();
+  const running = new Map<string, Promise<void>>();
+
+  async function run(applicationId: string, untilEmpty: boolean, signal: AbortSignal | undefined): Promise<void> {
+    let taken: number | undefined;
+    let batches = 0;
+    do {
+      batches += 1;
+      taken = await compactBatch(applicationId, services, signal);
+      const left = (waiting.get(applicationId) ?? 0) - (taken ?? Number.POSITIVE_INFINITY);
+      if (taken === 0 || left <= 0) waiting.delete(applicationId);
+      else waiting.set(applicationId, left);
+      await setImmediate();
+    } while (
+      taken !== undefined &&
+      taken > 0 &&
+      (untilEmpty ? batches < batchesMax : (waiting.get(applicationId) ?? 0) >= eventsMin)
+    );
+    if (untilEmpty) await foldSmallChunks(applicationId, services.database, signal);
+  }
+
+  async function compact(applicationId: string, untilEmpty: boolean, signal?: AbortSignal): Promise<void> {
+    clearTimeout(timers.get(applicationId));
+    timers.delete(applicationId);
+    while (running.has(applicationId)) await running.get(applicationId);
+    const done = run(applicationId, untilEmpty, signal).finally(() => {
+      running.delete(applicationId);
+      if (waiting.has(applicationId)) schedule(applicationId, delayMs);
+    });
+    running.set(applicationId, done);
+    await done;
+  }
+
+  function start(applicationId: string): void {
+    services.background.run("compact metrics", (signal) => compact(applicationId, false, signal));
+  }
+
+  /** Never at once: what notes events may be part of a transaction still, and the compaction is none. */
+  function schedule(applicationId: string, inMs: number): void {
+    const timer = timers.get(applicationId);
+    if (timer !== undefined && inMs > 0) return;
+    clearTimeout(timer);
+    timers.set(applicationId, setTimeout(start, inMs, applicationId).unref());
+  }
+
+  return {
+    note(applicationId, eventCount) {
+      const before = waiting.get(applicationId) ?? 0;
+      waiting.set(applicationId, before + eventCount);
+      if (running.has(applicationId)) return;
+      schedule(applicationId, before < eventsMin && before + eventCount >= eventsMin ? 0 : delayMs);
+    },
+    makeRoom(applicationId) {
+      const isCrowded = () => (waiting.get(applicationId) ?? 0) >= crowdEventsMax;
+      return isCrowded() ? untilNot(isCrowded) : undefined;
+    },
+    compact: (applicationId, signal) => compact(applicationId, true, signal),
+  };
+}
+
+async function untilNot(isSo: () => boolean): Promise<void> {
+  const since = performance.now();
+  while (isSo() && performance.now() - since < crowdWaitMsMax) await new Promise((resolve) => setTimeout(resolve, 5));
+}

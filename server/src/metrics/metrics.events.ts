@@ -1,0 +1,128 @@
+import type { Queries } from "../db/database.ts";
+import { isOnSide, type Stream, sortRows, type Take } from "../db/stream.ts";
+import type { Key } from "../lib/keyset.ts";
+import { createBreath } from "./metrics.breath.ts";
+import { listChunks } from "./metrics.chunks.store.ts";
+import type { ChunkPart } from "./metrics.payload.ts";
+import { chunkPrefix, hourMs, latestOfChunk, seriesOf, startOf } from "./metrics.series.ts";
+import { readKey, type WaitingSnapshot } from "./metrics.snapshot.store.ts";
+import { readWaiting } from "./metrics.waiting.ts";
+
+/** One event as it was reported. */
+export interface RawEvent {
+  readonly occurredAt: number;
+  readonly receivedAt: number;
+  readonly device: string;
+  readonly user: string | null;
+  readonly namesAndValues: readonly (string | number | boolean)[];
+  /** The row of the inbox that it came in, and its place there. */
+  readonly rowId: string;
+  readonly index: number;
+}
+
+export interface EventRange {
+  readonly from: number;
+  /** Not in the range any more. */
+  readonly to: number;
+}
+
+const order = {
+  keyOf: ({ occurredAt, rowId, index }: RawEvent): Key => [occurredAt, rowId, index],
+  isDescending: true,
+} as const;
+
+const chunksAtOnce = 8;
+
+/** The events of a key, the latest first. */
+export function eventsStream(
+  applicationId: string,
+  key: string,
+  range: EventRange,
+  queries: Queries,
+): Stream<RawEvent> {
+  const seriesId = seriesOf(key);
+  return {
+    ...order,
+    async take(take) {
+      const isDown = take.direction === "forward";
+      // The inbox first: what leaves it meanwhile is then read twice, not missed.
+      const { waiting } = await readKey(applicationId, key, queries);
+      const nearest = createNearest(take, range);
+      await addWaiting(waiting, key, nearest.add);
+
+      const takeBreath = createBreath();
+      const at = Number(take.bound?.key[0] ?? (isDown ? range.to : range.from));
+      // A chunk holds events of one hour, up to the latest, which its id tells.
+      let from = chunkPrefix(seriesId, isDown ? range.from : Math.max(at, range.from));
+      let to = chunkPrefix(seriesId, isDown ? Math.min(startOf("hour", at) + hourMs, endOf(range)) : endOf(range));
+      for (;;) {
+        const chunks = await listChunks(applicationId, { from, to }, { isDown, count: chunksAtOnce }, queries);
+        for (const { id, payload } of chunks) {
+          const latestAt = latestOfChunk(id);
+          if (nearest.isBeyond(isDown ? latestAt : startOf("hour", latestAt))) return nearest.rows();
+          addParts(JSON.parse(payload), nearest.add); // written by `metrics.units.ts`
+          await takeBreath();
+        }
+        const last = chunks.at(-1);
+        if (last === undefined || chunks.length < chunksAtOnce) return nearest.rows();
+        if (isDown) to = last.id;
+        else from = `${last.id}.`; // behind it
+      }
+    },
+  };
+}
+
+function endOf({ to }: EventRange): number {
+  return startOf("hour", to - 1) + hourMs;
+}
+
+async function addWaiting(waiting: WaitingSnapshot, key: string, add: (event: RawEvent) => void): Promise<void> {
+  await readWaiting(waiting).eachEvent(key, ({ id, received_at, device, user }, index, event) => {
+    const [, occurredAt, ...namesAndValues] = event;
+    add({ occurredAt, receivedAt: received_at, device, user, namesAndValues, rowId: id, index });
+  });
+}
+
+function addParts(parts: readonly ChunkPart[], add: (event: RawEvent) => void): void {
+  for (const { id, receivedAt, device, user, events } of parts) {
+    for (const [index, occurredAt, ...namesAndValues] of events) {
+      add({ occurredAt, receivedAt, device, user, namesAndValues, rowId: id, index });
+    }
+  }
+}
+
+/** Keeps those of many events that are next to where the reading begins, each once. */
+function createNearest({ direction, bound, count }: Take, { from, to }: EventRange) {
+  let kept: RawEvent[] = [];
+  let isSorted = true;
+
+  function shrink(): void {
+    if (isSorted) return;
+    kept = sortRows(kept, order, direction);
+    kept = kept.filter((event, index) => !isSame(event, kept[index - 1])).slice(0, count);
+    isSorted = true;
+  }
+  return {
+    add(event: RawEvent): void {
+      if (event.occurredAt < from || event.occurredAt >= to) return;
+      if (bound !== undefined && !isOnSide(order, order.keyOf(event), bound)) return;
+      kept.push(event);
+      isSorted = false;
+      if (kept.length > 2 * count + 1_000) shrink();
+    },
+    /** Whether nothing from this time on can be among them any more. */
+    isBeyond(at: number): boolean {
+      shrink();
+      const last = kept[count - 1];
+      return last !== undefined && (direction === "forward" ? at < last.occurredAt : at > last.occurredAt);
+    },
+    rows(): RawEvent[] {
+      shrink();
+      return kept;
+    },
+  };
+}
+
+function isSame(event: RawEvent, other: RawEvent | undefined): boolean {
+  return other !== undefined && event.rowId === other.rowId && event.index === other.index;
+}

@@ -1,0 +1,87 @@
+import { ByteReader, ByteWriter } from "../lib/bytes.ts";
+import { Cell } from "./metrics.cell.ts";
+
+const textsMax = 100;
+const textCharactersMax = 256;
+
+/**
+ * Events grouped by the content of one value. The first texts that come have a group of their own, all that come later
+ * share one, which has no text and so can be taken for none.
+ */
+export class Groups {
+  // A group that nobody asks for stays as it was read.
+  readonly #groups = new Map<string, Cell | Uint8Array>();
+  #rest: Cell | undefined;
+
+  /** The group of a value's content; texts that begin alike for 256 characters are one. */
+  of(content: string | boolean): Cell {
+    const text = groupName(content);
+    return this.#find(text) ?? this.#add(text) ?? this.#others();
+  }
+
+  /** The groups that have a text. */
+  *entries(): Generator<readonly [text: string, cell: Cell]> {
+    for (const text of this.#groups.keys()) {
+      const cell = this.#find(text);
+      if (cell !== undefined) yield [text, cell];
+    }
+  }
+
+  /** All events whose content has no group of its own. */
+  get rest(): Cell | undefined {
+    return this.#rest;
+  }
+
+  merge(other: Groups): void {
+    for (const [text, cell] of other.entries()) (this.#find(text) ?? this.#add(text) ?? this.#others()).merge(cell);
+    if (other.#rest !== undefined) this.#others().merge(other.#rest);
+  }
+
+  write(writer: ByteWriter): void {
+    writer.integer(this.#groups.size);
+    for (const [text, cell] of this.#groups) {
+      writer.text(text);
+      writer.bytes(cell instanceof Cell ? written(cell) : cell);
+    }
+    writer.integer(this.#rest === undefined ? 0 : 1);
+    this.#rest?.write(writer);
+  }
+
+  static read(reader: ByteReader): Groups {
+    const groups = new Groups();
+    for (let left = reader.integer(); left > 0; left -= 1) groups.#groups.set(reader.text(), reader.bytes());
+    if (reader.integer() === 1) groups.#rest = Cell.read("group", reader);
+    return groups;
+  }
+
+  #find(text: string): Cell | undefined {
+    const found = this.#groups.get(text);
+    if (found === undefined || found instanceof Cell) return found;
+    const cell = Cell.read("group", new ByteReader(found));
+    this.#groups.set(text, cell);
+    return cell;
+  }
+
+  #add(text: string): Cell | undefined {
+    if (this.#groups.size >= textsMax) return undefined;
+    const cell = new Cell("group");
+    this.#groups.set(text, cell);
+    return cell;
+  }
+
+  #others(): Cell {
+    this.#rest ??= new Cell("group");
+    return this.#rest;
+  }
+}
+
+function written(cell: Cell): Uint8Array {
+  const writer = new ByteWriter();
+  cell.write(writer);
+  return writer.finish();
+}
+
+function groupName(content: string | boolean): string {
+  const text = String(content);
+  return text.length <= textCharactersMax ? text : Array.from(text).slice(0, textCharactersMax).join("");
+}

@@ -1,0 +1,68 @@
+import type { Queries } from "../db/database.ts";
+import { prepare, prepareShapes } from "../db/prepared.ts";
+import type { InboxRow } from "./metrics.store.ts";
+
+/** A row that waits. */
+export type WaitingRow = Omit<InboxRow, "application_id">;
+
+const listPrepared = prepare<{ applicationId: string; after: string; count: number }, WaitingRow>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("metric_inbox")
+      .select(["id", "received_at", "payload"])
+      .where("application_id", "=", parameter("applicationId"))
+      .where("id", ">", parameter("after"))
+      .orderBy("id")
+      .limit(parameter("count")),
+);
+
+/** The oldest rows beyond an id. */
+export function listInboxRows(
+  applicationId: string,
+  after: string,
+  count: number,
+  queries: Queries,
+): Promise<WaitingRow[]> {
+  return listPrepared(queries, { applicationId, after, count });
+}
+
+const findPrepared = prepare<{ applicationId: string; id: string }, WaitingRow>((queries, parameter) =>
+  queries
+    .selectFrom("metric_inbox")
+    .select(["id", "received_at", "payload"])
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id")),
+);
+
+export async function findInboxRow(
+  applicationId: string,
+  id: string,
+  queries: Queries,
+): Promise<WaitingRow | undefined> {
+  const [row] = await findPrepared(queries, { applicationId, id });
+  return row;
+}
+
+const runShape = prepareShapes();
+const idCounts = [1, 8, 64, 512];
+
+/** Deletes these rows, with one statement for some hundred of them. */
+export async function deleteInboxRows(applicationId: string, ids: readonly string[], queries: Queries): Promise<void> {
+  for (let from = 0; from < ids.length; ) {
+    const some = ids.slice(from, from + (idCounts.at(-1) ?? 1));
+    from += some.length;
+    const size = idCounts.find((each) => each >= some.length) ?? some.length;
+    const values: Record<string, string> = { applicationId };
+    for (let index = 0; index < size; index += 1) values[`${index}`] = some[index] ?? some[0] ?? ""; // may be named twice
+    await runShape(queries, `delete ${size}`, values, (parameter) =>
+      queries
+        .deleteFrom("metric_inbox")
+        .where("application_id", "=", parameter("applicationId"))
+        .where(
+          "id",
+          "in",
+          Array.from({ length: size }, (_, index) => parameter(`${index}`)),
+        ),
+    );
+  }
+}

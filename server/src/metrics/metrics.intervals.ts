@@ -1,0 +1,47 @@
+import { dayMs, type Granularity, hourMs } from "./metrics.series.ts";
+
+/** What a chart has a point for, in UTC; weeks begin on Monday. */
+export const intervals = ["hour", "day", "week", "month"] as const;
+export type Interval = (typeof intervals)[number];
+
+/** The buckets that an interval is made of. */
+export function granularityOf(interval: Interval): Granularity {
+  return interval === "hour" ? "hour" : "day";
+}
+
+/** 1970-01-05, a Monday. */
+const mondayMs = 4 * dayMs;
+
+/** The start of the interval that a time lies in. */
+export function intervalStart(interval: Interval, at: number): number {
+  switch (interval) {
+    case "hour":
+      return Math.floor(at / hourMs) * hourMs;
+    case "day":
+      return Math.floor(at / dayMs) * dayMs;
+    case "week":
+      return Math.floor((at - mondayMs) / (7 * dayMs)) * 7 * dayMs + mondayMs;
+    case "month":
+      return startOfMonth(at, 0);
+  }
+}
+
+/** The start of the interval after the one that begins here. */
+export function nextInterval(interval: Interval, start: number): number {
+  switch (interval) {
+    case "hour":
+      return start + hourMs;
+    case "day":
+      return start + dayMs;
+    case "week":
+      return start + 7 * dayMs;
+    case "month":
+      return startOfMonth(start, 1);
+  }
+}
+
+function startOfMonth(at: number, monthsLater: number): number {
+  const date = new Date(at);
+  // Date.UTC would take the years 0 to 99 for 19xx.
+  return new Date(0).setUTCFullYear(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1);
+}

@@ -1,0 +1,36 @@
+import type { Queries } from "../db/database.ts";
+import { isOnSide, type Stream, sortRows } from "../db/stream.ts";
+import { type KeyRow, readKeys } from "./metrics.snapshot.store.ts";
+import { readWaiting } from "./metrics.waiting.ts";
+
+const order = { keyOf: ({ key }: KeyRow) => [key], isDescending: false } as const;
+
+/** The keys that an application has events under, in order, with what waits in the inbox. */
+export function keysStream(applicationId: string, queries: Queries): Stream<KeyRow> {
+  return {
+    ...order,
+    async take({ direction, bound, count }) {
+      const [key] = bound?.key ?? [];
+      const limit = bound === undefined ? undefined : { side: bound.side, key: String(key) };
+      const isDown = direction === "backward";
+      const { keys, waiting } = await readKeys(applicationId, limit, { isDown, count }, queries);
+      const more = await readWaiting(waiting).keys();
+      const rows = keys.map((row) => {
+        const waiting = more.get(row.key);
+        more.delete(row.key);
+        return waiting === undefined
+          ? row
+          : {
+              key: row.key,
+              eventCount: row.eventCount + waiting.eventCount,
+              lastReceivedAt: Math.max(row.lastReceivedAt, waiting.lastReceivedAt),
+            };
+      });
+      // One that is stored, but beyond those that were read, stands behind them here too, and is cut off.
+      for (const [each, counted] of more) {
+        if (bound === undefined || isOnSide(order, [each], bound)) rows.push({ key: each, ...counted });
+      }
+      return sortRows(rows, order, direction).slice(0, count);
+    },
+  };
+}

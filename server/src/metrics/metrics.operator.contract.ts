@@ -1,0 +1,155 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { Choice, DateInput, Text, WireDate } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import type { Cell, ValueStats } from "./metrics.cell.ts";
+import { type ChartRange, cellsByContent, type Points } from "./metrics.charts.ts";
+import type { RawEvent } from "./metrics.events.ts";
+import type { Groups } from "./metrics.groups.ts";
+import { intervals, nextInterval } from "./metrics.intervals.ts";
+import type { KeyRow } from "./metrics.snapshot.store.ts";
+
+export const pointsMax = 2_000;
+
+export const MetricsPath = Type.Object(applicationPathParameters);
+export const MetricPath = Type.Object({
+  ...applicationPathParameters,
+  key: Text({ minLength: 1, maxLength: 256 }),
+});
+
+export const ListMetrics = Type.Object(pagingParameters);
+
+const Metric = Type.Object({ key: Type.String(), count: Type.Integer(), lastSeen: WireDate });
+export const MetricPage = PageOf(Metric);
+
+export function presentMetric({ key, eventCount, lastReceivedAt }: KeyRow): Static<typeof Metric> {
+  return { key, count: eventCount, lastSeen: formatDate(lastReceivedAt) };
+}
+
+const range = {
+  from: Type.Optional(DateInput()),
+  to: Type.Optional(DateInput({ description: "Not in the range any more." })),
+};
+
+export const ReadMetric = Type.Object({
+  ...range,
+  interval: Type.Optional(
+    Choice(intervals, { description: "In UTC, weeks from Monday on; day when it is not given." }),
+  ),
+  value: Type.Optional(Text({ maxLength: 256, description: "The name of the value to be read." })),
+  groupBy: Type.Optional(Text({ maxLength: 256, description: "The name of the value by whose content to group." })),
+});
+
+const Point = Type.Object({
+  start: WireDate,
+  count: Type.Integer(),
+  devices: Type.Optional(Type.Integer()),
+  users: Type.Optional(Type.Integer()),
+  sum: Type.Optional(Type.Number()),
+  min: Type.Optional(Type.Number()),
+  max: Type.Optional(Type.Number()),
+  mean: Type.Optional(Type.Number()),
+  p50: Type.Optional(Type.Number()),
+  p95: Type.Optional(Type.Number()),
+  p99: Type.Optional(Type.Number()),
+});
+type Point = Static<typeof Point>;
+
+const Series = Type.Object({
+  value: Type.Optional(Type.String({ description: "The name of the value that the points are about." })),
+  group: Type.Optional(Type.String({ description: "What the value to group by holds." })),
+  isOther: Type.Optional(Type.Boolean({ description: "True for all that have no group of their own." })),
+  points: Type.Array(Point),
+});
+export type Series = Static<typeof Series>;
+
+export const MetricSeries = Type.Object({
+  key: Type.String(),
+  from: WireDate,
+  to: WireDate,
+  interval: Type.String({ enum: intervals }),
+  series: Type.Array(Series),
+});
+
+/** The events of each interval, also of those without any. */
+export function presentEventPoints(range: ChartRange, cells: Points<Cell>): Point[] {
+  return presentPoints(range, (start) => {
+    const cell = cells.get(start);
+    return { count: cell?.count ?? 0, devices: cell?.devices ?? 0, users: cell?.users ?? 0 };
+  });
+}
+
+/** The values of one name of each interval. */
+export function presentValuePoints(range: ChartRange, stats: Points<ValueStats | undefined>): Point[] {
+  return presentPoints(range, (start) => {
+    const found = stats.get(start);
+    return found === undefined ? { count: 0 } : presentStats(found);
+  });
+}
+
+/** A series for each content that the value to group by has. */
+export function presentGroups(range: ChartRange, groups: Points<Groups>, value: string | undefined): Series[] {
+  const { contents, others } = cellsByContent(groups);
+  function present(cells: Points<Cell>): Omit<Series, "group"> {
+    if (value === undefined) return { points: presentEventPoints(range, cells) };
+    const stats = new Map([...cells].map(([start, cell]) => [start, cell.values.get(value)]));
+    return { value, points: presentValuePoints(range, stats) };
+  }
+  const series: Series[] = [...contents].map(([group, cells]) => ({ group, ...present(cells) }));
+  return others.size === 0 ? series : [...series, { isOther: true, ...present(others) }];
+}
+
+const shares = [0.5, 0.95, 0.99] as const;
+
+function presentStats({ texts, numbers, sum, min, max, sketch }: ValueStats): Omit<Point, "start"> {
+  const count = texts + numbers;
+  if (numbers === 0) return { count };
+  const [p50 = 0, p95 = 0, p99 = 0] = sketch.quantiles(shares).map((each) => Math.min(Math.max(each, min), max));
+  const percentiles = { p50, p95, p99 };
+  // Numbers that are too large for a sum have none.
+  return { count, ...(Number.isFinite(sum) && { sum, mean: sum / numbers }), min, max, ...percentiles };
+}
+
+function presentPoints({ interval, from, to }: ChartRange, present: (start: number) => Omit<Point, "start">): Point[] {
+  const points: Point[] = [];
+  for (let start = from; start < to; start = nextInterval(interval, start)) {
+    points.push({ start: formatDate(start), ...present(start) });
+  }
+  return points;
+}
+
+export const ListEvents = Type.Object({ ...range, ...pagingParameters });
+
+const Event = Type.Object({
+  id: Type.Optional(Type.String({ description: "Of one that was reported alone." })),
+  timestamp: WireDate,
+  received: WireDate,
+  device: Type.String({ description: "A pseudonym." }),
+  user: Type.Optional(Type.String({ description: "A pseudonym." })),
+  values: Type.Unsafe<Record<string, string | number | boolean>>({
+    type: ["object"], // any names, which the serializer leaves alone
+  }),
+  elapsedTimeInMs: Type.Optional(Type.Integer({ description: "Of one that was ended." })),
+});
+export const EventPage = PageOf(Event);
+
+/** @param handle of an event that was reported alone */
+export function presentEvent(
+  { occurredAt, receivedAt, device, user, namesAndValues }: RawEvent,
+  handle: { readonly id: string; readonly started_at: number; readonly ended_at: number | null } | undefined,
+): Static<typeof Event> {
+  const pairs: [string, string | number | boolean][] = [];
+  for (let at = 0; at < namesAndValues.length; at += 2) {
+    pairs.push([String(namesAndValues[at]), namesAndValues[at + 1] ?? ""]);
+  }
+  return {
+    ...(handle !== undefined && { id: handle.id }),
+    timestamp: formatDate(occurredAt),
+    received: formatDate(receivedAt),
+    device,
+    ...(user !== null && { user }),
+    values: Object.fromEntries(pairs), // which makes a member of any name, also of __proto__
+    ...(handle !== undefined && handle.ended_at !== null && { elapsedTimeInMs: handle.ended_at - handle.started_at }),
+  };
+}

@@ -1,0 +1,52 @@
+import { ByteReader, ByteWriter } from "../lib/bytes.ts";
+import { Cell } from "./metrics.cell.ts";
+import { Groups } from "./metrics.groups.ts";
+
+// The first byte of each row, for the day when one is written otherwise.
+const version = 1;
+
+/** All events of a bucket, or those that have a value of some name, by its contents. */
+export type Rollup = Cell | Groups;
+
+export function writeRollup(rollup: Rollup): Uint8Array {
+  const writer = new ByteWriter();
+  writer.integer(version);
+  rollup.write(writer);
+  return writer.finish();
+}
+
+/** What is stored of a bucket and a dimension, if there is anything, with what is to be added. */
+export function mergeRollups(dimension: string, stored: Uint8Array | undefined, added: readonly Rollup[]): Rollup {
+  const [first] = added;
+  if (stored === undefined && added.length === 1 && first !== undefined) return first;
+  const merged = stored === undefined ? createRollup(dimension) : readRollup(dimension, stored);
+  for (const rollup of added) merged.merge(rollup as never); // all are of one dimension
+  return merged;
+}
+
+function createRollup(dimension: string): Rollup {
+  return dimension === "" ? new Cell("all") : new Groups();
+}
+
+function readRollup(dimension: string, data: Uint8Array): Rollup {
+  return dimension === "" ? readAll(data) : readGroups(data);
+}
+
+export function readAll(data: Uint8Array): Cell {
+  return Cell.read("all", open(data));
+}
+
+export function readGroups(data: Uint8Array): Groups {
+  return Groups.read(open(data));
+}
+
+function open(data: Uint8Array): ByteReader {
+  const reader = new ByteReader(data);
+  if (reader.integer() !== version) throw new Error("The roll-up was written by a later version");
+  return reader;
+}
+
+/** What stands in `metric_rollups.dimension` for the name of a value: never empty, which is for all events. */
+export function dimensionOf(name: string): string {
+  return `=${name}`;
+}

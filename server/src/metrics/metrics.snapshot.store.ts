@@ -1,0 +1,134 @@
+import { type Compilable, type RawBuilder, sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { prepareShapes } from "../db/prepared.ts";
+import type { BatchRow } from "./metrics.batches.store.ts";
+import type { WaitingRow } from "./metrics.inbox.store.ts";
+
+/** What waits in the inbox, and what of it is being compacted. */
+export interface WaitingSnapshot {
+  readonly rows: readonly WaitingRow[];
+  readonly batch: Pick<BatchRow, "row_ids" | "done_until"> | undefined;
+}
+
+interface SnapshotRow {
+  readonly kind: "stored" | "known" | "waiting" | "batch";
+  readonly id: string;
+  readonly payload: string | null;
+  readonly data: Uint8Array | null;
+  readonly first: number | null;
+  readonly second: number | null;
+}
+
+const runShape = prepareShapes();
+
+/**
+ * What is stored and what waits as they were at one moment, which on both engines is what one statement sees: so nothing is
+ * missed or counted twice that is compacted meanwhile.
+ *
+ * @param stored selects what else is wanted, in the columns of {@link SnapshotRow}
+ * @param known a further select, behind those that tell PostgreSQL the types of its columns
+ */
+async function readSnapshot(
+  shape: string,
+  values: { readonly applicationId: string } & Readonly<Record<string, unknown>>,
+  stored: (parameter: (name: string) => never) => RawBuilder<unknown>,
+  known: (parameter: (name: string) => never) => RawBuilder<unknown>,
+  queries: Queries,
+): Promise<{ stored: SnapshotRow[]; waiting: WaitingSnapshot }> {
+  const all = await runShape<SnapshotRow>(queries, shape, values, (parameter) =>
+    compilable(
+      sql<SnapshotRow>`${stored(parameter)}
+        union all
+        select 'waiting', id, payload, null, received_at, null from metric_inbox
+          where application_id = ${parameter("applicationId")}
+        union all
+        select 'batch', done_until, row_ids, null, null, null from metric_batches
+          where application_id = ${parameter("applicationId")}
+        ${known(parameter)}`,
+      queries,
+    ),
+  );
+  const found: SnapshotRow[] = [];
+  const rows: WaitingRow[] = [];
+  let batch: WaitingSnapshot["batch"];
+  for (const row of all) {
+    if (row.kind === "waiting") rows.push({ id: row.id, received_at: row.first ?? 0, payload: row.payload ?? "" });
+    else if (row.kind === "batch") batch = { done_until: row.id, row_ids: row.payload ?? "[]" };
+    else found.push(row);
+  }
+  return { stored: found, waiting: { rows, batch } };
+}
+
+/** Roll-ups of one key and dimension whose ids lie in a range, whether the key is known, and what waits. */
+export async function readRollups(
+  applicationId: string,
+  key: string,
+  range: { readonly from: string; readonly to: string },
+  queries: Queries,
+): Promise<{ isKnown: boolean; rollups: { id: string; data: Uint8Array }[]; waiting: WaitingSnapshot }> {
+  const { stored, waiting } = await readSnapshot(
+    "rollups",
+    { applicationId, key, ...range },
+    (parameter) => sql`
+      select 'stored' as kind, id, null as payload, data, null as first, null as second from metric_rollups
+        where application_id = ${parameter("applicationId")} and id >= ${parameter("from")} and id < ${parameter("to")}`,
+    (parameter) => sql`
+      union all
+      select 'known', '', null, null, null, null from metric_keys
+        where application_id = ${parameter("applicationId")} and key = ${parameter("key")}`,
+    queries,
+  );
+  const rollups: { id: string; data: Uint8Array }[] = [];
+  for (const { id, data } of stored) if (data !== null) rollups.push({ id, data });
+  return { isKnown: stored.some(({ kind }) => kind === "known"), rollups, waiting };
+}
+
+export interface KeyRow {
+  readonly key: string;
+  readonly eventCount: number;
+  readonly lastReceivedAt: number;
+}
+
+/** Keys next to a bound, in order, and what waits. */
+export async function readKeys(
+  applicationId: string,
+  bound: { readonly side: "after" | "from" | "before" | "until"; readonly key: string } | undefined,
+  { isDown, count }: { readonly isDown: boolean; readonly count: number },
+  queries: Queries,
+): Promise<{ keys: KeyRow[]; waiting: WaitingSnapshot }> {
+  const operators = { after: sql`>`, from: sql`>=`, before: sql`<`, until: sql`<=` };
+  const { stored, waiting } = await readSnapshot(
+    `keys ${bound?.side} ${isDown}`,
+    { applicationId, count, key: bound?.key },
+    (parameter) => sql`
+      select * from (
+        select 'stored' as kind, key as id, null as payload, null as data,
+          event_count as first, last_received_at as second
+        from metric_keys where application_id = ${parameter("applicationId")}
+        ${bound === undefined ? sql`` : sql`and key ${operators[bound.side]} ${parameter("key")}`}
+        order by key ${isDown ? sql`desc` : sql`asc`} limit ${parameter("count")}
+      ) as keys`,
+    () => sql``,
+    queries,
+  );
+  const keys = stored.map(({ id, first, second }) => ({
+    key: id,
+    eventCount: first ?? 0,
+    lastReceivedAt: second ?? 0,
+  }));
+  return { keys, waiting };
+}
+
+/** Whether the key is known, and what waits. */
+export async function readKey(
+  applicationId: string,
+  key: string,
+  queries: Queries,
+): Promise<{ isKnown: boolean; waiting: WaitingSnapshot }> {
+  const { isKnown, waiting } = await readRollups(applicationId, key, { from: "", to: "" }, queries);
+  return { isKnown, waiting };
+}
+
+function compilable<Row>(statement: RawBuilder<Row>, queries: Queries): Compilable<Row> {
+  return { compile: () => statement.compile(queries) };
+}

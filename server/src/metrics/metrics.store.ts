@@ -1,0 +1,91 @@
+import type { Insertable, Selectable } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import type { Tables } from "../db/tables.ts";
+
+export type InboxRow = Pick<Selectable<Tables["metric_inbox"]>, "application_id" | "id" | "received_at" | "payload">;
+export type HandleRow = Selectable<Tables["metric_handles"]>;
+
+const insertPrepared = prepare<InboxRow, never>((queries, parameter) =>
+  queries.insertInto("metric_inbox").values({
+    application_id: parameter("application_id"),
+    id: parameter("id"),
+    received_at: parameter("received_at"),
+    payload: parameter("payload"),
+  }),
+);
+
+/** Puts down what a request brought, for the compaction to take. */
+export async function insertInboxRow(row: InboxRow, queries: Queries): Promise<void> {
+  await insertPrepared(queries, row);
+}
+
+const insertPreparedHandle = prepare<HandleRow, never>((queries, parameter) =>
+  queries.insertInto("metric_handles").values({
+    application_id: parameter("application_id"),
+    id: parameter("id"),
+    key: parameter("key"),
+    device_id: parameter("device_id"),
+    user_id: parameter("user_id"),
+    occurred_at: parameter("occurred_at"),
+    started_at: parameter("started_at"),
+    expires_at: parameter("expires_at"),
+  } satisfies Insertable<Tables["metric_handles"]>),
+);
+
+/** @throws a foreign key violation when the user is gone */
+export async function insertHandle(row: HandleRow, queries: Queries): Promise<void> {
+  await insertPreparedHandle(queries, row);
+}
+
+const endPrepared = prepare<
+  { applicationId: string; id: string; deviceId: string; userId: string | null; now: number },
+  Pick<HandleRow, "key" | "occurred_at" | "started_at">
+>((queries, parameter) =>
+  queries
+    .updateTable("metric_handles")
+    .set({ ended_at: parameter("now") })
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id"))
+    .where("ended_at", "is", null)
+    .where((row) => row.or([row("expires_at", "is", null), row("expires_at", ">=", parameter("now"))]))
+    .where((row) =>
+      row.or([
+        row("user_id", "=", parameter("userId")),
+        row.and([row("user_id", "is", null), row("device_id", "=", parameter("deviceId"))]),
+      ]),
+    )
+    .returning(["key", "occurred_at", "started_at"]),
+);
+
+/**
+ * Ends an event of this caller: of its user, if it has one, else of its device.
+ *
+ * @returns undefined when the caller has no such event, or it has ended or expired. Of many at once one gets it
+ */
+export async function updateHandleEnded(
+  applicationId: string,
+  id: string,
+  caller: { readonly deviceId: string; readonly userId: string | undefined },
+  now: number,
+  queries: Queries,
+): Promise<Pick<HandleRow, "key" | "occurred_at" | "started_at"> | undefined> {
+  const { deviceId, userId = null } = caller;
+  const [ended] = await endPrepared(queries, { applicationId, id, deviceId, userId, now });
+  return ended;
+}
+
+/** Those of the events of these ids that were reported alone. */
+export async function listHandles(
+  applicationId: string,
+  ids: readonly string[],
+  queries: Queries,
+): Promise<Pick<HandleRow, "id" | "started_at" | "ended_at">[]> {
+  if (ids.length === 0) return [];
+  return queries
+    .selectFrom("metric_handles")
+    .select(["id", "started_at", "ended_at"])
+    .where("application_id", "=", applicationId)
+    .where("id", "in", ids)
+    .execute();
+}

@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+
+let test: TestApp;
+let token: string;
+before(async () => {
+  test = await startTestApp();
+  token = await test.registerDevice();
+});
+after(() => test.close());
+
+function report(key: string, body?: unknown, as = token): Promise<Answer> {
+  return test.call(`POST /metrics/events/${encodeURIComponent(key)}`, { token: as, body });
+}
+
+function reportMany(body: unknown, as = token): Promise<Answer> {
+  return test.call("POST /metrics/events", { token: as, body });
+}
+
+function end(id: string, as = token): Promise<Answer> {
+  return test.call(`DELETE /metrics/events/${id}`, { token: as });
+}
+
+async function newEvent(body?: unknown, as = token): Promise<string> {
+  const answer = await report("level", body, as);
+  assert.match(answer.body.result.id, /^met_[0-9a-z]{26}$/);
+  assertResult(answer, 201, { id: answer.body.result.id, success: true });
+  return answer.body.result.id;
+}
+
+function assertNotThere(answer: Answer): void {
+  assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
+}
+
+const day = 86_400_000;
+
+describe("POST /metrics/events/{key}: surface.md section 9", () => {
+  it("201 with an empty body, no body at all, and with what nobody asked for", async () => {
+    for (const body of [undefined, "", {}, { location: [], id: {}, foo: { bar: 1 } }]) await newEvent(body);
+  });
+
+  it("201 with a value of each kind, with values, with both, and with null for nothing", async () => {
+    const values = { text: "a", number: 1.5, yes: true, none: null };
+    for (const value of ["a", "", 0, -1e300, true, false, null]) await newEvent({ value });
+    for (const body of [{ values }, { VALUES: JSON.stringify(values) }, { values, value: 7 }, { values: {} }]) {
+      await newEvent(body);
+    }
+  });
+
+  it("takes any Unicode up to 256 characters as key, name and 1,000 as value; and __proto__ as any other", async () => {
+    for (const key of ["𝒳".repeat(256), "a/b?c#d%", "%_", "../..", "\u202Ea", "a\u0301".repeat(128)]) {
+      assert.equal((await report(key, { values: { [key]: "𝒳".repeat(1_000) } })).status, 201, key);
+    }
+    for (const key of ["__proto__", "constructor", "toString"]) {
+      assert.equal((await report(key, `{"values":{"${key}":"${key}"}}`)).status, 201, key);
+    }
+  });
+
+  it("400 ParameterOutOfRange beyond those lengths", async () => {
+    const long = "x".repeat(257);
+    assertError(await report(long), 400, "ParameterOutOfRange", 514, "key must have at most 256 characters.");
+    const value = "x".repeat(1_001);
+    const rule = "must have at most 1000 characters.";
+    assertError(await report("a", { value }), 400, "ParameterOutOfRange", 514, `value ${rule}`);
+    assertError(await report("a", { values: { b: value } }), 400, "ParameterOutOfRange", 514, `b in values ${rule}`);
+    const name = "A name in values must have at";
+    const tooLong = await report("a", { values: { [long]: 1 } });
+    assertError(tooLong, 400, "ParameterOutOfRange", 514, `${name} most 256 characters.`);
+    const empty = await report("a", { values: { "": 1 } });
+    assertError(empty, 400, "ParameterOutOfRange", 514, `${name} least 1 characters.`);
+  });
+
+  it("400 ParameterIncorrectFormat for what is no scalar, no object, no Unicode", async () => {
+    const scalar = "must be a text, a number or a truth value.";
+    for (const json of ["{}", "[1]", "1e400"]) {
+      const answer = await report("a", `{"value":${json}}`);
+      assertError(answer, 400, "ParameterIncorrectFormat", 515, `value ${scalar}`);
+      const inside = await report("a", `{"values":{"__proto__":${json}}}`);
+      assertError(inside, 400, "ParameterIncorrectFormat", 515, `__proto__ in values ${scalar}`);
+    }
+    for (const values of [[], 1, "x", "[]", "null", true]) {
+      assertError(await report("a", { values }), 400, "ParameterIncorrectFormat", 515, "values must be an object.");
+    }
+    for (const text of ["\0", "\ud800"]) {
+      const rule = "must be Unicode text without NUL.";
+      const value = await report("a", { value: text });
+      assertError(value, 400, "ParameterIncorrectFormat", 515, `value ${rule}`);
+      const name = await report("a", { values: { [text]: 1 } });
+      assertError(name, 400, "ParameterIncorrectFormat", 515, `A name in values ${rule}`);
+    }
+    const deep = await report("a", `{"values":{"a":${"[".repeat(10_000)}${"]".repeat(10_000)}}}`);
+    assert.equal(deep.body.error, "ParameterIncorrectFormat");
+  });
+
+  it("413 RequestTooLarge for 26 values, however they come; 25 are fine", async () => {
+    const values = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`name ${index}`, index]));
+    await newEvent({ values: { ...values, none: null } });
+    const message = "An event has at most 25 values.";
+    for (const body of [{ values: { ...values, more: 1 } }, { values, value: 1 }]) {
+      assertError(await report("a", body), 413, "RequestTooLarge", 1281, message);
+    }
+  });
+
+  it("takes a timestamp of any date, also far back and ahead, in any form", async () => {
+    for (const timestamp of ["0001-01-01", "9999-12-31", -1, "/Date(1436425641000)/", "Jul 9, 1981 7:07:21 AM"]) {
+      await newEvent({ timestamp });
+    }
+    const answer = await report("a", { timestamp: "2015-02-30" });
+    assert.equal(answer.body.error, "ParameterIncorrectFormat");
+  });
+
+  it("400 ParameterOutOfRange for a time-out of no second or of more than a year", async () => {
+    for (const timeoutInSeconds of [1, "31536000"]) await newEvent({ timeoutInSeconds });
+    for (const timeoutInSeconds of [0, -1, 31_536_001]) {
+      assert.equal((await report("a", { timeoutInSeconds })).body.error, "ParameterOutOfRange");
+    }
+    assert.equal((await report("a", { timeoutInSeconds: 1.5 })).body.error, "ParameterIncorrectFormat");
+  });
+});
+
+describe("POST /metrics/events: many at once", () => {
+  it("201 {accepted, rejected}; good ones count although others are bad", async () => {
+    const events = [
+      { key: "a", value: 1 },
+      { KEY: "a", Values: { b: "c" }, TimeStamp: test.now(), location: "1,2" },
+      null,
+      [],
+      "x",
+      {},
+      { key: "" },
+      { key: "a", values: { b: { c: 1 } } },
+      { key: "a", timestamp: "soon" },
+      { key: { toString: "a" } },
+      { key: 5 },
+      JSON.parse('{"key":"__proto__","values":{"__proto__":"__proto__"},"__proto__":{"key":5}}'),
+    ];
+    const answer = await reportMany({ events });
+    const format = (index: number, message: string) => ({ index, error: "ParameterIncorrectFormat", message });
+    const missing = (index: number) => ({
+      index,
+      error: "ParameterMissingRequiredValue",
+      message: "key is required.",
+    });
+    assertResult(answer, 201, {
+      accepted: 4,
+      rejected: [
+        ...[2, 3, 4].map((index) => format(index, "An event must be an object.")),
+        missing(5),
+        missing(6),
+        format(7, "b in values must be a text, a number or a truth value."),
+        format(8, "timestamp must be a date such as /Date(1436425641000)/ or 2015-07-09T07:07:21Z."),
+        format(9, "key must be a text."),
+      ],
+    });
+  });
+
+  it("takes none, a thousand, and a text that holds them; 413 for a thousand and one", async () => {
+    assertResult(await reportMany({ events: [] }), 201, { accepted: 0, rejected: [] });
+    const events = Array.from({ length: 1_000 }, (_, index) => ({ key: `key ${index % 7}`, value: index }));
+    assertResult(await reportMany({ events: JSON.stringify(events) }), 201, { accepted: 1_000, rejected: [] });
+    assertResult(await reportMany({ events }), 201, { accepted: 1_000, rejected: [] });
+    const answer = await reportMany({ events: [...events, null] });
+    assertError(answer, 413, "RequestTooLarge", 1281, "A call brings at most 1000 events.");
+  });
+
+  it("400 for no events at all and for what is no array", async () => {
+    assertError(await reportMany({}), 400, "ParameterMissingRequiredValue", 513, "events is required.");
+    for (const events of [{}, 1, "x", '{"length":1}', "null", true]) {
+      assertError(await reportMany({ events }), 400, "ParameterIncorrectFormat", 515, "events must be an array.");
+    }
+  });
+
+  it("refuses an event of 26 values and one of a key of 257 characters, and takes the others", async () => {
+    const values = Object.fromEntries(Array.from({ length: 26 }, (_, index) => [`name ${index}`, index]));
+    const answer = await reportMany({ events: [{ key: "a", values }, { key: "x".repeat(257) }, { key: "a" }] });
+    assertResult(answer, 201, {
+      accepted: 1,
+      rejected: [
+        { index: 0, error: "RequestTooLarge", message: "An event has at most 25 values." },
+        { index: 1, error: "ParameterOutOfRange", message: "key must have at most 256 characters." },
+      ],
+    });
+  });
+
+  it("a timestamp may be 30 days old and 10 minutes ahead, after it is corrected by sentAt", async () => {
+    const now = test.now();
+    const at = [now - 30 * day, now - 30 * day - 1, now + 600_000, now + 600_001];
+    const tooFar = [1, 3].map((index) => ({
+      index,
+      error: "ParameterOutOfRange",
+      message: "timestamp must be at most 30 days old and at most 10 minutes ahead.",
+    }));
+    for (const wrong of [0, -20 * 365 * day, 3_600_000]) {
+      const events = at.map((timestamp) => ({ key: "a", timestamp: timestamp + wrong }));
+      const sentAt = wrong === 0 ? undefined : now + wrong;
+      assertResult(await reportMany({ events, sentAt }), 201, { accepted: 2, rejected: tooFar });
+    }
+    const answer = await reportMany({ events: [{ key: "a" }], sentAt: 0 });
+    assertResult(answer, 201, { accepted: 1, rejected: [] }); // without a timestamp nothing is corrected
+  });
+});
+
+describe("DELETE /metrics/events/{id}: ends an event", () => {
+  it("200 with the time since the server received it, whatever the timestamp said; in both spellings", async () => {
+    const ids = [
+      await newEvent({ timeoutInSeconds: 60 }),
+      await newEvent({ timeoutInSeconds: 60, timestamp: 0 }),
+      await newEvent(), // not timed
+    ];
+    test.advance(1_234);
+    for (const id of ids) assertResult(await end(id), 200, { elaspedTimeInMs: 1_234, elapsedTimeInMs: 1_234 });
+  });
+
+  it("404 ItemDoesNotExist when it has ended already; of many at once exactly one succeeds", async () => {
+    const id = await newEvent();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => end(id)));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    for (const answer of answers) if (answer.status !== 200) assertNotThere(answer);
+    assertNotThere(await end(id));
+  });
+
+  it("404 when a timed one was not ended in time; at the last moment it still is", async () => {
+    const [first, second] = [await newEvent({ timeoutInSeconds: 60 }), await newEvent({ timeoutInSeconds: 60 })];
+    test.advance(60_000);
+    assertResult(await end(first), 200, { elaspedTimeInMs: 60_000, elapsedTimeInMs: 60_000 });
+    test.advance(1);
+    assertNotThere(await end(second));
+  });
+
+  it("404 for everybody but the user of the event, else its device; the user may use another device", async () => {
+    const [user, other] = [await test.signUp(), await test.signUp()];
+    const ofDevice = await newEvent({}, user.deviceToken);
+    const ofUser = await newEvent({}, user.token);
+    for (const stranger of [other.token, other.deviceToken, token]) {
+      assertNotThere(await end(ofDevice, stranger));
+      assertNotThere(await end(ofUser, stranger));
+    }
+    assertNotThere(await end(ofUser, user.deviceToken));
+    const body = { username: user.userName, password: user.password };
+    const elsewhere = (await test.call("POST /users/login", { token, body })).body.result.accessToken;
+    assert.equal((await end(ofUser, elsewhere)).status, 200);
+    assert.equal((await end(ofDevice, user.token)).status, 200);
+    assertNotThere(await end(test.app.ids.newId("MetricEvent")));
+  });
+
+  it("400 for what is no id of an event", async () => {
+    assertError(await end("x"), 400, "ParameterIncorrectFormat", 515, "id must be an id.");
+    const message = "Incorrect id type, expected MetricEvent.";
+    assertError(await end(test.app.ids.newId("Checkin")), 400, "ParameterOutOfRange", 514, message);
+  });
+});

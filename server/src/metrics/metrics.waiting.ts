@@ -1,0 +1,91 @@
+import { Batch, type Bucket, bucketsOf, type Wanted } from "./metrics.batch.ts";
+import { createBreath } from "./metrics.breath.ts";
+import { rowIdsOf } from "./metrics.compaction.ts";
+import type { WaitingRow } from "./metrics.inbox.store.ts";
+import { type InboxPayload, readPayload, type StoredEvent } from "./metrics.payload.ts";
+import { dimensionOf } from "./metrics.rollups.ts";
+import { eventsPosition, type Granularity, keyPosition, rollupId, seriesOf, startOf } from "./metrics.series.ts";
+import type { WaitingSnapshot } from "./metrics.snapshot.store.ts";
+
+/**
+ * What is in no chunk and no roll-up yet, read together with those that are there: rows of the inbox, of which some may be
+ * under compaction, and are then counted from the position on that it has come to.
+ */
+export interface Waiting {
+  /** Whether there is anything of the key, and the buckets that are to be added to the roll-ups of one dimension. */
+  buckets(
+    wanted: Wanted,
+    granularity: Granularity,
+  ): Promise<{ isAny: boolean; found: (readonly [start: number, bucket: Bucket])[] }>;
+  /** How many events there are to be added to each key, and when the last of them came. */
+  keys(): Promise<Map<string, { eventCount: number; lastReceivedAt: number }>>;
+  /** Calls back for each event of a key that is in no chunk. */
+  eachEvent(
+    key: string,
+    found: (row: WaitingRow & Pick<InboxPayload, "device" | "user">, index: number, event: StoredEvent) => void,
+  ): Promise<void>;
+}
+
+export function readWaiting({ rows, batch }: WaitingSnapshot): Waiting {
+  const ofBatch = new Set(batch === undefined ? [] : rowIdsOf(batch));
+  const doneUntil = batch?.done_until ?? "";
+
+  return {
+    async buckets(wanted, granularity) {
+      const { key, groupBy } = wanted;
+      const seriesId = seriesOf(key);
+      const dimension = groupBy === undefined ? "" : dimensionOf(groupBy);
+      const takeBreath = createBreath();
+      const [waiting, taken] = [new Batch(wanted), new Batch(wanted)];
+      let isAny = false;
+      for (const row of rows) {
+        const payload = readPayload(row.payload);
+        isAny ||= payload.events.some(([each]) => each === key);
+        (ofBatch.has(row.id) ? taken : waiting).add(row, payload, 0, payload.events.length);
+        await takeBreath();
+      }
+      const found = [...bucketsIn(waiting, key, granularity)];
+      for (const each of bucketsIn(taken, key, granularity)) {
+        if (rollupId(seriesId, granularity, each[0], dimension) > doneUntil) found.push(each);
+      }
+      return { isAny, found };
+    },
+
+    async keys() {
+      const counts = new Map<string, { eventCount: number; lastReceivedAt: number }>();
+      const takeBreath = createBreath();
+      for (const { id, received_at, payload } of rows) {
+        const { events, isEnd } = readPayload(payload);
+        for (const [key] of events) {
+          if (ofBatch.has(id) && keyPosition(seriesOf(key)) <= doneUntil) continue;
+          const counted = counts.get(key) ?? { eventCount: 0, lastReceivedAt: received_at };
+          counted.eventCount += isEnd === true ? 0 : 1;
+          counted.lastReceivedAt = Math.max(counted.lastReceivedAt, received_at);
+          counts.set(key, counted);
+        }
+        await takeBreath();
+      }
+      return counts;
+    },
+
+    async eachEvent(key, found) {
+      const seriesId = seriesOf(key);
+      const takeBreath = createBreath();
+      for (const row of rows) {
+        const { events, isEnd, device, user } = readPayload(row.payload);
+        if (isEnd === true) continue;
+        for (const [index, event] of events.entries()) {
+          if (event[0] !== key) continue;
+          if (ofBatch.has(row.id) && eventsPosition(seriesId, startOf("hour", event[1])) <= doneUntil) continue;
+          found({ ...row, device, user }, index, event);
+        }
+        await takeBreath();
+      }
+    },
+  };
+}
+
+function bucketsIn(batch: Batch, key: string, granularity: Granularity): Iterable<readonly [number, Bucket]> {
+  const series = batch.series.get(key);
+  return series === undefined ? [] : bucketsOf(series, granularity);
+}
