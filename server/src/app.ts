@@ -136,12 +136,12 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...usersAccountRoutes(services),
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
-    ...batchRoutes(services),
-    ...metricsRoutes(services),
-    ...applicationsOperatorRoutes(services),
-    ...metricsOperatorRoutes(services),
-    ...crashReportsOperatorRoutes(services),
     ...metadataRoutes(services),
+    ...metricsRoutes(services),
+    ...batchRoutes(services),
+    ...applicationsOperatorRoutes(services),
+    ...crashReportsOperatorRoutes(services),
+    ...metricsOperatorRoutes(services),
     ...serviceRoutes(services),
   ];
 
