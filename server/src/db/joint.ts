@@ -22,6 +22,8 @@ export interface Joints {
   hasUnsettled(): boolean;
   /** Where statements of the work that runs now go, when it has begun a transaction. */
   queries(): Queries | undefined;
+  /** The transaction of the work that runs now can hold nothing any more. */
+  lose(cause: unknown): void;
 }
 
 /** The end of a transaction that is not wanted any more. */
@@ -95,6 +97,7 @@ export function createJoints(engineWrite: EngineWrite, timeoutMs: number): Joint
     },
     hasUnsettled: () => running()?.hasEffects === true,
     queries: () => running()?.queries,
+    lose: (cause) => running()?.lose(cause),
   };
 }
 
@@ -135,7 +138,7 @@ class JointWork implements Joint {
   /** What is undone with this part: from a savepoint before its first write, or the whole transaction. */
   #mark: Mark | undefined;
   /** Why the transaction ended before its time. */
-  #lost: unknown;
+  #lost: ApiError | undefined;
   readonly #interruptions = new Map<string, () => Promise<unknown>>();
 
   constructor(settings: Settings) {
@@ -175,7 +178,7 @@ class JointWork implements Joint {
     try {
       value = await work({ queries: transaction.queries, afterCommit: (effect) => void effects.push(effect) });
     } catch (error) {
-      await this.#undoTo(transaction, error);
+      await this.#rollBack(transaction);
       throw error;
     }
     // The savepoint of a part's first write stays: the part may have to be undone.
@@ -200,7 +203,13 @@ class JointWork implements Joint {
       }
       await this.#undoPart();
       this.#effects.length = effects;
-      await this.commit();
+      try {
+        await this.commit();
+      } catch (error) {
+        this.#interruptions.clear(); // the part is over: nobody waits for what it asked for
+        await this.#endPart();
+        throw error;
+      }
       await this.runApart();
     }
   }
@@ -221,7 +230,7 @@ class JointWork implements Joint {
       await this.#last;
       if (isBegin) await this.#giveUp();
       else if (isPart) await this.#undoPart();
-      else await this.#transaction?.rollback();
+      else await this.#rollBack();
       this.#effects.length = effects;
       throw error;
     }
@@ -272,7 +281,11 @@ class JointWork implements Joint {
     this.#open = undefined;
     this.#mark = undefined;
     open.finish();
-    await open.done;
+    try {
+      await open.done;
+    } finally {
+      this.#lost = undefined; // what follows has a transaction of its own
+    }
   }
 
   /** Whatever is not committed is undone. */
@@ -297,7 +310,7 @@ class JointWork implements Joint {
     // Others wait for its locks: whatever holds the work up, it does not hold them for ever.
     const timer = setTimeout(async () => {
       await this.#last;
-      this.#lose(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
+      this.#end(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
     }, timeoutMs);
     done.catch(opened.reject).finally(() => clearTimeout(timer));
     const transaction = await opened.promise;
@@ -305,18 +318,24 @@ class JointWork implements Joint {
     return this.#open;
   }
 
-  /** The transaction is of no use any more: from here on the work can do nothing but end. */
-  #lose(error: unknown): void {
-    if (this.#open === undefined) return;
-    this.#lost = error;
-    this.#open.giveUp(error);
+  lose(cause: unknown): void {
+    this.#end(cause instanceof ApiError ? cause : new ApiError("ServiceUnavailable", undefined, { cause }));
   }
 
-  async #undoTo(transaction: EngineTransaction, error: unknown): Promise<void> {
+  /** The transaction is of no use any more: from here on the work can do nothing but end. */
+  #end(error: ApiError): void {
+    if (this.#open === undefined) return;
+    this.#lost ??= error;
+    this.#open.giveUp(this.#lost);
+  }
+
+  /** Back to the newest savepoint. */
+  async #rollBack(transaction = this.#transaction): Promise<void> {
     try {
-      await transaction.rollback();
-    } catch {
-      this.#lose(error); // a full disk makes SQLite undo all of it by itself, a lost connection PostgreSQL
+      await transaction?.rollback();
+    } catch (cause) {
+      // A full disk makes SQLite undo all of it by itself, a lost connection PostgreSQL.
+      this.#end(new ApiError("ServiceUnavailable", undefined, { cause }));
     }
   }
 
@@ -336,7 +355,7 @@ class JointWork implements Joint {
       await this.#giveUp();
     } else {
       this.#mark = undefined;
-      await this.#transaction?.rollback();
+      await this.#rollBack();
     }
   }
 

@@ -87,7 +87,11 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     const queries = joints.queries();
     if (queries === undefined) return undefined;
     return {
-      executeQuery: <R>(query: CompiledQuery) => queries.executeQuery<R>(query),
+      executeQuery: <R>(query: CompiledQuery) =>
+        queries.executeQuery<R>(query).catch((error) => {
+          joints.lose(error); // there is no savepoint before what only reads
+          throw error;
+        }),
       streamQuery: refuseStreaming,
     };
   }
@@ -164,10 +168,16 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async end(statement: "commit" | "rollback"): Promise<void> {
+    let command: string | undefined;
     try {
-      await Promise.all([this.#reserved?.unsafe(statement), this.#begun]);
+      const [ended] = await Promise.all([this.#reserved?.unsafe(statement), this.#begun]);
+      command = ended?.command;
     } catch (error) {
       throw translateDatabaseError(error);
+    }
+    if (statement === "commit" && command !== "COMMIT") {
+      // PostgreSQL reports no error: to it, who commits after a statement has failed wants to undo.
+      throw new Error("A statement of the transaction has failed, and nothing of it was kept");
     }
   }
 
