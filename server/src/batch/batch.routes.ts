@@ -16,10 +16,10 @@ export function batchRoutes(services: {
   readonly database: Database;
   readonly dispatcher: Dispatcher;
   readonly log: Log;
-  readonly limits: Pick<Config, "batchItemsMax" | "batchReplyBytesMax">;
+  readonly limits: Pick<Config, "batchItemsMax" | "batchReplyBytesMax" | "bodyBytesMax">;
 }): Route[] {
   const { database, dispatcher, log, limits } = services;
-  const { batchItemsMax, batchReplyBytesMax: replyBytesMax } = limits;
+  const { batchItemsMax, batchReplyBytesMax: replyBytesMax, bodyBytesMax } = limits;
 
   function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call): void {
     const { method, path } = "failure" in item ? { method: undefined, path: undefined } : item;
@@ -48,7 +48,7 @@ export function batchRoutes(services: {
       const items = requests.map(readItem);
       const answered = await runBatch(
         { items, mode, hasReferences: references, outer: call },
-        { database, dispatcher, replyBytesMax },
+        { database, dispatcher, replyBytesMax, bodyBytesMax },
       );
       for (const each of answered) logItem(each, call);
       return new RawResult(`{"responses":[${answered.map(present).join(",")}]}`);

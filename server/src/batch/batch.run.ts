@@ -30,6 +30,7 @@ interface Services {
   readonly database: Database;
   readonly dispatcher: Dispatcher;
   readonly replyBytesMax: number;
+  readonly bodyBytesMax: number;
 }
 
 /** The event loop is given to others after so much work. */
@@ -115,7 +116,7 @@ async function runAtomic(plan: BatchPlan, services: Services): Promise<AnsweredI
 }
 
 /** The items as they are answered, one after the other. */
-function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, replyBytesMax }: Services) {
+function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, replyBytesMax, bodyBytesMax }: Services) {
   const answered: AnsweredItem[] = [];
   const earlier = createEarlierItems();
   let bytes = 0;
@@ -127,7 +128,7 @@ function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, reply
       return new ApiError("RequestTooLarge", `The answers of the batch are larger than ${replyBytesMax} bytes.`);
     }
     try {
-      return dispatcher.dispatch(hasReferences ? resolveReferences(item, earlier) : item, outer);
+      return dispatcher.dispatch(hasReferences ? resolveReferences(item, earlier, bodyBytesMax) : item, outer);
     } catch (error) {
       return toApiError(error);
     }

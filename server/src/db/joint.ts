@@ -31,6 +31,8 @@ class Undone extends Error {}
 
 /** More often than this nothing is run again: others change the rows faster than the work can be done. */
 const attemptsMax = 1_000;
+/** Others want their passwords hashed as well, and the queue takes no more than a few. */
+const apartAtOnceMax = 2;
 
 /**
  * Lets the transactions of nested calls be parts of one. Who writes does not know of it: `write` asks here whether the
@@ -254,11 +256,12 @@ class JointWork implements Joint {
   /** Does what was asked for while a transaction was open, now that none is. */
   async runApart(): Promise<void> {
     const { outcomes, outside } = this.#settings;
-    const interruptions = [...this.#interruptions];
+    const left = [...this.#interruptions].values();
     this.#interruptions.clear();
-    await Promise.all(
-      interruptions.map(async ([name, work]) => outcomes.set(name, await outcomeOf(() => outside(work)))),
-    );
+    async function runNext(): Promise<void> {
+      for (const [name, work] of left) outcomes.set(name, await outcomeOf(() => outside(work)));
+    }
+    await Promise.all(Array.from({ length: apartAtOnceMax }, runNext));
   }
 
   afterwards(effect: () => void): void {

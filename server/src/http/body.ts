@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "../errors.ts";
+import { parseExactJson } from "../lib/exact-json.ts";
 import type { RawParameters } from "./call.ts";
 
 // How much of a body that is too large is still taken in, and for how long, so that its sender comes to read the answer.
@@ -114,16 +115,11 @@ function decode(body: Buffer, contentType: string | undefined): string {
   return body.toString("utf8");
 }
 
-const longNumber = /\d{16}/;
-/** What a text parameter may be at the longest; reading an integer costs the square of its digits. */
-const longInteger = /^-?\d{1,5000}$/;
-
 function parseJson(text: string): RawParameters {
   let value: unknown;
   try {
     const withoutMark = text.startsWith("\uFEFF") ? text.slice(1) : text;
-    // A double holds some 15 digits; a reviver is slow, so only where a longer number stands.
-    value = longNumber.test(withoutMark) ? JSON.parse(withoutMark, keepLongIntegers) : JSON.parse(withoutMark);
+    value = parseExactJson(withoutMark);
   } catch (cause) {
     throw new ApiError("ParameterIncorrectFormat", "The body is not valid JSON.", { cause });
   }
@@ -132,10 +128,4 @@ function parseJson(text: string): RawParameters {
     throw new ApiError("ParameterIncorrectFormat", "The body must be a JSON object.");
   }
   return Object.entries(value);
-}
-
-function keepLongIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
-  const source = context?.source ?? "";
-  return longInteger.test(source) ? BigInt(source) : value;
 }
