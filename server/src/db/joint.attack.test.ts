@@ -187,6 +187,42 @@ describe("Database.together", () => {
     }
   });
 
+  it("split: others need not wait for the end of what takes long", async () => {
+    await database.together(async (joint) => {
+      await joint.part(() => write("long 1"));
+      await joint.part(() => new Promise((resolve) => setTimeout(resolve, 100)));
+      await joint.part(async () => {
+        const other = openDatabase(testDatabase.url, { connectionsMax: 1, timeoutMs: 1_000 });
+        const rows = await other.reads.selectFrom("applications").select("name").where("name", "=", "long 1").execute();
+        await other.close();
+        assert.equal(rows.length, 1);
+      });
+    }, split);
+  });
+
+  it("many that take long leave a connection to those who write or read alone", async () => {
+    const opened = Promise.withResolvers<void>();
+    const closing = Promise.withResolvers<void>();
+    let count = 0;
+    const long = Array.from({ length: 8 }, (_, n) =>
+      database.together(async () => {
+        await write(`many ${n}`);
+        count += 1;
+        opened.resolve();
+        await closing.promise;
+      }, whole),
+    );
+    await opened.promise;
+    // As a rule more than one has begun by now, and none can end.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const began = performance.now();
+    await database.reads.selectFrom("applications").select("name").execute();
+    assert.ok(performance.now() - began < 500);
+    assert.ok(count < 4);
+    closing.resolve();
+    await Promise.all(long);
+  });
+
   it("work that swallows the failure of a statement is not said to be on disk when it is not", async () => {
     const written = database.write(async ({ queries }) => {
       const row = { application_id: "swallowed", name: "swallowed", token_version: 0, created_at: 0, deleted_at: null };

@@ -33,6 +33,8 @@ class Undone extends Error {}
 const attemptsMax = 1_000;
 /** Others want their passwords hashed as well, and the queue takes no more than a few. */
 const apartAtOnceMax = 2;
+/** Others wait for its locks: what can be split is committed between two parts when it has been open for longer. */
+const openMsMax = 50;
 
 /**
  * Lets the transactions of nested calls be parts of one. Who writes does not know of it: `write` asks here whether the
@@ -44,10 +46,12 @@ const apartAtOnceMax = 2;
  *           └─ part ── write               commit at the end, one fsync for all
  * ```
  *
- * @param timeoutMs how long one transaction may be open before it is given up
+ * @param timeoutMs how long one transaction may be open before it is given up, and how long it may wait to begin
+ * @param openMax how many may be open at once
  */
-export function createJoints(engineWrite: EngineWrite, timeoutMs: number): Joints {
+export function createJoints(engineWrite: EngineWrite, timeoutMs: number, openMax = Number.POSITIVE_INFINITY): Joints {
   const current = new AsyncLocalStorage<JointWork | undefined>();
+  const takePlace = createPlaces(openMax, timeoutMs);
 
   function running(): JointWork | undefined {
     const joint = current.getStore();
@@ -62,7 +66,7 @@ export function createJoints(engineWrite: EngineWrite, timeoutMs: number): Joint
   async function runTogether<T>(work: (joint: Joint) => Promise<T>, isSplittable: boolean): Promise<T> {
     const outcomes: Outcomes = new Map();
     for (let attempts = 0; attempts < attemptsMax; attempts += 1) {
-      const joint = new JointWork({ engineWrite, timeoutMs, outside, isSplittable, outcomes });
+      const joint = new JointWork({ engineWrite, takePlace, timeoutMs, outside, isSplittable, outcomes });
       try {
         const value = await current.run(joint, () => work(joint));
         if (!joint.isInterrupted) {
@@ -109,6 +113,7 @@ type Outcomes = Map<string, Outcome>;
 
 interface Settings {
   readonly engineWrite: EngineWrite;
+  readonly takePlace: TakePlace;
   readonly timeoutMs: number;
   outside<T>(work: () => T): T;
   readonly isSplittable: boolean;
@@ -121,6 +126,7 @@ interface Mark {
 
 interface Open {
   readonly transaction: EngineTransaction;
+  readonly since: number;
   /** Resolves when it is on disk. */
   readonly done: Promise<void>;
   finish(): void;
@@ -191,6 +197,9 @@ class JointWork implements Joint {
   }
 
   async part<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T> {
+    const { isSplittable } = this.#settings;
+    const isLong = this.#open !== undefined && performance.now() - this.#open.since > openMsMax;
+    if (isSplittable && isLong) await this.commit();
     this.#isInPart = true;
     for (let attempts = 0; ; attempts += 1) {
       const effects = this.#effects.length;
@@ -199,7 +208,7 @@ class JointWork implements Joint {
       const wasBusy = "value" in outcome && isBusy?.(outcome.value) === true;
       const isShared = this.#open !== undefined && this.#mark?.isBegin !== true;
       const mustRunAgain = this.isInterrupted || (wasBusy && isShared);
-      if (!mustRunAgain || !this.#settings.isSplittable || attempts >= attemptsMax) {
+      if (!mustRunAgain || !isSplittable || attempts >= attemptsMax) {
         await this.#endPart();
         return settle(outcome);
       }
@@ -301,7 +310,8 @@ class JointWork implements Joint {
   async #begin(): Promise<Open> {
     if (this.#lost !== undefined) throw this.#lost;
     if (this.#open !== undefined) return this.#open;
-    const { engineWrite, timeoutMs, outside } = this.#settings;
+    const { engineWrite, takePlace, timeoutMs, outside } = this.#settings;
+    const leave = await takePlace();
     const opened = Promise.withResolvers<EngineTransaction>();
     const closing = Promise.withResolvers<void>();
     const done = outside(() =>
@@ -315,9 +325,12 @@ class JointWork implements Joint {
       await this.#last;
       this.#end(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
     }, timeoutMs);
-    done.catch(opened.reject).finally(() => clearTimeout(timer));
+    done.catch(opened.reject).finally(() => {
+      clearTimeout(timer);
+      leave();
+    });
     const transaction = await opened.promise;
-    this.#open = { transaction, done, finish: closing.resolve, giveUp: closing.reject };
+    this.#open = { transaction, since: performance.now(), done, finish: closing.resolve, giveUp: closing.reject };
     return this.#open;
   }
 
@@ -382,4 +395,38 @@ async function outcomeOf<T>(work: () => Promise<T>): Promise<Outcome<T>> {
 function settle<T>(outcome: Outcome<T>): T {
   if ("error" in outcome) throw outcome.error;
   return outcome.value;
+}
+
+/** @returns gives the place back */
+type TakePlace = () => Promise<() => void>;
+
+/** Places for so many at once; who waits too long for one is refused. */
+function createPlaces(placesMax: number, timeoutMs: number): TakePlace {
+  const waiting = new Set<() => void>();
+  let taken = 0;
+
+  function leave(): void {
+    const [next] = waiting;
+    if (next === undefined) {
+      taken -= 1;
+    } else {
+      waiting.delete(next); // it has this place now
+      next();
+    }
+  }
+
+  return async () => {
+    if (taken < placesMax) {
+      taken += 1;
+      return leave;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      waiting.delete(resolve);
+      reject(new ApiError("ServiceUnavailable", "The database is too busy. Try again."));
+    }, timeoutMs);
+    waiting.add(resolve);
+    await promise.finally(() => clearTimeout(timer));
+    return leave;
+  };
 }

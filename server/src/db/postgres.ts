@@ -15,6 +15,8 @@ import { postgresDialect, translateDatabaseError } from "./dialect.ts";
 import { createJoints, type EngineWrite } from "./joint.ts";
 import type { Tables } from "./tables.ts";
 
+const shareOfJoints = 0.7;
+
 type Client = Pick<postgres.Sql<{ bigint: number }>, "unsafe">;
 type ParameterOrJSON = postgres.ParameterOrJSON<never>;
 
@@ -80,7 +82,9 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     written.then(forget, forget);
     return written;
   };
-  const joints = createJoints(write, options.timeoutMs);
+  // Each has a connection to itself, perhaps for long; some are left to those who need one for a moment.
+  const jointsMax = Math.max(1, Math.floor(options.connectionsMax * shareOfJoints));
+  const joints = createJoints(write, options.timeoutMs, jointsMax);
 
   /** What is read inside of a transaction goes over its connection, and sees what it has written. */
   function connectionOfJoint(): DatabaseConnection | undefined {

@@ -5,6 +5,7 @@ import type { RunOnce } from "../http/operations.ts";
 import type { Caller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
+import { findUser } from "../users/users.store.ts";
 import { findKeptReply, insertKeptReply, type KeyOwner } from "./idempotency.store.ts";
 
 /** For so long a repeat gets the first reply again (surface.md section 12). */
@@ -42,7 +43,12 @@ export function createRunOnce(services: {
   async function keep(owner: KeyOwner, kept: KeptReply): Promise<void> {
     const now = clock.now();
     const sealed = sealer.seal(JSON.stringify(kept), contextOf(owner));
-    const isFirst = await database.write(({ queries }) => insertKeptReply(owner, sealed, now, now + keptMs, queries));
+    const isFirst = await database.write(async ({ queries }) => {
+      const { applicationId, userId } = owner;
+      // Nothing is kept of who has been deleted, be it by this very call.
+      if (userId !== "" && (await findUser(applicationId, userId, queries)) === undefined) return true;
+      return insertKeptReply(owner, sealed, now, now + keptMs, queries);
+    });
     if (!isFirst) throw new AnsweredElsewhere();
   }
 
