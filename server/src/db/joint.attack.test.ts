@@ -43,7 +43,11 @@ describe("Database.together on an engine that fails", () => {
       kept.push(...rows);
       return value;
     };
-    return { kept, engineWrite, write: (joints: Joints, name: string) => joints.write(async () => void rows.push(name)) };
+    return {
+      kept,
+      engineWrite,
+      write: (joints: Joints, name: string) => joints.write(async () => void rows.push(name)),
+    };
   }
 
   /** Runs parts as a batch does: one that fails stops nothing, and one that is refused may find others in its way. */
@@ -161,12 +165,14 @@ describe("Database.together", () => {
       const start = `${options.isSplittable}`;
       let said: string[] = [];
       const add = (joint: Joint, name: string) =>
-        joint.part(() => write(`${start} ${name}`)).then(
-          () => said.push(name),
-          () => {
-            said = []; // as a batch does: what came before was in the same transaction
-          },
-        );
+        joint
+          .part(() => write(`${start} ${name}`))
+          .then(
+            () => said.push(name),
+            () => {
+              said = []; // as a batch does: what came before was in the same transaction
+            },
+          );
       await database
         .together(async (joint) => {
           await add(joint, "a");
@@ -233,7 +239,11 @@ describe("Database.together", () => {
       () => true,
       () => false,
     );
-    const found = await database.reads.selectFrom("applications").select("name").where("name", "=", "swallowed").execute();
+    const found = await database.reads
+      .selectFrom("applications")
+      .select("name")
+      .where("name", "=", "swallowed")
+      .execute();
     assert.equal(found.length === 1, isSaid);
   });
 });

@@ -27,6 +27,12 @@ export async function insertKeptReply(
   return inserted.length === 1;
 }
 
+/** @returns false when the user has been deleted */
+export async function isUser({ applicationId, userId }: KeyOwner, queries: Queries): Promise<boolean> {
+  const found = await findUser(queries, { applicationId, userId });
+  return found.length === 1;
+}
+
 const rowsPerStep = 1_000;
 
 /** Drops what has expired, a bounded number of rows in each transaction. */
@@ -65,6 +71,15 @@ const find = prepare<KeyOwner & { now: number }, { reply: string }>((queries, pa
     .where("device_id", "=", parameter("deviceId"))
     .where("key", "=", parameter("key"))
     .where("expires_at", ">", parameter("now")),
+);
+
+const findUser = prepare<Pick<KeyOwner, "applicationId" | "userId">, { id: string }>((queries, parameter) =>
+  queries
+    .selectFrom("users")
+    .select("id")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("userId"))
+    .where("deleted_at", "is", null),
 );
 
 const insert = prepare<KeyOwner & { reply: string; now: number; expiresAt: number }, { key: string }>(

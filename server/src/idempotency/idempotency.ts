@@ -5,8 +5,7 @@ import type { RunOnce } from "../http/operations.ts";
 import type { Caller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
-import { findUser } from "../users/users.store.ts";
-import { findKeptReply, insertKeptReply, type KeyOwner } from "./idempotency.store.ts";
+import { findKeptReply, insertKeptReply, isUser, type KeyOwner } from "./idempotency.store.ts";
 
 /** For so long a repeat gets the first reply again (surface.md section 12). */
 const keptMs = 86_400_000;
@@ -44,9 +43,8 @@ export function createRunOnce(services: {
     const now = clock.now();
     const sealed = sealer.seal(JSON.stringify(kept), contextOf(owner));
     const isFirst = await database.write(async ({ queries }) => {
-      const { applicationId, userId } = owner;
       // Nothing is kept of who has been deleted, be it by this very call.
-      if (userId !== "" && (await findUser(applicationId, userId, queries)) === undefined) return true;
+      if (owner.userId !== "" && !(await isUser(owner, queries))) return true;
       return insertKeptReply(owner, sealed, now, now + keptMs, queries);
     });
     if (!isFirst) throw new AnsweredElsewhere();
