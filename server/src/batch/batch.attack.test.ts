@@ -125,3 +125,39 @@ describe("an item against the same call alone", () => {
     }
   });
 });
+
+describe("batches that write the same, some in one order and some in the other", () => {
+  const modes = ["independent", "sequential", "atomic"];
+  for (const [name, mode, isKeyed] of [
+    ...modes.map((mode) => [mode, mode, false] as const),
+    ...modes.map((mode) => [`${mode}, with a key`, mode, true] as const),
+  ]) {
+    it(`are all done (${name})`, { timeout: 60_000 }, async () => {
+      const me = await test.signUp();
+      const at = { location: "1,2" };
+      const created = await Promise.all(
+        Array.from({ length: 4 }, () => test.call("POST /checkins", { token: me.token, body: at })),
+      );
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, index) => {
+          const requests = created.map(({ body }) => ({
+            method: "PATCH",
+            path: `/checkins/${body.result.id}`,
+            parameters: { comment: `of ${index}` },
+          }));
+          return test.call("POST /batch", {
+            token: me.token,
+            body: { mode, requests: index % 2 === 0 ? requests : requests.toReversed() },
+            ...(isKeyed && { headers: { "idempotency-key": `${mode} ${index}` } }),
+          });
+        }),
+      );
+      const all = answers.flatMap(({ body }) => names(body.result?.responses ?? [body]));
+      assert.deepEqual(all, Array(32).fill(200));
+      if (mode !== "atomic" && !isKeyed) return;
+      const list = await test.call("GET /checkins?userID=me", { token: me.token });
+      const comments = list.body.result.pageResults.map(({ comment }: { comment: string }) => comment);
+      assert.equal(new Set(comments).size, 1, "they came one after the other");
+    });
+  }
+});

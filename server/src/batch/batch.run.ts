@@ -35,17 +35,10 @@ interface Services {
 
 /** The event loop is given to others after so much work. */
 const turnMsMax = 5;
-/** An atomic batch that met others on its rows is run again. */
-const atomicAttemptsMax = 3;
 
 /** Runs the items one after the other (surface.md section 11); they are on disk when it resolves. */
-export async function runBatch(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
-  if (plan.mode !== "atomic") return runInOrder(plan, services);
-  for (let attempts = 1; ; attempts += 1) {
-    const answered = await runAtomic(plan, services);
-    const isBusy = answered.some(({ reply }) => reply.status === 503);
-    if (!isBusy || attempts === atomicAttemptsMax) return answered;
-  }
+export function runBatch(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
+  return plan.mode === "atomic" ? runAtomic(plan, services) : runInOrder(plan, services);
 }
 
 /** As many items in one transaction, and one fsync, as can be; each fails or succeeds for itself. */

@@ -74,6 +74,13 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return code === "23503" || errcode === 787; // SQLite: SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
+/** True when others were in the way, so that it may be done when it is begun anew. */
+export function isConflict(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.condition !== "ServiceUnavailable") return false;
+  const { code } = (error.cause ?? {}) as { code?: unknown }; // of the driver
+  return typeof code === "string" && /^(40001|40P01|55P03)$/.test(code); // serialisation, deadlock, lock time-out
+}
+
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.
 const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
 // PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, time-outs, shutting down

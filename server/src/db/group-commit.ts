@@ -71,6 +71,7 @@ export function createGroupCommit(
         rollbackToPart.run();
         releasePart.run();
       },
+      waitAtMost() {}, // one transaction writes at a time
     };
     let settle = () => {};
     return {

@@ -36,6 +36,7 @@ describe("Database.together on an engine that fails", () => {
           if (failing.rollback === true) throw new Error("no such savepoint");
           rows.length = marks.pop() ?? 0;
         },
+        waitAtMost() {},
       };
       const value = await work(transaction);
       commits += 1;

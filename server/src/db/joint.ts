@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ApiError, Interrupted } from "../errors.ts";
 import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
+import { isConflict } from "./dialect.ts";
 
 /** A transaction as its engine has it: parts of it can be undone. Savepoints nest; each undoes or ends the newest one. */
 export interface EngineTransaction extends Transaction {
@@ -8,6 +9,8 @@ export interface EngineTransaction extends Transaction {
   release(): Promise<void> | void;
   /** Undoes what came after the newest savepoint, and ends it. */
   rollback(): Promise<void> | void;
+  /** From here on a statement fails when what it writes has been held by others for so long. */
+  waitAtMost(ms: number): Promise<void> | void;
 }
 
 /** Begins a transaction, runs the work in it, and resolves when it is on disk. */
@@ -31,10 +34,17 @@ class Undone extends Error {}
 
 /** More often than this nothing is run again: others change the rows faster than the work can be done. */
 const attemptsMax = 1_000;
+/** So often what cannot be split is begun anew because others were in its way. */
+const conflictsMax = 3;
 /** Others want their passwords hashed as well, and the queue takes no more than a few. */
 const apartAtOnceMax = 2;
 /** Others wait for its locks: what can be split is committed between two parts when it has been open for longer. */
 const openMsMax = 50;
+/**
+ * Who holds much and waits gives way after so long: it may be that others wait for it, and PostgreSQL looks for that only
+ * after a second. It then holds less, or has its turn.
+ */
+const waitMsMax = 100;
 
 /**
  * Lets the transactions of nested calls be parts of one. Who writes does not know of it: `write` asks here whether the
@@ -52,6 +62,7 @@ const openMsMax = 50;
 export function createJoints(engineWrite: EngineWrite, timeoutMs: number, openMax = Number.POSITIVE_INFINITY): Joints {
   const current = new AsyncLocalStorage<JointWork | undefined>();
   const takePlace = createPlaces(openMax, timeoutMs);
+  const takeTurn = createPlaces(1, timeoutMs);
 
   function running(): JointWork | undefined {
     const joint = current.getStore();
@@ -65,19 +76,33 @@ export function createJoints(engineWrite: EngineWrite, timeoutMs: number, openMa
 
   async function runTogether<T>(work: (joint: Joint) => Promise<T>, isSplittable: boolean): Promise<T> {
     const outcomes: Outcomes = new Map();
+    let conflicts = 0;
     for (let attempts = 0; attempts < attemptsMax; attempts += 1) {
-      const joint = new JointWork({ engineWrite, takePlace, timeoutMs, outside, isSplittable, outcomes });
+      // Those that were in each other's way go one after the other.
+      const leaveTurn = conflicts === 0 ? undefined : await takeTurn();
+      const joint = new JointWork({
+        engineWrite,
+        takePlace,
+        timeoutMs,
+        outside,
+        isSplittable,
+        isInTurn: conflicts > 0,
+        outcomes,
+      });
+      const isOver = () => !joint.isInterrupted && (!joint.hasConflict || conflicts === conflictsMax);
       try {
         const value = await current.run(joint, () => work(joint));
-        if (!joint.isInterrupted) {
+        if (isOver()) {
           await joint.commit();
           return value;
         }
       } catch (error) {
-        if (!joint.isInterrupted) throw error;
+        if (isOver()) throw error;
       } finally {
         await joint.end();
+        leaveTurn?.();
       }
+      if (joint.hasConflict) conflicts += 1;
       await joint.runApart();
     }
     throw new ApiError("ServiceUnavailable");
@@ -117,6 +142,8 @@ interface Settings {
   readonly timeoutMs: number;
   outside<T>(work: () => T): T;
   readonly isSplittable: boolean;
+  /** No other that met a conflict runs. */
+  readonly isInTurn: boolean;
   readonly outcomes: Outcomes;
 }
 
@@ -135,6 +162,8 @@ interface Open {
 
 class JointWork implements Joint {
   isEnded = false;
+  /** Others were in the way of the whole: it has been given up, lest they wait for its locks. */
+  hasConflict = false;
   commitCount = 0;
   readonly #settings: Settings;
   #open: Open | undefined;
@@ -143,6 +172,8 @@ class JointWork implements Joint {
   #effects: (() => void)[] = [];
   #partCount = 0;
   #isInPart = false;
+  /** Others write what this writes: nothing is held for longer than a part takes. */
+  #isContended = false;
   /** What is undone with this part: from a savepoint before its first write, or the whole transaction. */
   #mark: Mark | undefined;
   /** Why the transaction ended before its time. */
@@ -187,6 +218,10 @@ class JointWork implements Joint {
       value = await work({ queries: transaction.queries, afterCommit: (effect) => void effects.push(effect) });
     } catch (error) {
       await this.#rollBack(transaction);
+      if (!this.#settings.isSplittable && isConflict(error)) {
+        this.hasConflict = true;
+        this.lose(error);
+      }
       throw error;
     }
     // The savepoint of a part's first write stays: the part may have to be undone.
@@ -199,7 +234,7 @@ class JointWork implements Joint {
   async part<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T> {
     const { isSplittable } = this.#settings;
     const isLong = this.#open !== undefined && performance.now() - this.#open.since > openMsMax;
-    if (isSplittable && isLong) await this.commit();
+    if (isSplittable && (isLong || this.#isContended)) await this.commit();
     this.#isInPart = true;
     for (let attempts = 0; ; attempts += 1) {
       const effects = this.#effects.length;
@@ -207,11 +242,12 @@ class JointWork implements Joint {
       await this.#last;
       const wasBusy = "value" in outcome && isBusy?.(outcome.value) === true;
       const isShared = this.#open !== undefined && this.#mark?.isBegin !== true;
-      const mustRunAgain = this.isInterrupted || (wasBusy && isShared);
+      const mustRunAgain = this.isInterrupted || (wasBusy && (isShared || !this.#isContended));
       if (!mustRunAgain || !isSplittable || attempts >= attemptsMax) {
         await this.#endPart();
         return settle(outcome);
       }
+      this.#isContended ||= wasBusy;
       await this.#undoPart();
       this.#effects.length = effects;
       try {
@@ -310,7 +346,7 @@ class JointWork implements Joint {
   async #begin(): Promise<Open> {
     if (this.#lost !== undefined) throw this.#lost;
     if (this.#open !== undefined) return this.#open;
-    const { engineWrite, takePlace, timeoutMs, outside } = this.#settings;
+    const { engineWrite, takePlace, timeoutMs, outside, isInTurn } = this.#settings;
     const leave = await takePlace();
     const opened = Promise.withResolvers<EngineTransaction>();
     const closing = Promise.withResolvers<void>();
@@ -330,6 +366,7 @@ class JointWork implements Joint {
       leave();
     });
     const transaction = await opened.promise;
+    if (!isInTurn && !this.#isContended) await transaction.waitAtMost(waitMsMax);
     this.#open = { transaction, since: performance.now(), done, finish: closing.resolve, giveUp: closing.reject };
     return this.#open;
   }

@@ -71,6 +71,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
             await run("rollback to part");
             await run("release part");
           },
+          waitAtMost: (ms) => run(`set local lock_timeout = ${ms}`),
         });
       })
       .then((result) => {
