@@ -84,6 +84,13 @@ describe("an item against the same call alone", () => {
     assert.deepEqual(new Set(names(responses)), new Set([200, 201]));
   });
 
+  it("a path that is too long does not go into the log as a whole", async () => {
+    const { length } = test.logLines;
+    const path = `/${"x".repeat(900_000)}`;
+    assert.deepEqual(names(await run([{ method: "GET", path }])), ["RequestTooLarge"]);
+    assert.ok(test.logLines.slice(length).every((line) => JSON.stringify(line).length < 20_000));
+  });
+
   it("paths mean the same as in a request", async () => {
     const paths = [
       "/users/me/",
