@@ -100,6 +100,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     beginTurn: callers.noticeRevocations,
     authenticate,
     headerBytesMax: config.headerBytesMax,
+    log,
   });
 
   let isDraining = false;

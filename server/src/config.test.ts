@@ -63,7 +63,7 @@ describe("loadConfig", () => {
       pageItemsDefault: 100,
       pageItemsMax: 1_000,
       batchItemsMax: 200,
-      batchReplyBytesMax: 33_554_432,
+      batchReplyBytesMax: 8_388_608,
       requestTimeoutMs: 30_000,
       keepAliveTimeoutMs: 72_000,
       shutdownGraceMs: 10_000,

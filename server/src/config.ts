@@ -84,8 +84,8 @@ export const settings = [
   { name: "BATCH_ITEMS_MAX", default: "200", about: "Calls of one batch." },
   {
     name: "BATCH_REPLY_BYTES_MAX",
-    default: "33554432",
-    about: "Answers of one batch together, beyond which its other items are refused (32 MiB).",
+    default: "8388608",
+    about: "Answers of one batch together, beyond which its other items are refused (8 MiB).",
   },
   { name: "REQUEST_TIMEOUT_MS", default: "30000", about: "Time for a request to arrive whole." },
   { name: "KEEP_ALIVE_TIMEOUT_MS", default: "72000", about: "Time that an idle connection is kept." },

@@ -7,19 +7,18 @@ export interface EarlierItems {
   find(key: string): unknown;
 }
 
-/** A literal `{{`, a reference, or the beginning of one that does not end. */
-const mark = /\\\{\{|\{\{(.*?)\}\}|\{\{/gs;
-
 /**
  * Puts the values in that the item refers to (surface.md section 11): `{{key.result.id}}` in its path or in any text of
  * its parameters. A text that is nothing but a reference takes the value with its type; a literal `{{` is written `\{{`.
  *
- * @throws ApiError BatchItemNotRun when a reference is malformed or does not resolve
+ * @param bytesMax what is put in may come to so much, or a few references to a long text would fill the memory
+ * @throws ApiError BatchItemNotRun when a reference is malformed or does not resolve, RequestTooLarge
  */
-export function resolveReferences(item: BatchItem, earlier: EarlierItems): BatchItem {
-  const path = replaceMarks(item.path, (reference) => encodeURIComponent(scalarText(reference, earlier)));
+export function resolveReferences(item: BatchItem, earlier: EarlierItems, bytesMax: number): BatchItem {
+  const find = boundedBy(bytesMax, earlier);
+  const path = replaceMarks(item.path, (reference) => encodeURIComponent(scalarText(reference, find)));
   try {
-    const parameters = [...item.parameters].map(([name, value]) => [name, resolveValue(value, earlier)] as const);
+    const parameters = [...item.parameters].map(([name, value]) => [name, resolveValue(value, find)] as const);
     return { ...item, path, parameters };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -27,33 +26,54 @@ export function resolveReferences(item: BatchItem, earlier: EarlierItems): Batch
   }
 }
 
-function resolveValue(value: unknown, earlier: EarlierItems): unknown {
-  if (typeof value === "string") return resolveText(value, earlier);
+/** The value that a reference stands for. @throws ApiError BatchItemNotRun, RequestTooLarge */
+type LookUp = (reference: string) => unknown;
+
+function boundedBy(bytesMax: number, earlier: EarlierItems): LookUp {
+  let length = 0;
+  return (reference) => {
+    const value = lookUp(reference, earlier);
+    length += typeof value === "object" ? JSON.stringify(value).length : String(value).length;
+    if (length <= bytesMax) return value;
+    throw new ApiError("RequestTooLarge", `What the references stand for is larger than ${bytesMax} bytes.`);
+  };
+}
+
+function resolveValue(value: unknown, find: LookUp): unknown {
+  if (typeof value === "string") return resolveText(value, find);
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((each) => resolveValue(each, earlier));
+  if (Array.isArray(value)) return value.map((each) => resolveValue(each, find));
   // fromEntries makes a member of any name, also of __proto__.
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolveValue(each, earlier)]));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolveValue(each, find)]));
 }
 
-function resolveText(text: string, earlier: EarlierItems): unknown {
-  if (!text.includes("{{")) return text;
-  const whole = /^\{\{((?:(?!\}\}).)*)\}\}$/s.exec(text)?.[1];
-  if (whole !== undefined && !whole.includes("{{")) return lookUp(whole, earlier);
-  return replaceMarks(text, (reference) => scalarText(reference, earlier));
+function resolveText(text: string, find: LookUp): unknown {
+  const isWhole = text.startsWith("{{") && text.indexOf("}}", 2) === text.length - 2;
+  if (isWhole && !text.includes("{{", 2)) return find(text.slice(2, -2));
+  return replaceMarks(text, (reference) => scalarText(reference, find));
 }
 
+/** One pass: a text may hold as many marks as there is place for. */
 function replaceMarks(text: string, replace: (reference: string) => string): string {
-  if (!text.includes("{{")) return text;
-  return text.replaceAll(mark, (found, reference: string | undefined) => {
-    if (found.startsWith("\\")) return "{{";
-    if (reference === undefined) throw new ApiError("BatchItemNotRun", "A reference has no end.");
-    return replace(reference);
-  });
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = text.indexOf("{{"); at !== -1; at = text.indexOf("{{", from)) {
+    if (at > from && text[at - 1] === "\\") {
+      parts.push(text.slice(from, at - 1), "{{");
+      from = at + 2;
+      continue;
+    }
+    const end = text.indexOf("}}", at + 2);
+    if (end === -1) throw new ApiError("BatchItemNotRun", "A reference has no end.");
+    parts.push(text.slice(from, at), replace(text.slice(at + 2, end)));
+    from = end + 2;
+  }
+  return parts.length === 0 ? text : parts.join("") + text.slice(from);
 }
 
 /** Inside of a longer text there is place for texts, numbers and truth values alone. */
-function scalarText(reference: string, earlier: EarlierItems): string {
-  const value = lookUp(reference, earlier);
+function scalarText(reference: string, find: LookUp): string {
+  const value = find(reference);
   if (typeof value === "object") throw unresolved(reference);
   return String(value);
 }

@@ -16,15 +16,27 @@ export function batchRoutes(services: {
   readonly database: Database;
   readonly dispatcher: Dispatcher;
   readonly log: Log;
-  readonly limits: Pick<Config, "batchItemsMax" | "batchReplyBytesMax">;
+  readonly limits: Pick<Config, "batchItemsMax" | "batchReplyBytesMax" | "bodyBytesMax" | "headerBytesMax">;
 }): Route[] {
   const { database, dispatcher, log, limits } = services;
-  const { batchItemsMax, batchReplyBytesMax: replyBytesMax } = limits;
+  const { batchItemsMax, batchReplyBytesMax: replyBytesMax, bodyBytesMax, headerBytesMax } = limits;
 
   function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call): void {
     const { method, path } = "failure" in item ? { method: undefined, path: undefined } : item;
     const { status, failure } = reply;
-    const call = { requestId, method, path, operation: route?.operation, status, failure, ms, caller };
+    if (failure?.condition === "InternalError" && route === undefined) {
+      log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // not in the call itself
+    }
+    const call = {
+      requestId,
+      method,
+      path: path?.slice(0, headerBytesMax),
+      operation: route?.operation,
+      status,
+      failure,
+      ms,
+      caller,
+    };
     logLine(log, { ...call, address: outer.address, batch: outer.requestId });
   }
 
@@ -48,7 +60,7 @@ export function batchRoutes(services: {
       const items = requests.map(readItem);
       const answered = await runBatch(
         { items, mode, hasReferences: references, outer: call },
-        { database, dispatcher, replyBytesMax },
+        { database, dispatcher, replyBytesMax, bodyBytesMax },
       );
       for (const each of answered) logItem(each, call);
       return new RawResult(`{"responses":[${answered.map(present).join(",")}]}`);

@@ -30,21 +30,15 @@ interface Services {
   readonly database: Database;
   readonly dispatcher: Dispatcher;
   readonly replyBytesMax: number;
+  readonly bodyBytesMax: number;
 }
 
 /** The event loop is given to others after so much work. */
 const turnMsMax = 5;
-/** An atomic batch that met others on its rows is run again. */
-const atomicAttemptsMax = 3;
 
 /** Runs the items one after the other (surface.md section 11); they are on disk when it resolves. */
-export async function runBatch(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
-  if (plan.mode !== "atomic") return runInOrder(plan, services);
-  for (let attempts = 1; ; attempts += 1) {
-    const answered = await runAtomic(plan, services);
-    const isBusy = answered.some(({ reply }) => reply.status === 503);
-    if (!isBusy || attempts === atomicAttemptsMax) return answered;
-  }
+export function runBatch(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
+  return plan.mode === "atomic" ? runAtomic(plan, services) : runInOrder(plan, services);
 }
 
 /** As many items in one transaction, and one fsync, as can be; each fails or succeeds for itself. */
@@ -115,7 +109,7 @@ async function runAtomic(plan: BatchPlan, services: Services): Promise<AnsweredI
 }
 
 /** The items as they are answered, one after the other. */
-function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, replyBytesMax }: Services) {
+function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, replyBytesMax, bodyBytesMax }: Services) {
   const answered: AnsweredItem[] = [];
   const earlier = createEarlierItems();
   let bytes = 0;
@@ -127,7 +121,7 @@ function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, reply
       return new ApiError("RequestTooLarge", `The answers of the batch are larger than ${replyBytesMax} bytes.`);
     }
     try {
-      return dispatcher.dispatch(hasReferences ? resolveReferences(item, earlier) : item, outer);
+      return dispatcher.dispatch(hasReferences ? resolveReferences(item, earlier, bodyBytesMax) : item, outer);
     } catch (error) {
       return toApiError(error);
     }

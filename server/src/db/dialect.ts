@@ -82,6 +82,13 @@ export function isNumberOverflow(error: unknown): boolean {
   return (error as { code?: unknown }).code === "22003"; // the driver adds it
 }
 
+/** True when others were in the way, so that it may be done when it is begun anew. */
+export function isConflict(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.condition !== "ServiceUnavailable") return false;
+  const { code } = (error.cause ?? {}) as { code?: unknown }; // of the driver
+  return typeof code === "string" && /^(40001|40P01|55P03)$/.test(code); // serialisation, deadlock, lock time-out
+}
+
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.
 const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
 // PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, time-outs, shutting down

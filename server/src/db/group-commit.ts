@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { translateDatabaseError } from "./dialect.ts";
 import type { EngineTransaction, EngineWrite } from "./joint.ts";
@@ -22,6 +23,8 @@ interface Unit {
 
 /** Bounds how long one group keeps the event loop, some ten milliseconds. */
 const groupItemsMax = 512;
+/** Between the looks at whether another process's transaction has ended. */
+const lookAgainMs = 2;
 
 /**
  * ```
@@ -35,7 +38,11 @@ const groupItemsMax = 512;
  * @param database the writing connection, used by nothing else
  * @param afterEach runs after each commit, before anybody learns of it
  */
-export function createGroupCommit(database: DatabaseSync, queries: Kysely<Tables>, afterEach: () => void): GroupCommit {
+export function createGroupCommit(
+  database: DatabaseSync,
+  queries: Kysely<Tables>,
+  { timeoutMs, afterEach }: { readonly timeoutMs: number; afterEach(): void },
+): GroupCommit {
   const begin = database.prepare("begin immediate");
   const commit = database.prepare("commit");
   const rollback = database.prepare("rollback");
@@ -64,6 +71,7 @@ export function createGroupCommit(database: DatabaseSync, queries: Kysely<Tables
         rollbackToPart.run();
         releasePart.run();
       },
+      waitAtMost() {}, // one transaction writes at a time
     };
     let settle = () => {};
     return {
@@ -92,9 +100,26 @@ export function createGroupCommit(database: DatabaseSync, queries: Kysely<Tables
     };
   }
 
+  /** SQLite would wait inside the call, and nobody could read for as long as another process writes. */
+  async function beginInTurn(): Promise<void> {
+    const until = performance.now() + timeoutMs;
+    for (;;) {
+      database.exec("pragma busy_timeout = 0");
+      try {
+        begin.run();
+        return;
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= until) throw error;
+      } finally {
+        database.exec(`pragma busy_timeout = ${timeoutMs}`);
+      }
+      await setTimeout(lookAgainMs);
+    }
+  }
+
   async function commitGroup(group: readonly Unit[]): Promise<void> {
     try {
-      begin.run();
+      await beginInTurn();
       for (const unit of group) await unit.run();
       commit.run();
     } catch (error) {
@@ -129,4 +154,8 @@ export function createGroupCommit(database: DatabaseSync, queries: Kysely<Tables
       while (running !== undefined) await running;
     },
   };
+}
+
+function isBusy(error: unknown): boolean {
+  return (error as { errcode?: unknown }).errcode === 5; // SQLITE_BUSY
 }

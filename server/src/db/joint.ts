@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ApiError, Interrupted } from "../errors.ts";
 import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
+import { isConflict } from "./dialect.ts";
 
 /** A transaction as its engine has it: parts of it can be undone. Savepoints nest; each undoes or ends the newest one. */
 export interface EngineTransaction extends Transaction {
@@ -8,6 +9,8 @@ export interface EngineTransaction extends Transaction {
   release(): Promise<void> | void;
   /** Undoes what came after the newest savepoint, and ends it. */
   rollback(): Promise<void> | void;
+  /** From here on a statement fails when what it writes has been held by others for so long. */
+  waitAtMost(ms: number): Promise<void> | void;
 }
 
 /** Begins a transaction, runs the work in it, and resolves when it is on disk. */
@@ -22,6 +25,8 @@ export interface Joints {
   hasUnsettled(): boolean;
   /** Where statements of the work that runs now go, when it has begun a transaction. */
   queries(): Queries | undefined;
+  /** The transaction of the work that runs now can hold nothing any more. */
+  lose(cause: unknown): void;
 }
 
 /** The end of a transaction that is not wanted any more. */
@@ -29,6 +34,17 @@ class Undone extends Error {}
 
 /** More often than this nothing is run again: others change the rows faster than the work can be done. */
 const attemptsMax = 1_000;
+/** So often what cannot be split is begun anew because others were in its way. */
+const conflictsMax = 3;
+/** Others want their passwords hashed as well, and the queue takes no more than a few. */
+const apartAtOnceMax = 2;
+/** Others wait for its locks: what can be split is committed between two parts when it has been open for longer. */
+const openMsMax = 50;
+/**
+ * Who holds much and waits gives way after so long: it may be that others wait for it, and PostgreSQL looks for that only
+ * after a second. It then holds less, or has its turn.
+ */
+const waitMsMax = 100;
 
 /**
  * Lets the transactions of nested calls be parts of one. Who writes does not know of it: `write` asks here whether the
@@ -40,10 +56,13 @@ const attemptsMax = 1_000;
  *           └─ part ── write               commit at the end, one fsync for all
  * ```
  *
- * @param timeoutMs how long one transaction may be open before it is given up
+ * @param timeoutMs how long one transaction may be open before it is given up, and how long it may wait to begin
+ * @param openMax how many may be open at once
  */
-export function createJoints(engineWrite: EngineWrite, timeoutMs: number): Joints {
+export function createJoints(engineWrite: EngineWrite, timeoutMs: number, openMax = Number.POSITIVE_INFINITY): Joints {
   const current = new AsyncLocalStorage<JointWork | undefined>();
+  const takePlace = createPlaces(openMax, timeoutMs);
+  const takeTurn = createPlaces(1, timeoutMs);
 
   function running(): JointWork | undefined {
     const joint = current.getStore();
@@ -57,19 +76,33 @@ export function createJoints(engineWrite: EngineWrite, timeoutMs: number): Joint
 
   async function runTogether<T>(work: (joint: Joint) => Promise<T>, isSplittable: boolean): Promise<T> {
     const outcomes: Outcomes = new Map();
+    let conflicts = 0;
     for (let attempts = 0; attempts < attemptsMax; attempts += 1) {
-      const joint = new JointWork({ engineWrite, timeoutMs, outside, isSplittable, outcomes });
+      // Those that were in each other's way go one after the other.
+      const leaveTurn = conflicts === 0 ? undefined : await takeTurn();
+      const joint = new JointWork({
+        engineWrite,
+        takePlace,
+        timeoutMs,
+        outside,
+        isSplittable,
+        isInTurn: conflicts > 0,
+        outcomes,
+      });
+      const isOver = () => !joint.isInterrupted && (!joint.hasConflict || conflicts === conflictsMax);
       try {
         const value = await current.run(joint, () => work(joint));
-        if (!joint.isInterrupted) {
+        if (isOver()) {
           await joint.commit();
           return value;
         }
       } catch (error) {
-        if (!joint.isInterrupted) throw error;
+        if (isOver()) throw error;
       } finally {
         await joint.end();
+        leaveTurn?.();
       }
+      if (joint.hasConflict) conflicts += 1;
       await joint.runApart();
     }
     throw new ApiError("ServiceUnavailable");
@@ -95,6 +128,7 @@ export function createJoints(engineWrite: EngineWrite, timeoutMs: number): Joint
     },
     hasUnsettled: () => running()?.hasEffects === true,
     queries: () => running()?.queries,
+    lose: (cause) => running()?.lose(cause),
   };
 }
 
@@ -104,9 +138,12 @@ type Outcomes = Map<string, Outcome>;
 
 interface Settings {
   readonly engineWrite: EngineWrite;
+  readonly takePlace: TakePlace;
   readonly timeoutMs: number;
   outside<T>(work: () => T): T;
   readonly isSplittable: boolean;
+  /** No other that met a conflict runs. */
+  readonly isInTurn: boolean;
   readonly outcomes: Outcomes;
 }
 
@@ -116,6 +153,7 @@ interface Mark {
 
 interface Open {
   readonly transaction: EngineTransaction;
+  readonly since: number;
   /** Resolves when it is on disk. */
   readonly done: Promise<void>;
   finish(): void;
@@ -124,6 +162,8 @@ interface Open {
 
 class JointWork implements Joint {
   isEnded = false;
+  /** Others were in the way of the whole: it has been given up, lest they wait for its locks. */
+  hasConflict = false;
   commitCount = 0;
   readonly #settings: Settings;
   #open: Open | undefined;
@@ -132,10 +172,12 @@ class JointWork implements Joint {
   #effects: (() => void)[] = [];
   #partCount = 0;
   #isInPart = false;
+  /** Others write what this writes: nothing is held for longer than a part takes. */
+  #isContended = false;
   /** What is undone with this part: from a savepoint before its first write, or the whole transaction. */
   #mark: Mark | undefined;
   /** Why the transaction ended before its time. */
-  #lost: unknown;
+  #lost: ApiError | undefined;
   readonly #interruptions = new Map<string, () => Promise<unknown>>();
 
   constructor(settings: Settings) {
@@ -175,7 +217,11 @@ class JointWork implements Joint {
     try {
       value = await work({ queries: transaction.queries, afterCommit: (effect) => void effects.push(effect) });
     } catch (error) {
-      await this.#undoTo(transaction, error);
+      await this.#rollBack(transaction);
+      if (!this.#settings.isSplittable && isConflict(error)) {
+        this.hasConflict = true;
+        this.lose(error);
+      }
       throw error;
     }
     // The savepoint of a part's first write stays: the part may have to be undone.
@@ -186,6 +232,9 @@ class JointWork implements Joint {
   }
 
   async part<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T> {
+    const { isSplittable } = this.#settings;
+    const isLong = this.#open !== undefined && performance.now() - this.#open.since > openMsMax;
+    if (isSplittable && (isLong || this.#isContended)) await this.commit();
     this.#isInPart = true;
     for (let attempts = 0; ; attempts += 1) {
       const effects = this.#effects.length;
@@ -193,14 +242,21 @@ class JointWork implements Joint {
       await this.#last;
       const wasBusy = "value" in outcome && isBusy?.(outcome.value) === true;
       const isShared = this.#open !== undefined && this.#mark?.isBegin !== true;
-      const mustRunAgain = this.isInterrupted || (wasBusy && isShared);
-      if (!mustRunAgain || !this.#settings.isSplittable || attempts >= attemptsMax) {
+      const mustRunAgain = this.isInterrupted || (wasBusy && (isShared || !this.#isContended));
+      if (!mustRunAgain || !isSplittable || attempts >= attemptsMax) {
         await this.#endPart();
         return settle(outcome);
       }
+      this.#isContended ||= wasBusy;
       await this.#undoPart();
       this.#effects.length = effects;
-      await this.commit();
+      try {
+        await this.commit();
+      } catch (error) {
+        this.#interruptions.clear(); // the part is over: nobody waits for what it asked for
+        await this.#endPart();
+        throw error;
+      }
       await this.runApart();
     }
   }
@@ -221,7 +277,7 @@ class JointWork implements Joint {
       await this.#last;
       if (isBegin) await this.#giveUp();
       else if (isPart) await this.#undoPart();
-      else await this.#transaction?.rollback();
+      else await this.#rollBack();
       this.#effects.length = effects;
       throw error;
     }
@@ -245,11 +301,12 @@ class JointWork implements Joint {
   /** Does what was asked for while a transaction was open, now that none is. */
   async runApart(): Promise<void> {
     const { outcomes, outside } = this.#settings;
-    const interruptions = [...this.#interruptions];
+    const left = [...this.#interruptions].values();
     this.#interruptions.clear();
-    await Promise.all(
-      interruptions.map(async ([name, work]) => outcomes.set(name, await outcomeOf(() => outside(work)))),
-    );
+    async function runNext(): Promise<void> {
+      for (const [name, work] of left) outcomes.set(name, await outcomeOf(() => outside(work)));
+    }
+    await Promise.all(Array.from({ length: apartAtOnceMax }, runNext));
   }
 
   afterwards(effect: () => void): void {
@@ -272,7 +329,11 @@ class JointWork implements Joint {
     this.#open = undefined;
     this.#mark = undefined;
     open.finish();
-    await open.done;
+    try {
+      await open.done;
+    } finally {
+      this.#lost = undefined; // what follows has a transaction of its own
+    }
   }
 
   /** Whatever is not committed is undone. */
@@ -285,7 +346,8 @@ class JointWork implements Joint {
   async #begin(): Promise<Open> {
     if (this.#lost !== undefined) throw this.#lost;
     if (this.#open !== undefined) return this.#open;
-    const { engineWrite, timeoutMs, outside } = this.#settings;
+    const { engineWrite, takePlace, timeoutMs, outside, isInTurn } = this.#settings;
+    const leave = await takePlace();
     const opened = Promise.withResolvers<EngineTransaction>();
     const closing = Promise.withResolvers<void>();
     const done = outside(() =>
@@ -297,26 +359,36 @@ class JointWork implements Joint {
     // Others wait for its locks: whatever holds the work up, it does not hold them for ever.
     const timer = setTimeout(async () => {
       await this.#last;
-      this.#lose(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
+      this.#end(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
     }, timeoutMs);
-    done.catch(opened.reject).finally(() => clearTimeout(timer));
+    done.catch(opened.reject).finally(() => {
+      clearTimeout(timer);
+      leave();
+    });
     const transaction = await opened.promise;
-    this.#open = { transaction, done, finish: closing.resolve, giveUp: closing.reject };
+    if (!isInTurn && !this.#isContended) await transaction.waitAtMost(waitMsMax);
+    this.#open = { transaction, since: performance.now(), done, finish: closing.resolve, giveUp: closing.reject };
     return this.#open;
   }
 
-  /** The transaction is of no use any more: from here on the work can do nothing but end. */
-  #lose(error: unknown): void {
-    if (this.#open === undefined) return;
-    this.#lost = error;
-    this.#open.giveUp(error);
+  lose(cause: unknown): void {
+    this.#end(cause instanceof ApiError ? cause : new ApiError("ServiceUnavailable", undefined, { cause }));
   }
 
-  async #undoTo(transaction: EngineTransaction, error: unknown): Promise<void> {
+  /** The transaction is of no use any more: from here on the work can do nothing but end. */
+  #end(error: ApiError): void {
+    if (this.#open === undefined) return;
+    this.#lost ??= error;
+    this.#open.giveUp(this.#lost);
+  }
+
+  /** Back to the newest savepoint. */
+  async #rollBack(transaction = this.#transaction): Promise<void> {
     try {
-      await transaction.rollback();
-    } catch {
-      this.#lose(error); // a full disk makes SQLite undo all of it by itself, a lost connection PostgreSQL
+      await transaction?.rollback();
+    } catch (cause) {
+      // A full disk makes SQLite undo all of it by itself, a lost connection PostgreSQL.
+      this.#end(new ApiError("ServiceUnavailable", undefined, { cause }));
     }
   }
 
@@ -336,7 +408,7 @@ class JointWork implements Joint {
       await this.#giveUp();
     } else {
       this.#mark = undefined;
-      await this.#transaction?.rollback();
+      await this.#rollBack();
     }
   }
 
@@ -360,4 +432,38 @@ async function outcomeOf<T>(work: () => Promise<T>): Promise<Outcome<T>> {
 function settle<T>(outcome: Outcome<T>): T {
   if ("error" in outcome) throw outcome.error;
   return outcome.value;
+}
+
+/** @returns gives the place back */
+type TakePlace = () => Promise<() => void>;
+
+/** Places for so many at once; who waits too long for one is refused. */
+function createPlaces(placesMax: number, timeoutMs: number): TakePlace {
+  const waiting = new Set<() => void>();
+  let taken = 0;
+
+  function leave(): void {
+    const [next] = waiting;
+    if (next === undefined) {
+      taken -= 1;
+    } else {
+      waiting.delete(next); // it has this place now
+      next();
+    }
+  }
+
+  return async () => {
+    if (taken < placesMax) {
+      taken += 1;
+      return leave;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      waiting.delete(resolve);
+      reject(new ApiError("ServiceUnavailable", "The database is too busy. Try again."));
+    }, timeoutMs);
+    waiting.add(resolve);
+    await promise.finally(() => clearTimeout(timer));
+    return leave;
+  };
 }

@@ -15,6 +15,8 @@ import { postgresDialect, translateDatabaseError } from "./dialect.ts";
 import { createJoints, type EngineWrite } from "./joint.ts";
 import type { Tables } from "./tables.ts";
 
+const shareOfJoints = 0.7;
+
 type Client = Pick<postgres.Sql<{ bigint: number }>, "unsafe">;
 type ParameterOrJSON = postgres.ParameterOrJSON<never>;
 
@@ -69,6 +71,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
             await run("rollback to part");
             await run("release part");
           },
+          waitAtMost: (ms) => run(`set local lock_timeout = ${ms}`),
         });
       })
       .then((result) => {
@@ -80,14 +83,20 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     written.then(forget, forget);
     return written;
   };
-  const joints = createJoints(write, options.timeoutMs);
+  // Each has a connection to itself, perhaps for long; some are left to those who need one for a moment.
+  const jointsMax = Math.max(1, Math.floor(options.connectionsMax * shareOfJoints));
+  const joints = createJoints(write, options.timeoutMs, jointsMax);
 
   /** What is read inside of a transaction goes over its connection, and sees what it has written. */
   function connectionOfJoint(): DatabaseConnection | undefined {
     const queries = joints.queries();
     if (queries === undefined) return undefined;
     return {
-      executeQuery: <R>(query: CompiledQuery) => queries.executeQuery<R>(query),
+      executeQuery: <R>(query: CompiledQuery) =>
+        queries.executeQuery<R>(query).catch((error) => {
+          joints.lose(error); // there is no savepoint before what only reads
+          throw error;
+        }),
       streamQuery: refuseStreaming,
     };
   }
@@ -164,10 +173,16 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async end(statement: "commit" | "rollback"): Promise<void> {
+    let command: string | undefined;
     try {
-      await Promise.all([this.#reserved?.unsafe(statement), this.#begun]);
+      const [ended] = await Promise.all([this.#reserved?.unsafe(statement), this.#begun]);
+      command = ended?.command;
     } catch (error) {
       throw translateDatabaseError(error);
+    }
+    if (statement === "commit" && command !== "COMMIT") {
+      // PostgreSQL reports no error: to it, who commits after a statement has failed wants to undo.
+      throw new Error("A statement of the transaction has failed, and nothing of it was kept");
     }
   }
 

@@ -35,7 +35,7 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
   const group = createGroupCommit(
     writer.database,
     kyselyOver(() => writer),
-    readTurn.end,
+    { timeoutMs: options.timeoutMs, afterEach: readTurn.end },
   );
   const joints = createJoints(group.write, options.timeoutMs);
   const reads = kyselyOver(() => {

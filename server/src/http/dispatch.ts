@@ -1,10 +1,11 @@
 import createRouter, { type HTTPMethod } from "find-my-way";
+import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
 import { parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
-import { errorReply, newRequestId, type Reply, toApiError } from "./envelope.ts";
+import { newRequestId, type Reply } from "./envelope.ts";
 import { routerPath } from "./mount.ts";
-import type { Authenticate, Operation } from "./operations.ts";
+import { type Authenticate, type Operation, refuse } from "./operations.ts";
 import type { AnyCaller, Route } from "./route.ts";
 
 /** A call that arrived inside of another one. */
@@ -42,8 +43,9 @@ export function createDispatcher(options: {
   beginTurn(): void;
   readonly authenticate: Authenticate;
   readonly headerBytesMax: number;
+  readonly log: Logger;
 }): Dispatcher {
-  const { headerBytesMax } = options;
+  const { headerBytesMax, log } = options;
   // As the server's own router, so that a path means the same there and here.
   const router = createRouter({
     ignoreTrailingSlash: true,
@@ -86,7 +88,7 @@ export function createDispatcher(options: {
       try {
         target = find(inner);
       } catch (error) {
-        const refused = { reply: errorReply(toApiError(error)), caller: undefined };
+        const refused = { reply: refuse(error, requestId, log), caller: undefined };
         return { requestId, route: undefined, run: async () => refused };
       }
       const { operation, path, query } = target;
@@ -109,7 +111,7 @@ export function createDispatcher(options: {
           try {
             caller = await authenticate(operation.route, outer.authorization);
           } catch (error) {
-            return { reply: errorReply(toApiError(error)), caller };
+            return { reply: refuse(error, requestId, log), caller };
           }
           return { reply: await operation.perform(call, caller), caller };
         },

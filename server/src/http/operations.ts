@@ -56,15 +56,6 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
     return successReply(route.status, serialize(handled));
   }
 
-  function refuse(error: unknown, { requestId }: Call): Reply {
-    if (error instanceof Interrupted) throw error;
-    const failure = toApiError(error);
-    if (failure.condition === "InternalError") {
-      log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed");
-    }
-    return errorReply(failure);
-  }
-
   return {
     route,
     async perform(call, caller) {
@@ -72,13 +63,23 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
         if (call.idempotencyKey === undefined || !isKeyed || !isClient(caller)) return await answer(call, caller);
         const key = readParameter("Idempotency-Key", IdempotencyKey, call.idempotencyKey) as string; // as Text reads
         return await runOnce(caller, key, fingerprintOf(route, call), () =>
-          answer(call, caller).catch((error) => refuse(error, call)),
+          answer(call, caller).catch((error) => refuse(error, call.requestId, log)),
         );
       } catch (error) {
-        return refuse(error, call);
+        return refuse(error, call.requestId, log);
       }
     },
   };
+}
+
+/** The answer to a call that failed; of a fault of ours the log tells more. @throws Interrupted */
+export function refuse(error: unknown, requestId: string, log: Logger): Reply {
+  if (error instanceof Interrupted) throw error;
+  const failure = toApiError(error);
+  if (failure.condition === "InternalError") {
+    log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed");
+  }
+  return errorReply(failure);
 }
 
 function isClient(caller: AnyCaller | undefined): caller is Caller {

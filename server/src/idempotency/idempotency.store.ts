@@ -15,12 +15,6 @@ export async function findKeptReply(owner: KeyOwner, now: number, queries: Queri
   return row?.reply;
 }
 
-/** Whether the user whose key it is has not been deleted. */
-export async function hasUser({ applicationId, userId }: KeyOwner, queries: Queries): Promise<boolean> {
-  const [user] = await findUser(queries, { applicationId, userId });
-  return user !== undefined;
-}
-
 /** @returns false when there is one already that has not expired */
 export async function insertKeptReply(
   owner: KeyOwner,
@@ -31,6 +25,12 @@ export async function insertKeptReply(
 ): Promise<boolean> {
   const inserted = await insert(queries, { ...owner, reply, now, expiresAt });
   return inserted.length === 1;
+}
+
+/** @returns false when the user has been deleted */
+export async function isUser({ applicationId, userId }: KeyOwner, queries: Queries): Promise<boolean> {
+  const found = await findUser(queries, { applicationId, userId });
+  return found.length === 1;
 }
 
 const rowsPerStep = 1_000;
@@ -73,7 +73,7 @@ const find = prepare<KeyOwner & { now: number }, { reply: string }>((queries, pa
     .where("expires_at", ">", parameter("now")),
 );
 
-const findUser = prepare<{ applicationId: string; userId: string }, { id: string }>((queries, parameter) =>
+const findUser = prepare<Pick<KeyOwner, "applicationId" | "userId">, { id: string }>((queries, parameter) =>
   queries
     .selectFrom("users")
     .select("id")

@@ -5,7 +5,7 @@ import type { RunOnce } from "../http/operations.ts";
 import type { Caller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
-import { findKeptReply, hasUser, insertKeptReply, type KeyOwner } from "./idempotency.store.ts";
+import { findKeptReply, insertKeptReply, isUser, type KeyOwner } from "./idempotency.store.ts";
 
 /** For so long a repeat gets the first reply again (surface.md section 12). */
 const keptMs = 86_400_000;
@@ -42,12 +42,12 @@ export function createRunOnce(services: {
   async function keep(owner: KeyOwner, kept: KeptReply): Promise<void> {
     const now = clock.now();
     const sealed = sealer.seal(JSON.stringify(kept), contextOf(owner));
-    await database.write(async ({ queries }) => {
-      // The call may have been the deletion of its user, of whom nothing is kept.
-      if (owner.userId !== "" && !(await hasUser(owner, queries))) return;
-      const isFirst = await insertKeptReply(owner, sealed, now, now + keptMs, queries);
-      if (!isFirst) throw new AnsweredElsewhere();
+    const isFirst = await database.write(async ({ queries }) => {
+      // Nothing is kept of who has been deleted, be it by this very call.
+      if (owner.userId !== "" && !(await isUser(owner, queries))) return true;
+      return insertKeptReply(owner, sealed, now, now + keptMs, queries);
     });
+    if (!isFirst) throw new AnsweredElsewhere();
   }
 
   return async (caller, key, fingerprint, work) => {

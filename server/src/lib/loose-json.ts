@@ -1,3 +1,5 @@
+import { parseJson } from "./json.ts";
+
 /**
  * Reads JSON whose texts may stand in single quotes.
  *
@@ -5,10 +7,10 @@
  */
 export function parseLooseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     if (!text.includes("'")) throw error;
-    return JSON.parse(inDoubleQuotes(text));
+    return parseJson(inDoubleQuotes(text));
   }
 }
 
