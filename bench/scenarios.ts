@@ -155,7 +155,6 @@ export const scenarios: readonly Scenario[] = [
     status: 200,
     request: ({ reader }) => ({ method: "GET", path: "/metadata/app/key-1", token: reader.token }),
     startCeiling: bareHttp,
-    goal: { ratio: 0.4 },
   },
   {
     key: "metadata-list",
