@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { translateDatabaseError } from "./dialect.ts";
-import type { EngineTransaction, EngineWrite } from "./joint.ts";
+import type { EngineTransaction, EngineWrite } from "./joint-work.ts";
 import type { Tables } from "./tables.ts";
 
 /** Writes that share one transaction and one fsync: those that arrive in one turn of the event loop. */

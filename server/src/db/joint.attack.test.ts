@@ -7,7 +7,8 @@ import { sql } from "kysely";
 import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import { ApiError } from "../errors.ts";
 import type { Database, Joint, Queries } from "./database.ts";
-import { createJoints, type EngineTransaction, type EngineWrite, type Joints } from "./joint.ts";
+import { createJoints, type Joints } from "./joint.ts";
+import type { EngineTransaction, EngineWrite } from "./joint-work.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 

@@ -12,7 +12,8 @@ import postgres from "postgres";
 import { ApiError } from "../errors.ts";
 import type { Database, DatabaseOptions } from "./database.ts";
 import { postgresDialect, translateDatabaseError } from "./dialect.ts";
-import { createJoints, type EngineWrite } from "./joint.ts";
+import { createJoints } from "./joint.ts";
+import type { EngineWrite } from "./joint-work.ts";
 import type { Tables } from "./tables.ts";
 
 const shareOfJoints = 0.7;
