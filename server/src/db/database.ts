@@ -53,10 +53,10 @@ export interface Database {
   /**
    * Runs work whose writes belong together: each `write` inside, however deep, becomes a part of one transaction, that
    * begins with the first of them and is on disk when this resolves. Reads inside see what was written. When the work
-   * throws nothing of it stays. May run the work several times, so it must have no other effects (see `afterwards`).
-   * Inside another `together` it is a part of that.
+   * throws nothing of it stays, but for parts that were committed before. May run the work several times, so it must have
+   * no other effects (see `afterwards`). Inside another `together` it is a part of that.
    *
-   * @param options with `isSplittable` the work is of parts that may be committed one by one
+   * @param options with `isSplittable` the work is of parts that may be committed one by one, and are when it takes long
    */
   together<T>(work: (joint: Joint) => Promise<T>, options: { readonly isSplittable: boolean }): Promise<T>;
 
