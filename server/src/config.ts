@@ -24,6 +24,8 @@ export interface Config {
   readonly passwordHashQueueMax: number;
   readonly bodyBytesMax: number;
   readonly headerBytesMax: number;
+  readonly fileBytesMax: number;
+  readonly signedUrlLifetimeMs: number;
   readonly pageItemsDefault: number;
   readonly pageItemsMax: number;
   readonly batchItemsMax: number;
@@ -79,6 +81,8 @@ export const settings = [
   },
   { name: "BODY_BYTES_MAX", default: "1048576", about: "Largest request body." },
   { name: "HEADER_BYTES_MAX", default: "16384", about: "Largest request head: path and headers together." },
+  { name: "FILE_BYTES_MAX", default: "1073741824", about: "Largest file that can be uploaded (1 GiB)." },
+  { name: "SIGNED_URL_LIFETIME_MS", default: "3600000", about: "How long a signedUrl opens its file (1 hour)." },
   { name: "PAGE_ITEMS_DEFAULT", default: "100", about: "Items of a page when the request names no pageSize." },
   { name: "PAGE_ITEMS_MAX", default: "1000", about: "Largest pageSize." },
   { name: "BATCH_ITEMS_MAX", default: "200", about: "Calls of one batch." },
@@ -217,6 +221,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     passwordHashQueueMax: integer("PASSWORD_HASH_QUEUE_MAX", 1, 1_000_000),
     bodyBytesMax: integer("BODY_BYTES_MAX", 1_024, 1_073_741_824),
     headerBytesMax: integer("HEADER_BYTES_MAX", 4_096, 1_048_576),
+    fileBytesMax: integer("FILE_BYTES_MAX", 1, 1_099_511_627_776),
+    signedUrlLifetimeMs: integer("SIGNED_URL_LIFETIME_MS", 1_000, tenYearsMs),
     pageItemsDefault: integer("PAGE_ITEMS_DEFAULT", 1, 10_000),
     pageItemsMax: integer("PAGE_ITEMS_MAX", 1, 10_000),
     batchItemsMax: integer("BATCH_ITEMS_MAX", 1, 10_000),

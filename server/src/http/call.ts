@@ -1,3 +1,5 @@
+import type { ReceivedUpload, StoredUpload, UploadedPart } from "./upload.ts";
+
 /** What a request brought, names as sent: a JSON object, a form or a query. Later entries come later. */
 export type RawParameters = Iterable<readonly [name: string, value: unknown]>;
 
@@ -12,4 +14,6 @@ export interface Call {
   readonly path: Readonly<Record<string, unknown>>;
   /** @throws ApiError ParameterIncorrectFormat, RequestTooLarge */
   readParameters(): RawParameters;
+  /** Takes in the form that is still arriving, of a request that may bring a file. */
+  receive?<File extends StoredUpload>(store: (part: UploadedPart) => Promise<File>): Promise<ReceivedUpload<File>>;
 }
