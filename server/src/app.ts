@@ -35,6 +35,8 @@ import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
+import type { ByteStore } from "./storage/byte-store.ts";
+import { openByteStore } from "./storage/open.ts";
 import { usersAccountRoutes } from "./users/users.account.routes.ts";
 import { usersPasswordRoutes } from "./users/users.password.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";
@@ -53,6 +55,7 @@ export interface App {
   readonly fuzzing: Fuzzing;
   readonly tokenUses: TokenUses;
   readonly compactor: Compactor;
+  readonly bytes: ByteStore;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -72,6 +75,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const clock = overrides.clock ?? createClock();
   const ids = createIdGenerator(() => clock.now());
   const secrets = loadSecrets(config);
+  const bytes = await openByteStore(config.filesUrl);
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
     timeoutMs: config.databaseTimeoutMs,
@@ -115,6 +119,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     fuzzing,
     pseudonyms,
     compactor,
+    bytes,
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -178,6 +183,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     fuzzing,
     tokenUses,
     compactor,
+    bytes,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

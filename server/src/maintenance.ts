@@ -13,6 +13,7 @@ import { listUnfinishedUsers } from "./users/users.store.ts";
 const intervalMs = 60_000;
 const usersPerRound = 1_000;
 const dayMs = 86_400_000;
+const unfinishedWritesMs = 3_600_000;
 const objectsPerRound = 1_000;
 
 /** Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. */
@@ -44,7 +45,7 @@ export function startMaintenance(app: App): { stop(): Promise<void> } {
 
 /** One round of maintenance. */
 export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
-  const { database, clock, fuzzing, tokenUses, compactor, log } = app;
+  const { database, clock, fuzzing, tokenUses, compactor, bytes, log } = app;
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
   await deleteExpiredReplies(clock.now(), database, signal);
@@ -66,4 +67,6 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }
+  // Last: a store that is out of reach must not keep the rest from being done.
+  await bytes.cleanUp(unfinishedWritesMs, signal);
 }
