@@ -121,6 +121,14 @@ export const errorCatalogue = {
     when: "The caller may read the object but not change it.",
     remedy: "fix the request",
   },
+  FileUploadFailed: {
+    error: "FileUploadFailed",
+    errorNumber: 1025,
+    status: 400,
+    message: "The upload failed.",
+    when: "The upload broke off, is empty, or is not what it says.",
+    remedy: "fix the request",
+  },
   RequestTooLarge: {
     error: "RequestTooLarge",
     errorNumber: 1281,
