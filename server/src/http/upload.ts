@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { Busboy } from "@fastify/busboy";
+import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { ApiError } from "../errors.ts";
 import { discardRest, parseBody } from "./body.ts";
 import type { RawParameters } from "./call.ts";
@@ -68,7 +68,7 @@ export async function receiveUpload<File extends StoredUpload>(
   const breakOff = (cause?: unknown) => fail(new ApiError("FileUploadFailed", undefined, { cause }));
   const stall = setTimeout(breakOff, limits.requestTimeoutMs);
   const onClose = () => breakOff();
-  let parser: Busboy | undefined;
+  let parser: BusboyInstance | undefined;
   let incoming: Readable | undefined;
   let storing: Promise<File> | undefined;
   const parts: [name: string, text: string][] = [];
@@ -128,7 +128,7 @@ function fileTooLarge({ fileBytesMax }: UploadLimits): string {
 }
 
 /** @throws ApiError FileUploadFailed when it is no such form */
-function createParser(contentType: string | undefined, { fileBytesMax, bodyBytesMax }: UploadLimits): Busboy {
+function createParser(contentType: string | undefined, { fileBytesMax, bodyBytesMax }: UploadLimits): BusboyInstance {
   if (contentType === undefined || !/^\s*multipart\/form-data\b/i.test(contentType)) throw notAForm();
   try {
     return new Busboy({
