@@ -15,6 +15,8 @@ import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
 import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.operator.routes.ts";
 import { devicesRoutes } from "./devices/devices.routes.ts";
+import { createFileLinks } from "./files/files.links.ts";
+import { filesRoutes } from "./files/files.routes.ts";
 import { createDispatcher } from "./http/dispatch.ts";
 import { type Authenticate, createOperation } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
@@ -120,6 +122,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     pseudonyms,
     compactor,
     bytes,
+    fileLinks: createFileLinks({ ...config, secrets, clock, serverUrl: () => config.publicUrl ?? transport.url() }),
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -142,6 +145,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...usersAccountRoutes(services),
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
+    ...filesRoutes(services),
     ...metadataRoutes(services),
     ...metricsRoutes(services),
     ...batchRoutes(services),

@@ -7,6 +7,7 @@ import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts"
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
+import { eraseOldLooseBytes } from "./storage/loose-bytes.ts";
 import { eraseUser } from "./users/users.erasure.ts";
 import { listUnfinishedUsers } from "./users/users.store.ts";
 
@@ -56,7 +57,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   await finishErasures(objectsPerRound, database, signal);
   for (const { appid, isBeingDeleted } of await listApplications(database.reads)) {
     if (isBeingDeleted) {
-      await deleteApplicationRows(appid, database, { signal });
+      await deleteApplicationRows(appid, app, { signal });
       continue;
     }
     await compactor.compact(appid, signal).catch((err) => {
@@ -68,5 +69,6 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }
   // Last: a store that is out of reach must not keep the rest from being done.
+  await eraseOldLooseBytes(clock.now(), app, signal);
   await bytes.cleanUp(unfinishedWritesMs, signal);
 }

@@ -152,7 +152,7 @@ describe("deleting an application", () => {
       await insertBatch({ ...row, row_ids: "[]", done_until: "", leased_until: 0 }, queries);
     });
     assert.equal(await markDeleted(gone.appid), true);
-    await deleteApplicationRows(gone.appid, test.app.database);
+    await deleteApplicationRows(gone.appid, test.app);
     assert.deepEqual(await countRows(gone.appid), {});
     assert.deepEqual(await countRows(kept.appid), oneRowEach);
     const listed = await listApplications(test.app.database.reads);
@@ -179,7 +179,7 @@ describe("deleting an application", () => {
     await markDeleted(appid);
 
     const steps: number[] = [];
-    const brokenOff = deleteApplicationRows(appid, test.app.database, {
+    const brokenOff = deleteApplicationRows(appid, test.app, {
       onStep(erased) {
         steps.push(erased);
         if (erased > 2_000) throw new Error("killed");

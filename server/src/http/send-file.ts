@@ -16,12 +16,14 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
   const { headers } = request;
   const etag = `"${file.tag}"`;
   if (isKnown(headers["if-none-match"], etag)) {
-    reply.headers({ ...lasting, etag }).code(304).send();
+    reply
+      .headers({ ...lasting, etag })
+      .code(304)
+      .send();
     return;
   }
   const ifRange = headers["if-range"];
-  const ranges =
-    ifRange === undefined || ifRange === etag ? parseRanges(headers.range, file.contentLength) : undefined;
+  const ranges = ifRange === undefined || ifRange === etag ? parseRanges(headers.range, file.contentLength) : undefined;
   if (ranges?.length === 0) {
     reply.header("content-range", `bytes */${file.contentLength}`);
     throw new ApiError("RangeOutsideFile");

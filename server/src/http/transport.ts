@@ -45,6 +45,8 @@ export interface Transport {
   readonly server: FastifyInstance;
   /** @returns the port, which differs from the one asked for when that is 0 */
   listen(host: string, port: number): Promise<number>;
+  /** The address that it listens on, once it does. */
+  url(): string;
   /** Stops accepting, lets requests in flight finish, and cuts what is left after `graceMs`. */
   drain(graceMs: number): Promise<void>;
 }
@@ -161,13 +163,17 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   }
   for (const page of options.pages) mountPage(server, page);
 
+  let url = "";
   return {
     server,
     async listen(host, port) {
       await server.listen({ host, port });
       const address = server.server.address();
-      return typeof address === "object" && address !== null ? address.port : port;
+      const taken = typeof address === "object" && address !== null ? address.port : port;
+      url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
+      return taken;
     },
+    url: () => url,
     async drain(graceMs) {
       // The server closes the connections that are idle now; those that become idle later are for us to close.
       const sweep = setInterval(() => server.server.closeIdleConnections(), 20);

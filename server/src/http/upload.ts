@@ -67,7 +67,9 @@ export async function receiveUpload<File extends StoredUpload>(
   const fail = (error: unknown) => failure.reject(error);
   const breakOff = (cause?: unknown) => fail(new ApiError("FileUploadFailed", undefined, { cause }));
   const stall = setTimeout(breakOff, limits.requestTimeoutMs);
-  const onClose = () => breakOff();
+  const onClose = () => {
+    if (!request.complete) breakOff();
+  };
   let parser: BusboyInstance | undefined;
   let incoming: Readable | undefined;
   let storing: Promise<File> | undefined;
@@ -88,9 +90,7 @@ export async function receiveUpload<File extends StoredUpload>(
     parser.on("field", (name, value, _isNameCut, isCut) => {
       partsBytes += Buffer.byteLength(value) + Buffer.byteLength(name ?? "");
       if (isCut || partsBytes > limits.bodyBytesMax) {
-        fail(
-          new ApiError("RequestTooLarge", `The parts beside data are larger than ${limits.bodyBytesMax} bytes.`),
-        );
+        fail(new ApiError("RequestTooLarge", `The parts beside data are larger than ${limits.bodyBytesMax} bytes.`));
       } else if (name !== undefined) parts.push([name, value]);
     });
     parser.on("partsLimit", () => fail(new ApiError("RequestTooLarge", `The form has more than ${partsMax} parts.`)));
