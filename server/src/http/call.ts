@@ -1,5 +1,3 @@
-import type { ReceivedUpload, StoredUpload, UploadedPart } from "./upload.ts";
-
 /** What a request brought, names as sent: a JSON object, a form or a query. Later entries come later. */
 export type RawParameters = Iterable<readonly [name: string, value: unknown]>;
 
@@ -16,4 +14,27 @@ export interface Call {
   readParameters(): RawParameters;
   /** Takes in the form that is still arriving, of a request that may bring a file. */
   receive?<File extends StoredUpload>(store: (part: UploadedPart) => Promise<File>): Promise<ReceivedUpload<File>>;
+}
+
+/** The file of a form, while it arrives. */
+export interface UploadedPart {
+  readonly contentType: string;
+  readonly fileName: string | undefined;
+  /** To be read once. Throws when the upload breaks off, or is too large. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly signal: AbortSignal;
+}
+
+/** Bytes that have been stored, and belong to nothing yet. */
+export interface StoredUpload {
+  /** The same for the same bytes alone. */
+  readonly digest: string;
+  /** Drops them, unless something has come to own them. Never throws. */
+  discard(): Promise<void>;
+}
+
+export interface ReceivedUpload<File> {
+  readonly file: File;
+  /** @throws ApiError ParameterIncorrectFormat */
+  readonly parameters: () => RawParameters;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { ApiError, Interrupted } from "../errors.ts";
-import type { Call, RawParameters } from "./call.ts";
+import type { Call, RawParameters, StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import { FileResult } from "./file-result.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
@@ -15,7 +15,6 @@ import {
   takesIdempotencyKey,
 } from "./route.ts";
 import { createSerializer } from "./serializer.ts";
-import type { StoredUpload } from "./upload.ts";
 import { Text } from "./wire.ts";
 
 /** Finds out who is calling; throws or rejects with an ApiError. */

@@ -1,8 +1,7 @@
 import type { ErrorCondition } from "../errors.ts";
-import type { Call } from "./call.ts";
+import type { Call, StoredUpload, UploadedPart } from "./call.ts";
 import type { FileResult } from "./file-result.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
-import type { StoredUpload, UploadedPart } from "./upload.ts";
 
 /** Who may call of the clients: the holder of any token of an application, or of a user token. */
 export type ClientKind = "device" | "user";

@@ -4,30 +4,7 @@ import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { ApiError } from "../errors.ts";
 import { discardRest, parseBody } from "./body.ts";
-import type { RawParameters } from "./call.ts";
-
-/** The file of a form, while it arrives. */
-export interface UploadedPart {
-  readonly contentType: string;
-  readonly fileName: string | undefined;
-  /** To be read once. Throws when the upload breaks off, or is too large. */
-  readonly bytes: AsyncIterable<Uint8Array>;
-  readonly signal: AbortSignal;
-}
-
-/** Bytes that have been stored, and belong to nothing yet. */
-export interface StoredUpload {
-  /** The same for the same bytes alone. */
-  readonly digest: string;
-  /** Drops them, unless something has come to own them. Never throws. */
-  discard(): Promise<void>;
-}
-
-export interface ReceivedUpload<File> {
-  readonly file: File;
-  /** @throws ApiError ParameterIncorrectFormat */
-  readonly parameters: () => RawParameters;
-}
+import type { RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "./call.ts";
 
 export interface UploadLimits {
   readonly fileBytesMax: number;
