@@ -16,6 +16,12 @@ declare module "s3rver" {
       readonly directory: string;
       readonly configureBuckets: readonly { readonly name: string }[];
     });
+    readonly store: {
+      listObjects(
+        bucket: string,
+        options: { readonly prefix: string; readonly maxKeys: number },
+      ): Promise<{ readonly objects: readonly { readonly key: string }[]; readonly isTruncated: boolean }>;
+    };
     readonly middleware: ((context: Context, next: () => Promise<void>) => Promise<void>)[];
     run(): Promise<{ readonly port: number }>;
     close(): Promise<void>;

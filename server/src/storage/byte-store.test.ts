@@ -74,7 +74,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       const ranges: [start: number, end: number, text: string][] = [
         ...([
           [0, 10, "0123456789"],
-          [0, 1, "0"],
+          [0, 2, "01"], // s3rver takes an end of 0 for none
           [3, 7, "3456"],
           [9, 10, "9"],
         ] as const),
