@@ -42,7 +42,8 @@ export async function startS3Server(directory: string): Promise<S3Server> {
 
 async function listObjects(context: Context, { store }: S3rver): Promise<void> {
   const prefix = context.query["prefix"] ?? "";
-  const { objects, isTruncated } = await store.listObjects(bucket, { prefix, maxKeys: 1_000 });
+  const startAfter = context.query["start-after"] ?? "";
+  const { objects, isTruncated } = await store.listObjects(bucket, { prefix, startAfter, maxKeys: 1_000 });
   const items = objects.map(({ key }) => `<Contents><Key>${key}</Key></Contents>`).join("");
   answer(context, 200, `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${items}</ListBucketResult>`);
 }

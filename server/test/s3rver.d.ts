@@ -19,7 +19,7 @@ declare module "s3rver" {
     readonly store: {
       listObjects(
         bucket: string,
-        options: { readonly prefix: string; readonly maxKeys: number },
+        options: { readonly prefix: string; readonly startAfter: string; readonly maxKeys: number },
       ): Promise<{ readonly objects: readonly { readonly key: string }[]; readonly isTruncated: boolean }>;
     };
     readonly middleware: ((context: Context, next: () => Promise<void>) => Promise<void>)[];

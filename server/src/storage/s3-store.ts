@@ -43,6 +43,7 @@ export function openS3Store({ bucket, endpoint, region, prefix, ...credentials }
   const client = new S3Client({
     region,
     credentials,
+    maxAttempts: 3,
     ...(endpoint === undefined
       ? {}
       : // Compatible stores know buckets by path, and not all of them know the newer checksums.
@@ -133,14 +134,16 @@ export function openS3Store({ bucket, endpoint, region, prefix, ...credentials }
 
     async deleteAll(keyPrefix) {
       checkPrefix(keyPrefix);
+      let StartAfter: string | undefined; // not page tokens: those may end with the objects that they stand for
       for (let isMore = true; isMore; ) {
-        const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix + keyPrefix });
+        const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix + keyPrefix, StartAfter });
         const { Contents = [], IsTruncated } = await attempt(client.send(list));
         if (Contents.length === 0) return;
         const Objects = Contents.map(({ Key }) => ({ Key }));
         const command = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } });
         const { Errors = [] } = await attempt(client.send(command));
         if (Errors.length > 0) throw new Error(`S3 did not delete ${Errors.length} objects: ${Errors[0]?.Code}`);
+        StartAfter = Contents.at(-1)?.Key;
         isMore = IsTruncated === true;
       }
     },
