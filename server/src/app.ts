@@ -77,7 +77,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const clock = overrides.clock ?? createClock();
   const ids = createIdGenerator(() => clock.now());
   const secrets = loadSecrets(config);
-  const bytes = await openByteStore(config.filesUrl);
+  const bytes = await openByteStore(config);
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
     timeoutMs: config.databaseTimeoutMs,

@@ -101,7 +101,7 @@ const commands: Readonly<Record<string, Command>> = {
         updateApplicationDeleted(appid, createClock().now(), queries),
       );
       if (!isThere) throw new UsageError(`there is no application ${appid}`);
-      const bytes = await openByteStore(config.filesUrl);
+      const bytes = await openByteStore(config);
       await deleteApplicationRows(appid, { database, bytes }, { onStep: showProgress });
       print(`deleted ${appid}`);
     }),

@@ -167,7 +167,7 @@ export const errorCatalogue = {
     status: 503,
     message: "The service is not available right now. Try again.",
     retryAfterSeconds: 1,
-    when: "The database is out of reach, a queue is full, or the server is shutting down.",
+    when: "The database or the store of files is out of reach or full, a queue is full, or the server is shutting down.",
     remedy: "retry later",
   },
   InternalError: {

@@ -14,7 +14,7 @@ import { listUnfinishedUsers } from "./users/users.store.ts";
 const intervalMs = 60_000;
 const usersPerRound = 1_000;
 const dayMs = 86_400_000;
-const unfinishedWritesMs = 3_600_000;
+const unfinishedWritesMs = 86_400_000; // longer than an upload takes on a slow line
 const objectsPerRound = 1_000;
 
 /** Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. */

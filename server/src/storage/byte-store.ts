@@ -23,8 +23,8 @@ export interface ByteStore {
   /** Deletes every object whose key begins so: a file with its variants, all of an application. Also when there is none. */
   deleteAll(prefix: string): Promise<void>;
   /**
-   * Drops what interrupted writes have left (temporary files, unfinished multipart uploads) and nobody has added to for
-   * this long. A write that is under way and older, such as a stalled one, fails.
+   * Drops what interrupted writes have left (temporary files, unfinished multipart uploads) and is older than this. A write
+   * that is still under way by then fails.
    */
   cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { abortable } from "./abortable.ts";
 import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
 
 const incomingName = ".incoming";
-const renamesMax = 10;
+const movesMax = 10;
 
 /**
  * Keeps objects as files below a folder, for this account's eyes only. A file is written beside the others in `.incoming`
@@ -16,9 +16,8 @@ const renamesMax = 10;
  */
 export async function openFolderStore(root: string): Promise<ByteStore> {
   const incoming = join(root, incomingName);
-  await mkdir(incoming, { recursive: true, mode: 0o700 });
-  await syncFolder(root);
-  await syncFolder(dirname(root));
+  const made = await mkdir(incoming, { recursive: true, mode: 0o700 });
+  if (made !== undefined) for (const folder of upwards(root, dirname(made))) await syncFolder(folder);
 
   async function write(key: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
     const draft = join(incoming, randomUUID());
@@ -29,9 +28,8 @@ export async function openFolderStore(root: string): Promise<ByteStore> {
       signal?.throwIfAborted();
       await moveInto(draft, place);
       left = place; // there, but not surely after a power cut
-      for (let folder = dirname(place); folder.length >= root.length; folder = dirname(folder)) {
-        await syncFolder(folder); // all of them: who made a folder may not have come to this yet
-      }
+      // All of them: who made a folder may not have come to this yet. One that is gone went with what was written.
+      for (const folder of upwards(dirname(place), root)) await syncFolder(folder).catch(orMissing(undefined));
     } catch (error) {
       await unlink(left).catch(() => {}); // cleanUp comes again
       throw error;
@@ -91,18 +89,27 @@ async function writeChunk(file: FileHandle, chunk: Uint8Array): Promise<void> {
 /** Folders of the way are made, also when a deletion removes them again just then. */
 async function moveInto(draft: string, place: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    await mkdir(dirname(place), { recursive: true, mode: 0o700 }).catch(rethrowFull);
     try {
+      await mkdir(dirname(place), { recursive: true, mode: 0o700 });
       await rename(draft, place);
       return;
     } catch (error) {
-      if (codeOf(error) !== "ENOENT" || attempt === renamesMax) rethrowFull(error);
+      if (!isMissing(error) || attempt === movesMax) rethrowFull(error);
     }
+  }
+}
+
+/** A folder and those above it, to `top`. */
+function* upwards(from: string, top: string): Generator<string> {
+  for (let folder = from; ; folder = dirname(folder)) {
+    yield folder;
+    if (folder === top || folder === dirname(folder)) return;
   }
 }
 
 /** Puts the names in a folder on the disk. */
 async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return; // which cannot, and need not
   const folder = await open(path, "r");
   try {
     await folder.sync().catch(rethrowFull);
