@@ -14,29 +14,30 @@ export function hasEnd(bytes: Buffer, type: PictureType): boolean {
   return true;
 }
 
-/** Walks from block to block, without decoding any. */
+/** Of 255 bytes usually: more than any picture has, and walked past in some milliseconds. */
+const gifBlocksMax = 2_000_000;
+
+/** Walks from block to block, without decoding any. What follows a head is in blocks that begin with their length. */
 function hasGifTrailer(bytes: Buffer): boolean {
   let at = 13 + colourTableBytes(bytes[10]);
-  while (at < bytes.length) {
-    const block = bytes[at];
-    if (block === 0x3b) return true;
-    if (block === 0x21) at = afterSubBlocks(bytes, at + 2);
-    else if (block === 0x2c) at = afterSubBlocks(bytes, at + 11 + colourTableBytes(bytes[at + 9]));
-    else return false;
+  let isWithin = false;
+  for (let blocks = 0; blocks < gifBlocksMax && at < bytes.length; blocks += 1) {
+    const first = bytes[at] ?? 0;
+    if (isWithin) {
+      at += 1 + first;
+      isWithin = first !== 0; // an empty one is the last
+    } else if (first === 0x3b) {
+      return true;
+    } else if (first === 0x21 || first === 0x2c) {
+      at += first === 0x21 ? 2 : 11 + colourTableBytes(bytes[at + 9]);
+      isWithin = true;
+    } else {
+      return false;
+    }
   }
   return false;
 }
 
 function colourTableBytes(flags = 0): number {
   return flags & 0x80 ? 3 * 2 ** ((flags & 0x07) + 1) : 0;
-}
-
-/** Each begins with its length, and one of length 0 is the last. */
-function afterSubBlocks(bytes: Buffer, start: number): number {
-  let at = start;
-  for (let length = bytes[at]; length !== undefined; length = bytes[at]) {
-    at += 1 + length;
-    if (length === 0) break;
-  }
-  return at;
 }
