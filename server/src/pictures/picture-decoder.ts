@@ -3,21 +3,25 @@ import type { Metadata, Sharp, SharpOptions } from "sharp";
 import { ApiError } from "../errors.ts";
 import { type PictureType, sniffPicture } from "../lib/sniffing.ts";
 import { lowerThreadPoolPriority } from "../lib/thread-priority.ts";
+import { hasEnd } from "./picture-ends.ts";
 import { enqueuePicture } from "./picture-queue.ts";
 
 type Decode = (bytes: Buffer, options: SharpOptions) => Sharp;
 
 /** The compressed bytes are in memory, one picture's at a time. */
-export const pictureBytesMax = 64 * 1_024 * 1_024;
+const pictureBytesMax = 64 * 1_024 * 1_024;
 
 /** Of one frame. Most are read row by row, so that the memory is a few rows. */
-export const pixelsMax = 100_000_000;
+const pixelsMax = 100_000_000;
 
 /** What a picture may take that has to be in memory as a whole: progressive, turned by its EXIF, WebP, AVIF. */
-export const decodedBytesMax = 200_000_000;
+const decodedBytesMax = 200_000_000;
+
+/** Its decoder and encoder have a picture in memory several times (measured). */
+const avifCopies = 4;
 
 /** Later frames of an animation are left out; as many count as also fit into `decodedBytesMax`. */
-export const framesMax = 100;
+const framesMax = 100;
 
 const arrivalTimeoutMs = 30_000;
 const processingTimeoutSeconds = 20;
@@ -44,6 +48,7 @@ export async function withPicture<T>(bytes: Readable, job: (picture: DecodablePi
       const collected = await collect(bytes);
       const contentType = sniffPicture(collected);
       if (contentType === undefined) throw new ApiError("FileUploadFailed", "This is no picture.");
+      if (!hasEnd(collected, contentType)) throw new ApiError("FileUploadFailed", "The picture is cut off.");
       const decode = await loadDecoder();
       return await refuseFaults(async () => job(await open(decode, collected, contentType)));
     });
@@ -95,7 +100,8 @@ async function open(decode: Decode, bytes: Buffer, contentType: PictureType): Pr
   const metadata = await decode(bytes, options).metadata();
   const frameHeight = metadata.pageHeight ?? metadata.height;
   const pixels = metadata.width * frameHeight;
-  const frameBytes = pixels * metadata.channels * (metadata.depth === "uchar" ? 1 : 2);
+  const sampleBytes = metadata.depth === "uchar" ? 1 : 2;
+  const frameBytes = pixels * metadata.channels * sampleBytes * (contentType === "image/avif" ? avifCopies : 1);
   if (pixels > pixelsMax || (isDecodedWhole(contentType, metadata) && frameBytes > decodedBytesMax)) {
     throw new ApiError("FileUploadFailed", "The picture has too many pixels.");
   }

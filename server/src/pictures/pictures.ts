@@ -21,11 +21,15 @@ export interface ScaledPicture extends PictureSize {
  */
 export function readPictureSize(bytes: Readable): Promise<PictureSize> {
   return withPicture(bytes, async ({ metadata, decode, frames }) => {
-    // Every pixel is read, and no more than one kept.
-    await decode({ frames }).resize(1, 1, { fit: "fill", kernel: "nearest", fastShrinkOnLoad: true }).raw().toBuffer();
+    // The last pixel alone is kept; all before it have to be decoded to get there.
+    const frameHeight = metadata.pageHeight ?? metadata.height;
+    await decode({ frames })
+      .extract({ left: metadata.width - 1, top: frameHeight - 1, width: 1, height: 1 })
+      .raw()
+      .toBuffer();
     const { width, height } = metadata.autoOrient;
     const isTurned = (metadata.orientation ?? 1) >= 5;
-    return { w: width, h: isTurned ? height : (metadata.pageHeight ?? height) };
+    return { w: width, h: isTurned ? height : frameHeight };
   });
 }
 
@@ -70,10 +74,11 @@ async function encode({ contentType }: DecodablePicture, pixels: Sharp, quality:
 }
 
 const inFormat: Record<PictureType, (pixels: Sharp, quality: number) => Sharp> = {
-  "image/jpeg": (pixels, quality) => pixels.jpeg({ quality }),
+  // The best codes are known only when the whole picture is in memory; the usual ones are nearly as good.
+  "image/jpeg": (pixels, quality) => pixels.jpeg({ quality, optimiseCoding: false }),
   "image/png": (pixels) => pixels.png(),
   "image/gif": (pixels) => pixels.gif({ effort: 3 }),
   "image/webp": (pixels, quality) => pixels.webp({ quality, effort: 2 }),
   // As good to the eye as the others at a lower number; more effort would take seconds.
-  "image/avif": (pixels, quality) => pixels.avif({ quality: quality - 20, effort: 1 }),
+  "image/avif": (pixels, quality) => pixels.avif({ quality: quality - 20, effort: 1, chromaSubsampling: "4:2:0" }),
 };
