@@ -1,7 +1,7 @@
 export type PictureType = "image/jpeg" | "image/png" | "image/gif" | "image/webp" | "image/avif";
 
 /** So many first bytes are enough to know a picture by. */
-const sniffedBytes = 64;
+export const sniffedBytes = 64;
 
 const pngSignature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
