@@ -30,6 +30,7 @@ export const further = {
   itemDoesNotExist: row("ItemDoesNotExist", 769, 404),
   itemAlreadyExists: row("ItemAlreadyExists", 770, 400),
   permissionDenied: row("ObjectPermissionDenied", 771, 403),
+  uploadFailed: row("FileUploadFailed", 1025, 400),
   tooLarge: row("RequestTooLarge", 1281, 413),
   keyReused: row("IdempotencyKeyReused", 1283, 409),
 };

@@ -9,6 +9,7 @@ import { checkins } from "./checks/checkins.ts";
 import { dates } from "./checks/dates.ts";
 import { devices } from "./checks/devices.ts";
 import { errors } from "./checks/errors.ts";
+import { files } from "./checks/files.ts";
 import { hostileHttp } from "./checks/hostile-http.ts";
 import { hostileInput } from "./checks/hostile-input.ts";
 import { idempotency } from "./checks/idempotency.ts";
@@ -60,6 +61,7 @@ export const groups: readonly Group[] = [
   otherProfiles,
   userSearch,
   checkins,
+  files,
   checkinChanges,
   checkinPermissions,
   paging,

@@ -15,6 +15,8 @@ import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
 import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.operator.routes.ts";
 import { devicesRoutes } from "./devices/devices.routes.ts";
+import { createFileLinks } from "./files/files.links.ts";
+import { filesRoutes } from "./files/files.routes.ts";
 import { createDispatcher } from "./http/dispatch.ts";
 import { type Authenticate, createOperation } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
@@ -35,6 +37,8 @@ import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
+import type { ByteStore } from "./storage/byte-store.ts";
+import { openByteStore } from "./storage/open.ts";
 import { usersAccountRoutes } from "./users/users.account.routes.ts";
 import { usersPasswordRoutes } from "./users/users.password.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";
@@ -53,6 +57,7 @@ export interface App {
   readonly fuzzing: Fuzzing;
   readonly tokenUses: TokenUses;
   readonly compactor: Compactor;
+  readonly bytes: ByteStore;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -72,6 +77,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const clock = overrides.clock ?? createClock();
   const ids = createIdGenerator(() => clock.now());
   const secrets = loadSecrets(config);
+  const bytes = await openByteStore(config);
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
     timeoutMs: config.databaseTimeoutMs,
@@ -115,6 +121,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     fuzzing,
     pseudonyms,
     compactor,
+    bytes,
+    fileLinks: createFileLinks({ ...config, secrets, clock, serverUrl: () => config.publicUrl ?? transport.url() }),
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -137,6 +145,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...usersAccountRoutes(services),
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
+    ...filesRoutes(services),
     ...metadataRoutes(services),
     ...metricsRoutes(services),
     ...batchRoutes(services),
@@ -178,6 +187,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     fuzzing,
     tokenUses,
     compactor,
+    bytes,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

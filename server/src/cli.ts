@@ -23,6 +23,7 @@ import { createIdGenerator, kindOfId } from "./lib/ids.ts";
 import { OperatorNameError, readOperatorName } from "./operators/operators.names.ts";
 import { deleteOperator, insertOperator, listOperators } from "./operators/operators.store.ts";
 import { serve } from "./serve.ts";
+import { openByteStore } from "./storage/open.ts";
 
 const usage = `Usage: rollcall <command>
 
@@ -100,7 +101,8 @@ const commands: Readonly<Record<string, Command>> = {
         updateApplicationDeleted(appid, createClock().now(), queries),
       );
       if (!isThere) throw new UsageError(`there is no application ${appid}`);
-      await deleteApplicationRows(appid, database, { onStep: showProgress });
+      const bytes = await openByteStore(config);
+      await deleteApplicationRows(appid, { database, bytes }, { onStep: showProgress });
       print(`deleted ${appid}`);
     }),
 

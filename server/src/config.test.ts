@@ -30,6 +30,8 @@ const integers: [name: string, minimum: number, maximum: number][] = [
   ["PASSWORD_HASH_QUEUE_MAX", 1, 1_000_000],
   ["BODY_BYTES_MAX", 1_024, 1_073_741_824],
   ["HEADER_BYTES_MAX", 4_096, 1_048_576],
+  ["FILE_BYTES_MAX", 1, 1_099_511_627_776],
+  ["SIGNED_URL_LIFETIME_MS", 1_000, 315_360_000_000],
   ["BATCH_ITEMS_MAX", 1, 10_000],
   ["BATCH_REPLY_BYTES_MAX", 1_024, 1_073_741_824],
   ["REQUEST_TIMEOUT_MS", 100, 3_600_000],
@@ -60,6 +62,8 @@ describe("loadConfig", () => {
       passwordHashQueueMax: 256,
       bodyBytesMax: 1_048_576,
       headerBytesMax: 16_384,
+      fileBytesMax: 1_073_741_824,
+      signedUrlLifetimeMs: 3_600_000,
       pageItemsDefault: 100,
       pageItemsMax: 1_000,
       batchItemsMax: 200,
@@ -72,6 +76,9 @@ describe("loadConfig", () => {
       smtpUrl: undefined,
       mailFrom: { name: "Rollcall", address: "no-reply@localhost" },
       resetCodeLifetimeMs: 3_600_000,
+      filesUrl: pathToFileURL(resolve("data", "files")).href,
+      awsAccessKeyId: undefined,
+      awsSecretAccessKey: undefined,
       logLevel: "info",
     });
   });
@@ -105,6 +112,7 @@ describe("loadConfig", () => {
       AUTH_SCHEMES: "two words",
       SMTP_URL: "https://host",
       MAIL_FROM: "nobody",
+      FILES_URL: "/var/lib/files",
       LOG_LEVEL: "loud",
     };
     const problems = problemsOf(environment);
@@ -129,6 +137,7 @@ describe("loadConfig", () => {
       ROLLCALL_SECRET: "hunter2",
       DATABASE_URL: "mysql://user:hunter2@host/",
       SMTP_URL: "http://user:hunter2@host/",
+      FILES_URL: "s3://user:hunter2@bucket",
       PORT: "hunter2",
     };
     assert.doesNotMatch(problemsOf(environment).join("\n"), /hunter2/);
@@ -209,6 +218,32 @@ describe("loadConfig", () => {
     }
   });
 
+  it("FILES_URL is a folder, files in DATA_DIR unless it says where, or an s3:// bucket", () => {
+    const keys = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
+    assert.equal(loadConfig({ DATA_DIR: "/a" }).filesUrl, "file:///a/files");
+    const rest = "endpoint=http%3A%2F%2F127.0.0.1%3A9000&region=eu-1&prefix=rollcall/files";
+    for (const url of ["file:///b/c", "s3://bucket", "s3://a.bucket-1/", `s3://bucket?${rest}`]) {
+      assert.equal(loadConfig({ FILES_URL: url, ...keys }).filesUrl, url);
+    }
+    for (const url of [
+      ...["/b/c", "b", "file:///", "file://host/c", "file:///b?c", "http://bucket", "s3://", "s3://Bucket/key"],
+      ...["s3://bucket:80", "s3://id:secret@bucket", "s3://bucket#a", "s3://bucket?region=", "s3://bucket?a=b"],
+      ...["s3://bucket?endpoint=host", "s3://bucket?prefix=../a", "s3://bucket?prefix=/a", "s3://bucket?prefix=a//b"],
+    ]) {
+      const rule =
+        "FILES_URL must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a";
+      assert.deepEqual(problemsOf({ FILES_URL: url, ...keys }), [`${rule} prefix behind the ?`], url);
+    }
+  });
+
+  it("an s3:// bucket needs both keys, and a folder none", () => {
+    const problems = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map(
+      (name) => `${name} must be set when FILES_URL names an s3:// bucket`,
+    );
+    assert.deepEqual(problemsOf({ FILES_URL: "s3://bucket" }), problems);
+    assert.deepEqual(problemsOf({ FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id" }), problems.slice(1));
+  });
+
   it("words of choice: REGION, AUTH_SCHEMES, LOG_LEVEL", () => {
     assert.equal(loadConfig({ REGION: "eu-west-1" }).region, "eu-west-1");
     for (const region of ["EU", "a.b", "a b", "é", "a".repeat(33)])
@@ -240,6 +275,7 @@ function other(name: string): string {
     AUTH_SCHEMES: "x",
     SMTP_URL: "smtp://host",
     MAIL_FROM: "a@b",
+    FILES_URL: "file:///elsewhere",
     LOG_LEVEL: "warn",
   };
   return words[name] ?? `${integers.find(([integer]) => integer === name)?.[2] ?? 101}`;

@@ -24,6 +24,8 @@ export interface Config {
   readonly passwordHashQueueMax: number;
   readonly bodyBytesMax: number;
   readonly headerBytesMax: number;
+  readonly fileBytesMax: number;
+  readonly signedUrlLifetimeMs: number;
   readonly pageItemsDefault: number;
   readonly pageItemsMax: number;
   readonly batchItemsMax: number;
@@ -37,6 +39,10 @@ export interface Config {
   readonly smtpUrl: string | undefined;
   readonly mailFrom: { readonly name: string; readonly address: string };
   readonly resetCodeLifetimeMs: number;
+  /** Where the bytes of files lie: a folder (`file:…`), or an S3-compatible store (`s3://bucket?…`). */
+  readonly filesUrl: string;
+  readonly awsAccessKeyId: string | undefined;
+  readonly awsSecretAccessKey: string | undefined;
   readonly logLevel: string;
 }
 
@@ -79,6 +85,8 @@ export const settings = [
   },
   { name: "BODY_BYTES_MAX", default: "1048576", about: "Largest request body." },
   { name: "HEADER_BYTES_MAX", default: "16384", about: "Largest request head: path and headers together." },
+  { name: "FILE_BYTES_MAX", default: "1073741824", about: "Largest file that can be uploaded (1 GiB)." },
+  { name: "SIGNED_URL_LIFETIME_MS", default: "3600000", about: "How long a signedUrl opens its file (1 hour)." },
   { name: "PAGE_ITEMS_DEFAULT", default: "100", about: "Items of a page when the request names no pageSize." },
   { name: "PAGE_ITEMS_MAX", default: "1000", about: "Largest pageSize." },
   { name: "BATCH_ITEMS_MAX", default: "200", about: "Calls of one batch." },
@@ -112,6 +120,14 @@ export const settings = [
     default: "3600000",
     about: "How long a mailed password reset code is good (1 hour).",
   },
+  {
+    name: "FILES_URL",
+    default: "",
+    about:
+      "Folder of uploaded files (file:///path), or s3://bucket?endpoint=https://host&region=name&prefix=folder, or empty for DATA_DIR/files.",
+  },
+  { name: "AWS_ACCESS_KEY_ID", default: "", about: "Key id for an s3:// FILES_URL." },
+  { name: "AWS_SECRET_ACCESS_KEY", default: "", about: "Secret key for an s3:// FILES_URL." },
   { name: "LOG_LEVEL", default: "info", about: "fatal, error, warn, info, debug, trace or silent." },
 ] as const satisfies readonly Setting[];
 
@@ -195,6 +211,11 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   );
   const mailFrom = senderPattern.exec(text("MAIL_FROM"))?.groups;
   check("MAIL_FROM", mailFrom !== undefined, "must be an address, or a name and an address in angle brackets");
+  const filesUrl = text("FILES_URL") || pathToFileURL(join(dataDir, "files")).href;
+  check("FILES_URL", isFilesUrl(filesUrl), filesUrlRule);
+  for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] as const) {
+    check(name, text(name) !== "" || !filesUrl.startsWith("s3:"), "must be set when FILES_URL names an s3:// bucket");
+  }
   const logLevel = text("LOG_LEVEL").toLowerCase();
   check("LOG_LEVEL", logLevels.includes(logLevel), `must be one of ${logLevels.join(", ")}`);
 
@@ -217,6 +238,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     passwordHashQueueMax: integer("PASSWORD_HASH_QUEUE_MAX", 1, 1_000_000),
     bodyBytesMax: integer("BODY_BYTES_MAX", 1_024, 1_073_741_824),
     headerBytesMax: integer("HEADER_BYTES_MAX", 4_096, 1_048_576),
+    fileBytesMax: integer("FILE_BYTES_MAX", 1, 1_099_511_627_776),
+    signedUrlLifetimeMs: integer("SIGNED_URL_LIFETIME_MS", 1_000, tenYearsMs),
     pageItemsDefault: integer("PAGE_ITEMS_DEFAULT", 1, 10_000),
     pageItemsMax: integer("PAGE_ITEMS_MAX", 1, 10_000),
     batchItemsMax: integer("BATCH_ITEMS_MAX", 1, 10_000),
@@ -232,6 +255,9 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
       address: mailFrom?.["bracketed"] ?? mailFrom?.["bare"] ?? "",
     },
     resetCodeLifetimeMs: integer("RESET_CODE_LIFETIME_MS", 1_000, tenYearsMs),
+    filesUrl,
+    awsAccessKeyId: text("AWS_ACCESS_KEY_ID") || undefined,
+    awsSecretAccessKey: text("AWS_SECRET_ACCESS_KEY") || undefined,
     logLevel,
   };
   check("PAGE_ITEMS_DEFAULT", !(config.pageItemsDefault > config.pageItemsMax), "must not be above PAGE_ITEMS_MAX");
@@ -248,6 +274,25 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"]
 /** One per core, but the thread pool has four threads and files need one of them. */
 function defaultHashThreads(): number {
   return Math.min(availableParallelism(), 3);
+}
+
+const filesUrlRule =
+  "must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a prefix behind the ?";
+
+function isFilesUrl(text: string): boolean {
+  if (!isUrl(text, ["s3:", "file:"])) return false;
+  const { protocol, username, password, port, host, hostname, pathname, search, hash, searchParams } = new URL(text);
+  if (protocol === "file:") return host === "" && search === "" && hash === "" && pathname !== "/";
+  const endpoint = searchParams.get("endpoint");
+  return (
+    [username, password, port, hash].every((part) => part === "") &&
+    /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(hostname) &&
+    ["", "/"].includes(pathname) &&
+    [...searchParams.keys()].every((name) => ["endpoint", "region", "prefix"].includes(name)) &&
+    (endpoint === null || isUrl(endpoint, ["http:", "https:"])) &&
+    /^[a-z0-9-]{1,64}$/.test(searchParams.get("region") ?? "us-east-1") &&
+    /^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*\/?)?$/.test(searchParams.get("prefix") ?? "")
+  );
 }
 
 function isUrl(text: string, protocols: readonly string[]): boolean {

@@ -43,6 +43,14 @@ export const errorCatalogue = {
     when: "The token is missing, unreadable, expired, revoked or of another deployment.",
     remedy: "register again",
   },
+  AuthSignatureInvalid: {
+    error: "AuthSignatureInvalid",
+    errorNumber: 258,
+    status: 401,
+    message: "The signature is wrong or has expired. Read the object again for a new signedUrl.",
+    when: "A signedUrl was altered, or has expired.",
+    remedy: "fix the request",
+  },
   AuthBadUsernameOrPassword: {
     error: "AuthBadUsernameOrPassword",
     errorNumber: 262,
@@ -79,6 +87,14 @@ export const errorCatalogue = {
     status: 401,
     message: "Incorrect id type, expected App.",
     when: "POST /devices: the application id is malformed or of the wrong kind.",
+    remedy: "fix the request",
+  },
+  RangeOutsideFile: {
+    error: "ParameterOutOfRange",
+    errorNumber: 514,
+    status: 416,
+    message: "The range lies outside of the file.",
+    when: "None of the bytes that Range names is in the file; Content-Range tells its length.",
     remedy: "fix the request",
   },
   ParameterIncorrectFormat: {
@@ -121,6 +137,14 @@ export const errorCatalogue = {
     when: "The caller may read the object but not change it.",
     remedy: "fix the request",
   },
+  FileUploadFailed: {
+    error: "FileUploadFailed",
+    errorNumber: 1025,
+    status: 400,
+    message: "The upload broke off.",
+    when: "The upload broke off, is empty, or is not what it says.",
+    remedy: "fix the request",
+  },
   RequestTooLarge: {
     error: "RequestTooLarge",
     errorNumber: 1281,
@@ -143,7 +167,7 @@ export const errorCatalogue = {
     status: 503,
     message: "The service is not available right now. Try again.",
     retryAfterSeconds: 1,
-    when: "The database is out of reach, a queue is full, or the server is shutting down.",
+    when: "The database or the store of files is out of reach or full, a queue is full, or the server is shutting down.",
     remedy: "retry later",
   },
   InternalError: {

@@ -7,12 +7,14 @@ import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts"
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
+import { eraseOldLooseBytes } from "./storage/loose-bytes.ts";
 import { eraseUser } from "./users/users.erasure.ts";
 import { listUnfinishedUsers } from "./users/users.store.ts";
 
 const intervalMs = 60_000;
 const usersPerRound = 1_000;
 const dayMs = 86_400_000;
+const unfinishedWritesMs = 86_400_000; // longer than an upload takes on a slow line
 const objectsPerRound = 1_000;
 
 /** Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. */
@@ -44,7 +46,7 @@ export function startMaintenance(app: App): { stop(): Promise<void> } {
 
 /** One round of maintenance. */
 export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
-  const { database, clock, fuzzing, tokenUses, compactor, log } = app;
+  const { database, clock, fuzzing, tokenUses, compactor, bytes, log } = app;
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
   await deleteExpiredReplies(clock.now(), database, signal);
@@ -55,7 +57,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   await finishErasures(objectsPerRound, database, signal);
   for (const { appid, isBeingDeleted } of await listApplications(database.reads)) {
     if (isBeingDeleted) {
-      await deleteApplicationRows(appid, database, { signal });
+      await deleteApplicationRows(appid, app, { signal });
       continue;
     }
     await compactor.compact(appid, signal).catch((err) => {
@@ -66,4 +68,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }
+  // Last: a store that is out of reach must not keep the rest from being done.
+  await eraseOldLooseBytes(clock.now(), app, signal);
+  await bytes.cleanUp(unfinishedWritesMs, signal);
 }

@@ -12,8 +12,8 @@ export async function serve(config: Config): Promise<void> {
   try {
     const first = await migrateFirst(config, app);
     if (first !== undefined) process.stdout.write(describeFirst(first)); // before anything else can fail
-    const port = await transport.listen(config.host, config.port);
-    const url = config.publicUrl ?? urlOf(config.host, port);
+    await transport.listen(config.host, config.port);
+    const url = config.publicUrl ?? transport.url();
     log.info({ url, docs: `${url}/_/docs` }, "listening");
     if (first !== undefined) process.stdout.write(suggestCalls(url, first));
   } catch (error) {
@@ -49,10 +49,6 @@ async function migrateFirst(config: Config, app: App): Promise<First | undefined
     if (owner !== undefined) first = { demo, owner }; // in a new database no name is taken
   });
   return first;
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function describeFirst({ demo: { appid, appkey }, owner: { name, token } }: First): string {

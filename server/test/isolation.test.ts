@@ -4,6 +4,7 @@ import { type NewApplication, updateApplicationDeleted } from "../src/applicatio
 import type { Route } from "../src/http/route.ts";
 import { identifyCrash } from "../src/lib/crash-identity.ts";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { dataPart, png, upload } from "./uploads.ts";
 
 /**
  * hostile.md 12 and 13: to whom an object does not belong, it does not exist. Every operation that takes the id of an
@@ -39,6 +40,18 @@ const seeds: Readonly<Record<string, Seed>> = {
   getUser: user(false),
   changeUser: { ...user(false), denied: "ObjectPermissionDenied" },
   deleteUser: { ...user(false), denied: "ObjectPermissionDenied" },
+  getPicture: file("pictures"),
+  readPictureFile: file("pictures"),
+  changePicture: file("pictures"),
+  deletePicture: file("pictures"),
+  getVideo: file("videos"),
+  readVideoFile: file("videos"),
+  changeVideo: file("videos"),
+  deleteVideo: file("videos"),
+  getBlob: file("blobs"),
+  readBlobFile: file("blobs"),
+  changeBlob: file("blobs"),
+  deleteBlob: file("blobs"),
   endToken: {
     async create({ token, userName, password, deviceToken }) {
       const body = { username: userName, password };
@@ -96,6 +109,19 @@ function checkin(isPrivate: boolean): Seed {
     },
     invent: () => ({ checkinId: test.app.ids.newId("Checkin") }),
     isPrivate,
+  };
+}
+
+function file(collection: "pictures" | "videos" | "blobs"): Seed {
+  const kind = ({ pictures: "Picture", videos: "Video", blobs: "Blob" } as const)[collection];
+  const name = `${kind.toLowerCase()}Id`;
+  return {
+    async create({ token }) {
+      const data = dataPart(kind === "Picture" ? await png(2, 1) : "private");
+      return { [name]: (await upload(test, token, `/${collection}`, data)).id };
+    },
+    invent: () => ({ [name]: test.app.ids.newId(kind) }),
+    isPrivate: true,
   };
 }
 

@@ -7,6 +7,8 @@ import type { Queries } from "../src/db/database.ts";
 import { type Search, searchPage } from "../src/db/search.ts";
 import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
 import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
+import { fileKinds } from "../src/files/files.kinds.ts";
+import { fileSearch } from "../src/files/files.search.ts";
 import type { Position } from "../src/lib/keyset.ts";
 import { itemOrders } from "../src/metadata/metadata.contract.ts";
 import { findItem } from "../src/metadata/metadata.reads.store.ts";
@@ -79,6 +81,37 @@ before(async () => {
       return { ...bag, key: `${n % 4} key ${n}`, number: n, ...located, ...times };
     });
     await test.app.database.write(({ queries }) => queries.insertInto("metadata").values(items).execute());
+  }
+  const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
+  for (let start = 0; start < rowsTotal; start += 500) {
+    const files = Array.from({ length: 500 }, (_, index) => {
+      const n = start + index;
+      return {
+        application_id: appid,
+        id: test.app.ids.newId("Video"),
+        kind: n % 4 === 3 ? "Picture" : "Video",
+        user_id: owners[n % 3]?.id ?? "",
+        setter_id: null,
+        content_type: "video/mp4",
+        content_length: 1,
+        content_hash: "",
+        file_name: null,
+        title: n % 7 < 3 ? null : `title ${n % 7 < 6 ? 1 : 2}`,
+        detail: n % 11 < 5 ? "encoding 1" : null,
+        bit_rate: null,
+        length_in_seconds: null,
+        thumbnail_id: null,
+        width: null,
+        height: null,
+        tag: ["a", "b", null, "d"][n % 4] ?? null,
+        ...nowhere,
+        read_permission: n % 5 < 3 ? 1 : 0,
+        write_permission: null,
+        created_at: n,
+        modified_at: 990_000 + ((n * 7) % 10_000),
+      };
+    });
+    await test.app.database.write(({ queries }) => queries.insertInto("files").values(files).execute());
   }
   if (hasCostPlanner) await sql`analyze`.execute(test.app.database.reads);
 });
@@ -175,6 +208,20 @@ describe("the statements of a search walk an index in the order of the listing",
           for (const userID of [undefined, "me", other.id]) {
             const given = { ...filter, sortOrder, ...(userID !== undefined && { userID }) };
             const search = checkinSearch(test.application.appid, me.id, given);
+            assertWalked(await explainPages(JSON.stringify(given), search));
+          }
+        }
+      });
+    }
+  }
+
+  for (const name of ["created", "lastModified", "tag", "title", "encoding"] as const) {
+    for (const sortOrder of [name, `-${name}`] as const) {
+      it(`GET /videos, sortOrder ${sortOrder}`, async () => {
+        for (const filter of [{}, { tag: "a" }, { title: "title 1" }]) {
+          for (const userID of [undefined, "me", other.id]) {
+            const given = { ...filter, sortOrder, ...(userID !== undefined && { userID }) };
+            const search = fileSearch(fileKinds[1], test.application.appid, me.id, given);
             assertWalked(await explainPages(JSON.stringify(given), search));
           }
         }

@@ -2,10 +2,11 @@ import type { Check, Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { expectEqual, expectThat, isObject } from "../expect.ts";
 
-/** Pages under /_/, preflights and HEAD speak their own protocol; raw bytes are judged where they are sent. */
+/** Pages under /_/, files, preflights and HEAD speak their own protocol; raw bytes are judged where they are sent. */
 function isEnvelope({ method, path, status }: Answer): boolean {
   const isPage = /^\/_\/(?!health\/)/.test(path) && status < 400;
-  return !isPage && !["OPTIONS", "HEAD", ""].includes(method);
+  const isFile = /^\/(pictures|videos|blobs)\/[^/]+\/file(\?|$)/.test(path) && status < 400;
+  return !isPage && !isFile && !["OPTIONS", "HEAD", ""].includes(method);
 }
 
 function all(expect: (answer: Answer) => void): Check {

@@ -9,6 +9,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { digestSecret, newApplicationKey } from "../lib/secrets.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
 
 /** What a client registers its devices with. The key is told this once; only its digest is stored. */
 export interface NewApplication {
@@ -105,14 +106,14 @@ export async function updateApplicationDeleted(applicationId: string, at: number
 const rowsPerStep = 1_000;
 
 /**
- * Erases a deleted application's rows in bounded steps, the application itself last. Can be stopped at any moment and
+ * Erases a deleted application's rows in bounded steps, and the bytes of its files, the application itself last. Can be stopped at any moment and
  * begun again.
  *
  * @param onStep hears of every step how many rows have been erased so far
  */
 export async function deleteApplicationRows(
   applicationId: string,
-  database: Database,
+  { database, bytes }: { readonly database: Database; readonly bytes: ByteStore },
   { onStep, signal }: { onStep?: (rowsErased: number) => void; signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
   let erased = 0;
@@ -127,6 +128,8 @@ export async function deleteApplicationRows(
       onStep?.(erased);
     } while (step > 0);
   }
+  // The application last, so that what a kill leaves of its bytes is still somebody's.
+  await bytes.deleteAll(`${applicationId}/`);
   await database.write(({ queries }) =>
     queries.deleteFrom("applications").where("application_id", "=", applicationId).execute(),
   );

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
+import { dataPart, upload } from "../../test/uploads.ts";
 import { maintain } from "../maintenance.ts";
 import { insertBatch } from "../metrics/metrics.batches.store.ts";
 import { insertInboxRow } from "../metrics/metrics.store.ts";
@@ -34,6 +35,7 @@ async function createFullApplication(): Promise<NewApplication> {
   await test.call("POST /metrics/events/level", { token });
   await test.app.compactor.compact(application.appid);
   await test.call("PATCH /users/me", { token, body: { locationFuzzing: true } });
+  await upload(test, token, "/blobs", dataPart("x"));
   await test.call("PUT /metadata/me/key", { token, body: { value: 1 } });
   const reset = { user_id: user.id, digest: "", tries_left: 5, expires_at: 0 };
   const application_id = application.appid;
@@ -42,6 +44,8 @@ async function createFullApplication(): Promise<NewApplication> {
       .insertInto("password_resets")
       .values({ application_id, ...reset })
       .execute();
+    const key = `${application_id}/gone/`;
+    await queries.insertInto("loose_bytes").values({ application_id, key, loose_at: test.now() }).execute();
     await queries.insertInto("unfinished_erasures").values({ application_id, object_id: "gone" }).execute();
   });
   return application;
@@ -83,6 +87,8 @@ const oneRowEach = {
   location_shifts: 1,
   identities: 1,
   checkins: 1,
+  files: 1,
+  loose_bytes: 1,
   kept_replies: 1,
   metadata: 1,
   unfinished_erasures: 1,
@@ -152,7 +158,7 @@ describe("deleting an application", () => {
       await insertBatch({ ...row, row_ids: "[]", done_until: "", leased_until: 0 }, queries);
     });
     assert.equal(await markDeleted(gone.appid), true);
-    await deleteApplicationRows(gone.appid, test.app.database);
+    await deleteApplicationRows(gone.appid, test.app);
     assert.deepEqual(await countRows(gone.appid), {});
     assert.deepEqual(await countRows(kept.appid), oneRowEach);
     const listed = await listApplications(test.app.database.reads);
@@ -179,7 +185,7 @@ describe("deleting an application", () => {
     await markDeleted(appid);
 
     const steps: number[] = [];
-    const brokenOff = deleteApplicationRows(appid, test.app.database, {
+    const brokenOff = deleteApplicationRows(appid, test.app, {
       onStep(erased) {
         steps.push(erased);
         if (erased > 2_000) throw new Error("killed");

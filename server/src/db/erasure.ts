@@ -13,6 +13,8 @@ const rowKeys = {
   metadata: ["object_id", "slot", "key"],
   unfinished_erasures: ["object_id"],
   checkins: ["id"],
+  files: ["id"],
+  loose_bytes: ["key"],
   identities: ["identifier"],
   location_shifts: ["id"],
   password_resets: ["user_id"],

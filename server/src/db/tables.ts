@@ -33,6 +33,8 @@ export interface Tables {
   operator_tokens: OperatorTokensTable;
   metadata: MetadataTable;
   unfinished_erasures: UnfinishedErasuresTable;
+  files: FilesTable;
+  loose_bytes: LooseBytesTable;
 }
 
 /** The tables that belong to the deployment and to no application. */
@@ -44,6 +46,8 @@ export const tablesInErasureOrder = [
   "metadata",
   "unfinished_erasures",
   "checkins",
+  "files",
+  "loose_bytes",
   "metric_inbox",
   "metric_handles",
   "metric_chunks",
@@ -65,7 +69,7 @@ export const tablesInErasureOrder = [
 
 /**
  * Those of them in which a user's data lies: each has a `user_id`. Check-ins go after them, each with its
- * metadata (`users.erasure.ts`).
+ * metadata, and files, each with its bytes (`users.erasure.ts`).
  */
 export const userTablesInErasureOrder = [
   "kept_replies",
@@ -398,6 +402,45 @@ interface UnfinishedErasuresTable {
   object_id: string;
 }
 
+/** A picture, a video or a blob; its bytes lie in the store (`storage/`), under the id. */
+interface FilesTable extends Nullable<Located>, Permitted {
+  application_id: string;
+  id: string;
+  /** The kind of its id. */
+  kind: string;
+  user_id: string;
+  /** Who said where it lies; null for the owner. */
+  setter_id: string | null;
+  content_type: string;
+  content_length: number;
+  /** SHA-256 in hex. */
+  content_hash: string;
+  /** What its owner called the file; nothing lies under this name. */
+  file_name: string | null;
+  /** The title of a picture or video, the friendlyName of a blob. */
+  title: string | null;
+  /** The caption of a picture, the encoding of a video. */
+  detail: string | null;
+  bit_rate: number | null;
+  length_in_seconds: number | null;
+  thumbnail_id: string | null;
+  /** Of a picture as it is shown. */
+  width: number | null;
+  height: number | null;
+  tag: string | null;
+  created_at: number;
+  modified_at: number;
+}
+
+/** Bytes that belong to no file: being uploaded, or to be erased (`storage/loose-bytes.ts`). */
+interface LooseBytesTable {
+  application_id: string;
+  /** What the keys of the objects begin with. */
+  key: string;
+  /** When the upload was last heard of; 0 when they are to be erased. */
+  loose_at: number;
+}
+
 export type UserRow = Selectable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
 /** What is read of a check-in to show it. */
@@ -411,4 +454,7 @@ export type CrashGroupVersionRow = Selectable<CrashGroupVersionsTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
 export type OperatorRow = Selectable<OperatorsTable>;
 export type MetadataRow = Selectable<MetadataTable>;
+export type FileRow = Selectable<FilesTable>;
+/** What is read of a file to show it. */
+export type ShownFileRow = Omit<FileRow, "application_id" | "kind" | "setter_id" | "file_name" | "cell" | "seen_cell">;
 export type LocatedRow = Located;

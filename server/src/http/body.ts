@@ -48,6 +48,32 @@ export function readBody(stream: IncomingMessage, bytesMax: number): Promise<Buf
 }
 
 /**
+ * Lets what is left of a refused body pass by, as `readBody` does. Resolves when the answer can be sent.
+ */
+export function discardRest(stream: IncomingMessage): Promise<void> {
+  if (stream.readableEnded || stream.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    let length = 0;
+    const cut = setTimeout(() => {
+      resolve();
+      stream.destroy();
+    }, discardingMsMax).unref();
+    stream.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > discardedBytesMax) stream.destroy();
+    });
+    stream.on("error", () => resolve());
+    stream.on("close", () => {
+      clearTimeout(cut);
+      resolve();
+    });
+    stream.on("end", () => resolve());
+    stream.resume();
+    if (stream.headers.connection?.toLowerCase() !== "close") resolve();
+  });
+}
+
+/**
  * The parameters of a JSON or form body (surface.md section 1). An empty body has none, whatever its label; one that
  * begins with `{` is JSON, whatever its label.
  *

@@ -12,4 +12,29 @@ export interface Call {
   readonly path: Readonly<Record<string, unknown>>;
   /** @throws ApiError ParameterIncorrectFormat, RequestTooLarge */
   readParameters(): RawParameters;
+  /** Takes in the form that is still arriving, of a request that may bring a file. */
+  receive?<File extends StoredUpload>(store: (part: UploadedPart) => Promise<File>): Promise<ReceivedUpload<File>>;
+}
+
+/** The file of a form, while it arrives. */
+export interface UploadedPart {
+  readonly contentType: string;
+  readonly fileName: string | undefined;
+  /** To be read once. Throws when the upload breaks off, or is too large. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly signal: AbortSignal;
+}
+
+/** Bytes that have been stored, and belong to nothing yet. */
+export interface StoredUpload {
+  /** The same for the same bytes alone. */
+  readonly digest: string;
+  /** Drops them, unless something has come to own them. Never throws. */
+  discard(): Promise<void>;
+}
+
+export interface ReceivedUpload<File> {
+  readonly file: File;
+  /** @throws ApiError ParameterIncorrectFormat */
+  readonly parameters: () => RawParameters;
 }

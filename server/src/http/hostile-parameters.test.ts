@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { dataPart, png, postForm, upload } from "../../test/uploads.ts";
 import type { IdKind } from "../lib/ids.ts";
 import type { Route } from "./route.ts";
 import type { Schema } from "./schema.ts";
@@ -11,12 +12,19 @@ let test: TestApp;
 let user: TestUser;
 let checkinId: string;
 let operatorToken: string;
+let picture: Buffer;
+/** Files by the names of their path parameters. */
+const files: Record<string, string> = {};
 before(async () => {
+  picture = await png(1, 1);
   test = await startTestApp();
   operatorToken = (await test.createOperator()).token;
   user = await test.signUp();
   const checkin = await test.call("POST /checkins", { token: user.token, body: { location: "1,2" } });
   checkinId = checkin.body.result.id;
+  for (const name of ["picture", "video", "blob"]) {
+    files[`${name}Id`] = (await upload(test, user.token, `/${name}s`, dataPart(picture))).id;
+  }
 });
 after(async () => {
   const failures = test.logLines.filter(({ level }) => Number(level) >= 50);
@@ -37,6 +45,7 @@ function valid(name: string, schema: Schema): unknown {
     appid,
     appkey,
     checkinId,
+    ...files,
     userId: "me",
     id: "me",
     key: "key",
@@ -89,6 +98,11 @@ function call(route: Route, path: string, body?: string): Promise<Answer> {
   const needsUser = route.caller === "user" || route.errors.includes("AuthUserAccessTokenRequired");
   const clientToken = needsUser ? user.token : user.deviceToken;
   const token = route.caller === "operator" ? operatorToken : clientToken;
+  if (route.upload !== undefined && body !== undefined) {
+    return postForm(test, path, [{ name: "body", value: body }, dataPart(route.path === "/pictures" ? picture : "x")], {
+      token,
+    });
+  }
   return test.call(`${route.method} ${path}`, { token, ...(body !== undefined && { body }) });
 }
 

@@ -1,20 +1,36 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
 import { parseBody, parseQuery } from "./body.ts";
-import type { RawParameters } from "./call.ts";
+import type { Call, RawParameters } from "./call.ts";
 import { sendReply } from "./envelope.ts";
 import type { Authenticate, Operation } from "./operations.ts";
+import { sendFile } from "./send-file.ts";
+import { receiveUpload, type UploadLimits } from "./upload.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     operation?: string;
+    /** The body is left to the operation. */
+    isUpload?: boolean;
   }
 }
 
+export interface MountOptions {
+  readonly authenticate: Authenticate;
+  readonly limits: UploadLimits;
+  /** The word before a token in Authorization. */
+  readonly scheme: string;
+}
+
 /** Puts one operation on the server: caller first, then the body, then the parameters, then the handler. */
-export function mountOperation(server: FastifyInstance, operation: Operation, authenticate: Authenticate): void {
+export function mountOperation(
+  server: FastifyInstance,
+  operation: Operation,
+  { authenticate, limits, scheme }: MountOptions,
+): void {
   const { route } = operation;
   const { caller: required } = route;
+  const isDownload = route.download !== undefined;
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { authorization, "idempotency-key": idempotencyKey } = request.headers;
@@ -25,22 +41,38 @@ export function mountOperation(server: FastifyInstance, operation: Operation, au
       idempotencyKey,
       path: request.params as Record<string, unknown>, // the router's, by the names in the path
       readParameters: () => rawParameters(request),
-    };
+      receive: (store: Parameters<NonNullable<Call["receive"]>>[0]) =>
+        receiveUpload(request.raw, request.contentType, limits, store),
+    } as Call; // of the file it stores `receive` knows no more than the declaration does
     const answered = await operation.perform(call, request.caller);
     request.failure = answered.failure;
+    if (answered.file !== undefined) {
+      await sendFile(request, reply, answered.file);
+      return;
+    }
     sendReply(reply, answered);
   }
 
   server.route({
-    method: route.method,
+    method: isDownload ? [route.method, "HEAD"] : route.method,
     url: routerPath(route.path),
-    config: { operation: route.operation },
+    config: { operation: route.operation, isUpload: route.upload !== undefined },
     onRequest(request, _reply, done) {
       if (required === "anyone") {
         done();
         return;
       }
-      const { authorization } = request.headers;
+      let { authorization } = request.headers;
+      if (isDownload) {
+        // For who can send no header: a player, or a page that shows pictures.
+        const given = new Map(Array.from(queryOf(request), ([name, value]) => [name.toLowerCase(), value]));
+        if (given.has("signature")) {
+          done(); // the operation judges it
+          return;
+        }
+        const token = given.get("accesstoken");
+        if (typeof token === "string") authorization ??= `${scheme} ${token}`;
+      }
       let caller: ReturnType<Authenticate>;
       try {
         caller = authenticate(authorization, required);
@@ -72,7 +104,10 @@ export function routerPath(path: string): string {
 function rawParameters(request: FastifyRequest): RawParameters {
   if (request.body instanceof ApiError) throw request.body; // what `readBody` resolved with
   const body = request.body instanceof Buffer ? parseBody(request.body, request.contentType) : [];
-  if (request.method !== "GET" && request.method !== "DELETE") return body;
-  const query = parseQuery(request.query as unknown as string); // querystringParser leaves it a text
-  return request.method === "GET" ? query : [...query, ...body];
+  if (request.method === "DELETE") return [...queryOf(request), ...body];
+  return request.method === "GET" || request.method === "HEAD" ? queryOf(request) : body;
+}
+
+function queryOf(request: FastifyRequest): RawParameters {
+  return parseQuery(request.query as unknown as string); // querystringParser leaves it a text
 }

@@ -69,7 +69,8 @@ describe("/_/openapi.json", () => {
       const inQuery = operation.parameters.filter((parameter) => parameter.in === "query").map(({ name }) => name);
       const bodies = Object.values(operation.requestBody?.content ?? {});
       if (route.method === "GET" || route.method === "DELETE") assert.deepEqual(inQuery, names);
-      for (const { schema } of bodies) assert.deepEqual(Object.keys(schema.properties), names);
+      const parts = route.upload === undefined ? names : ["data", ...names];
+      for (const { schema } of bodies) assert.deepEqual(Object.keys(schema.properties), parts);
       assert.equal(inQuery.length + bodies.length > 0, names.length > 0 || route.parameters !== undefined);
 
       const conditions = conditionsOf(route);

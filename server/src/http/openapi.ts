@@ -63,7 +63,7 @@ function describeOperation(route: Route): Json {
       ...describeParameters(route.pathParameters, "path"),
       ...(takesBody(route) ? [] : describeParameters(route.parameters, "query")),
     ],
-    ...(takesBody(route) && route.parameters !== undefined && { requestBody: describeBody(route.parameters) }),
+    ...(takesBody(route) && route.parameters !== undefined && { requestBody: describeBody(route, route.parameters) }),
     responses: {
       [route.status]: describeSuccess(route, route.status),
       ...(route.mayCreate && { 201: describeSuccess(route, 201) }),
@@ -85,7 +85,12 @@ function describeParameters(shape: ObjectSchema | undefined, place: "path" | "qu
   }));
 }
 
-function describeBody(shape: ObjectSchema): Json {
+function describeBody({ upload }: Route, shape: ObjectSchema): Json {
+  if (upload !== undefined) {
+    const data = Type.String({ format: "binary", description: "The file." });
+    const form = published(Type.Object({ data, ...shape.properties }));
+    return { required: true, content: { "multipart/form-data": { schema: form } } };
+  }
   const schema = published(shape);
   return {
     required: shape.required.length > 0,
@@ -94,6 +99,9 @@ function describeBody(shape: ObjectSchema): Json {
 }
 
 function describeSuccess(route: Route, status: number): Json {
+  if (route.download !== undefined) {
+    return { description: "The bytes", content: { "*/*": { schema: published(route.result) } } };
+  }
   const envelope = Type.Object({
     status: Type.Literal(status),
     result: route.result,

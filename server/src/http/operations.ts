@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { ApiError, Interrupted } from "../errors.ts";
-import type { Call, RawParameters } from "./call.ts";
+import type { Call, RawParameters, StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
+import { FileResult } from "./file-result.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
 import {
   type AnyCaller,
@@ -44,27 +45,55 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
   const serialize = createSerializer(route.result);
   const isKeyed = takesIdempotencyKey(route);
 
-  async function answer(call: Call, caller: AnyCaller | undefined): Promise<Reply> {
-    const handled = await route.handle({
-      caller: caller as never, // of the kind that the route requires: whoever calls this has seen to it
+  async function answer(call: Call, caller: AnyCaller | undefined, file?: StoredUpload): Promise<Reply> {
+    const input = {
       path: readPath(Object.entries(call.path)),
       parameters: readParameters(call.readParameters()),
       call,
-    });
+      file: file as never, // what this very route has stored, and undefined where it stores nothing
+    };
+    const isSigned = caller === undefined && route.download !== undefined;
+    const handled = isSigned
+      ? await route.download.handleSigned(input)
+      : await route.handle({ ...input, caller: caller as never }); // of the kind that the route requires: whoever calls this has seen to it
+    if (handled instanceof FileResult) return { ...successReply(200, "null"), file: handled };
     if (handled instanceof RawResult) return successReply(route.status, handled.json);
     if (handled instanceof Created) return successReply(201, serialize(handled.result));
     return successReply(route.status, serialize(handled));
+  }
+
+  async function answerOnce(call: Call, caller: AnyCaller | undefined, file?: StoredUpload): Promise<Reply> {
+    if (call.idempotencyKey === undefined || !isKeyed || !isClient(caller)) return answer(call, caller, file);
+    const key = readParameter("Idempotency-Key", IdempotencyKey, call.idempotencyKey) as string; // as Text reads
+    return runOnce(caller, key, fingerprintOf(route, call, file), () =>
+      answer(call, caller, file).catch((error) => refuse(error, call.requestId, log)),
+    );
+  }
+
+  /** First the bytes are stored: what comes then can be done again, and undone. */
+  async function answerUpload(
+    upload: NonNullable<Route["upload"]>,
+    call: Call,
+    caller: AnyCaller | undefined,
+  ): Promise<Reply> {
+    if (call.receive === undefined) throw new ApiError("OperationNotFound"); // no batch gets here
+    const { file, parameters } = await call.receive((part) => upload.store(caller as never, part)); // as `answer`
+    let isTaken = false;
+    try {
+      const reply = await answerOnce({ ...call, readParameters: parameters }, caller, file);
+      isTaken = reply.isSuccess && reply.isReplayed === undefined;
+      return reply;
+    } finally {
+      if (!isTaken) await file.discard();
+    }
   }
 
   return {
     route,
     async perform(call, caller) {
       try {
-        if (call.idempotencyKey === undefined || !isKeyed || !isClient(caller)) return await answer(call, caller);
-        const key = readParameter("Idempotency-Key", IdempotencyKey, call.idempotencyKey) as string; // as Text reads
-        return await runOnce(caller, key, fingerprintOf(route, call), () =>
-          answer(call, caller).catch((error) => refuse(error, call.requestId, log)),
-        );
+        if (route.upload !== undefined) return await answerUpload(route.upload, call, caller);
+        return await answerOnce(call, caller);
       } catch (error) {
         return refuse(error, call.requestId, log);
       }
@@ -93,8 +122,8 @@ function compileOptional(shape: Route["parameters"]): (raw: RawParameters) => Re
 const IdempotencyKey = Text({ minLength: 1, maxLength: 255 });
 
 /** The same for calls of one operation with the same parameters, in whatever order, in a batch or not. */
-function fingerprintOf(route: Route, call: Call): string {
-  const asked = [route.operation, call.path, parametersOf(call)];
+function fingerprintOf(route: Route, call: Call, file?: StoredUpload): string {
+  const asked = [route.operation, call.path, parametersOf(call), ...(file === undefined ? [] : [file.digest])];
   let text: string;
   try {
     text = JSON.stringify(asked, writeLongIntegers);

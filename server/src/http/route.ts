@@ -1,5 +1,6 @@
 import type { ErrorCondition } from "../errors.ts";
-import type { Call } from "./call.ts";
+import type { Call, StoredUpload, UploadedPart } from "./call.ts";
+import type { FileResult } from "./file-result.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 
 /** Who may call of the clients: the holder of any token of an application, or of a user token. */
@@ -42,8 +43,10 @@ type CallerOf<Kind extends CallerKind> = Kind extends "user"
       : undefined;
 
 /** What a handler gets: everything read and checked. */
-export interface RouteInput<Kind extends CallerKind, Path, Parameters> {
+export interface RouteInput<Kind extends CallerKind, Path, Parameters, File = unknown> {
   readonly caller: CallerOf<Kind>;
+  /** What {@link RouteDeclaration.upload} has stored. */
+  readonly file: File;
   readonly path: Path;
   readonly parameters: Parameters;
   readonly call: Call;
@@ -55,6 +58,7 @@ export interface RouteDeclaration<
   Path extends ObjectSchema = ObjectSchema,
   Parameters extends ObjectSchema = ObjectSchema,
   Result extends Schema = Schema,
+  File extends StoredUpload = StoredUpload,
 > {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
@@ -68,16 +72,26 @@ export interface RouteDeclaration<
   readonly pathParameters?: Path;
   /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
   readonly parameters?: Parameters;
+  /** For what takes a file, as multipart/form-data: its parameters are the other parts. */
+  readonly upload?: {
+    /** Stores the bytes while they arrive; the parameters come before them, or after. */
+    store(caller: CallerOf<Kind>, part: UploadedPart): Promise<File>;
+  };
+  /** For what answers bytes, a {@link FileResult}: then HEAD is taken too, and the token from `accessToken` of the query. */
+  readonly download?: {
+    /** Answers who brings a `signature` in the query, and needs no token. */
+    handleSigned(input: Omit<RouteInput<Kind, Static<Path>, Static<Parameters>>, "caller">): Promise<FileResult>;
+  };
   readonly status: 200 | 201;
   /** The handler may answer a {@link Created} in place of its result, which is then a 201. */
   readonly mayCreate?: true;
   readonly result: Result;
   /** The conditions that this operation adds to those that `conditionsOf` finds by itself. */
   readonly errors: readonly ErrorCondition[];
-  handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>>): Promise<Handled<Static<Result>>>;
+  handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>): Promise<Handled<Static<Result>>>;
 }
 
-type Handled<Result> = Result | Created<Result> | RawResult;
+type Handled<Result> = Result | Created<Result> | RawResult | FileResult;
 
 /** The result of an operation that has made what it else changes. */
 export class Created<Result> {
@@ -106,7 +120,8 @@ export function route<
   Path extends ObjectSchema,
   Parameters extends ObjectSchema,
   Result extends Schema,
->(declaration: RouteDeclaration<Kind, Path, Parameters, Result>): Route {
+  File extends StoredUpload = StoredUpload,
+>(declaration: RouteDeclaration<Kind, Path, Parameters, Result, File>): Route {
   // The transport reads the input by these very schemas, so forgetting their types is sound.
   return declaration as unknown as Route;
 }
@@ -126,6 +141,8 @@ export function conditionsOf(route: Route): ErrorCondition[] {
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");
   if (shapes.some((shape) => shape.required.length > 0)) conditions.add("ParameterMissingRequiredValue");
   if (route.method !== "GET") conditions.add("RequestTooLarge").add("ParameterIncorrectFormat");
+  if (route.upload !== undefined) conditions.add("FileUploadFailed");
+  if (route.download !== undefined) conditions.add("AuthSignatureInvalid").add("RangeOutsideFile");
   if (takesIdempotencyKey(route)) {
     conditions.add("IdempotencyKeyReused").add("ParameterOutOfRange"); // of the idempotency key
   }

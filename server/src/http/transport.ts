@@ -12,6 +12,7 @@ import type { Authenticate, Operation } from "./operations.ts";
 import { logRequest } from "./request-log.ts";
 import type { AnyCaller } from "./route.ts";
 import { createTurn } from "./turn.ts";
+import { isUploading } from "./upload.ts";
 import { mountPage, type Page } from "./web-page.ts";
 
 declare module "fastify" {
@@ -25,7 +26,10 @@ declare module "fastify" {
 }
 
 export interface TransportOptions {
-  readonly config: Pick<Config, "bodyBytesMax" | "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs">;
+  readonly config: Pick<
+    Config,
+    "bodyBytesMax" | "fileBytesMax" | "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs" | "authSchemes"
+  >;
   readonly log: Logger;
   readonly operations: readonly Operation[];
   readonly pages: readonly Page[];
@@ -41,6 +45,8 @@ export interface Transport {
   readonly server: FastifyInstance;
   /** @returns the port, which differs from the one asked for when that is 0 */
   listen(host: string, port: number): Promise<number>;
+  /** The address that it listens on, once it does. */
+  url(): string;
   /** Stops accepting, lets requests in flight finish, and cuts what is left after `graceMs`. */
   drain(graceMs: number): Promise<void>;
 }
@@ -78,7 +84,11 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       answerError(error, request, reply);
       logRequest(log, request, reply);
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, log),
+    clientErrorHandler: (error, socket) => {
+      // An upload may take as long as it goes on: `receiveUpload` ends those that do not.
+      if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(socket)) return;
+      answerBrokenRequest(error, socket, log);
+    },
   });
 
   server.decorateRequest("caller", undefined);
@@ -105,7 +115,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   await server.register(cors, {
     origin: anyOrigin,
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-    exposedHeaders: ["Retry-After", "Idempotent-Replayed"],
+    exposedHeaders: [
+      ...["Retry-After", "Idempotent-Replayed"],
+      ...["Accept-Ranges", "Content-Disposition", "Content-Range", "ETag"],
+    ],
     maxAge: 86_400,
     strictPreflight: false,
   });
@@ -137,18 +150,30 @@ export async function createTransport(options: TransportOptions): Promise<Transp
 
   server.removeAllContentTypeParsers();
   // Judged by the route: what fails here makes the framework close the connection.
-  server.addContentTypeParser("*", (request: FastifyRequest) => readBody(request.raw, config.bodyBytesMax));
+  server.addContentTypeParser("*", async (request: FastifyRequest) =>
+    request.routeOptions.config.isUpload ? undefined : readBody(request.raw, config.bodyBytesMax),
+  );
 
-  for (const operation of options.operations) mountOperation(server, operation, options.authenticate);
+  for (const operation of options.operations) {
+    mountOperation(server, operation, {
+      authenticate: options.authenticate,
+      limits: config,
+      scheme: config.authSchemes[0] ?? "",
+    });
+  }
   for (const page of options.pages) mountPage(server, page);
 
+  let url = "";
   return {
     server,
     async listen(host, port) {
       await server.listen({ host, port });
       const address = server.server.address();
-      return typeof address === "object" && address !== null ? address.port : port;
+      const taken = typeof address === "object" && address !== null ? address.port : port;
+      url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
+      return taken;
     },
+    url: () => url,
     async drain(graceMs) {
       // The server closes the connections that are idle now; those that become idle later are for us to close.
       const sweep = setInterval(() => server.server.closeIdleConnections(), 20);

@@ -12,6 +12,9 @@ const prefixes = {
   Place: "plc",
   MetricEvent: "met",
   Operator: "opr",
+  Picture: "pic",
+  Video: "vid",
+  Blob: "blb",
 } as const;
 
 export type IdKind = keyof typeof prefixes;

@@ -173,11 +173,8 @@ describe("the compaction", () => {
     const [gone, kept] = [await test.createApplication(), await test.createApplication()];
     for (const application of [gone, kept]) await report(application, 100);
     await test.app.database.write(({ queries }) => updateApplicationDeleted(gone.appid, test.now(), queries));
-    await Promise.allSettled([
-      test.app.compactor.compact(gone.appid),
-      deleteApplicationRows(gone.appid, other.app.database),
-    ]);
-    await deleteApplicationRows(gone.appid, test.app.database);
+    await Promise.allSettled([test.app.compactor.compact(gone.appid), deleteApplicationRows(gone.appid, other.app)]);
+    await deleteApplicationRows(gone.appid, test.app);
     for (const table of ["metric_inbox", "metric_batches", "metric_chunks", "metric_rollups", "metric_keys"] as const) {
       const rows = test.app.database.reads.selectFrom(table).select("application_id");
       assert.equal((await rows.where("application_id", "=", gone.appid).execute()).length, 0, table);

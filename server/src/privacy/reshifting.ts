@@ -33,6 +33,7 @@ export async function reshiftUser(
 /** Where a user has located something: in whose rows, and by what they are gone through, one after the other. */
 const places = [
   { table: "checkins", user: "user_id", order: ["created_at", "id"] },
+  { table: "files", user: "user_id", order: ["user_id", "id"] },
   { table: "metadata", user: "setter_id", order: ["object_id", "key"] },
 ] as const;
 

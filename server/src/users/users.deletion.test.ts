@@ -10,6 +10,7 @@ import {
   type TestUser,
 } from "../../test/harness.ts";
 import { checkinRow, insertCheckins } from "../../test/rows.ts";
+import { dataPart, upload } from "../../test/uploads.ts";
 import { createRevocations } from "../auth/revocations.ts";
 import { maintain } from "../maintenance.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
@@ -67,6 +68,7 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   await app.call("POST /users/me/identities/acme", { token, body: { identityId: id } });
   await app.call("POST /checkins", { token, body: { location: "1,2", readPermissions: "App" } });
   await app.call("POST /metrics/events/level", { token });
+  await upload(app, token, "/blobs", dataPart("x"));
   await app.app.database.write(({ queries }) =>
     putResetCode({ applicationId: appid, userId: id, digest: "x" }, app.now() + 1_000, queries),
   );
@@ -77,6 +79,7 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   await insertCheckins(app, more);
   const tables = [
     "checkins",
+    "files",
     "identities",
     "location_shifts",
     "metric_handles",

@@ -4,6 +4,7 @@ import { isForeignKeyViolation } from "../db/dialect.ts";
 import { deleteSomeRows } from "../db/erasure.ts";
 import { deleteSomeOfObjects, deleteSomeOwnSlots, forgetSomePlaces } from "../db/metadata-erasure.ts";
 import { userTablesInErasureOrder } from "../db/tables.ts";
+import { filePrefix, loosenBytes } from "../storage/loose-bytes.ts";
 import { updateUser } from "./users.store.ts";
 
 /**
@@ -48,6 +49,7 @@ const erasers: readonly Eraser[] = [
   (application_id, userId, queries) =>
     deleteSomeRows("metadata", { application_id, object_id: userId }, rowsPerStep, queries),
   eraseSomeCheckins,
+  eraseSomeFiles,
 ];
 
 /** Some check-ins, once they have no metadata any more; until then some of that. */
@@ -63,6 +65,26 @@ async function eraseSomeCheckins(applicationId: string, userId: string, queries:
   const ids = some.map(({ id }) => id);
   if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
   await queries.deleteFrom("checkins").where("application_id", "=", applicationId).where("id", "in", ids).execute();
+  return some.length;
+}
+
+/** Some files; their bytes are erased soon after. */
+async function eraseSomeFiles(applicationId: string, userId: string, queries: Queries): Promise<number> {
+  const some = await queries
+    .selectFrom("files")
+    .select("id")
+    .where("application_id", "=", applicationId)
+    .where("user_id", "=", userId)
+    .limit(rowsPerStep)
+    .execute();
+  if (some.length === 0) return 0;
+  const ids = some.map(({ id }) => id);
+  await loosenBytes(
+    applicationId,
+    ids.map((id) => filePrefix(applicationId, id)),
+    queries,
+  );
+  await queries.deleteFrom("files").where("application_id", "=", applicationId).where("id", "in", ids).execute();
   return some.length;
 }
 

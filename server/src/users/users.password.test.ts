@@ -160,7 +160,8 @@ describe("POST /users/password: surface.md section 5", atOnce, () => {
     assert.ok(route);
     const caller = { applicationId: "app_1" } as Caller;
     const parameters = { userName: "Nobody", subject: "Hi", body: "@ResetCode" };
-    const handle = () => route.handle({ caller: caller as never, path: {}, parameters, call: {} as Call });
+    const handle = () =>
+      route.handle({ caller: caller as never, path: {}, parameters, call: {} as Call, file: undefined as never });
     const waiting = Array.from({ length: 64 }, handle);
     await assert.rejects(handle, (error) => error instanceof ApiError && error.condition === "ServiceUnavailable");
     assert.deepEqual(await Promise.all(waiting), Array(64).fill(true));

@@ -5,6 +5,7 @@ import { operators } from "./0004-operators.ts";
 import { crashGroups } from "./0005-crash-groups.ts";
 import { metrics } from "./0006-metrics.ts";
 import { keptReplies } from "./0007-kept-replies.ts";
+import { files } from "./0008-files.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   crashGroups,
   metrics,
   keptReplies,
+  files,
 ];

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { assertResult, openRaw, startTestApp, type TestApp } from "../../test/harness.ts";
+import { dataPart, download, formHeaders, formOf, png, upload } from "../../test/uploads.ts";
+import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
+import { maintain } from "../maintenance.ts";
+import { putLooseBytes } from "../storage/loose-bytes.ts";
+
+/** hostile.md 26 and 31: the rows and the bytes agree. */
+
+let test: TestApp;
+before(async () => {
+  test = await startTestApp();
+});
+after(() => test.close());
+
+/** Every object of an application that lies in the folder. */
+function objectsOf(appid = test.application.appid): string[] {
+  const folder = join(test.config.dataDir, "files", appid);
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length));
+}
+
+async function looseKeys(): Promise<string[]> {
+  return (await test.app.database.reads.selectFrom("loose_bytes").select("key").execute()).map(({ key }) => key);
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!(await isSo())) {
+    assert.ok(Date.now() < deadline, "it did not come about in time");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe("bytes and rows", () => {
+  it("an upload cut off at any byte leaves no object, no row and no loose bytes", async () => {
+    const { token } = await test.signUp();
+    const form = formOf([
+      { name: "tag", value: "t" },
+      dataPart("the bytes of a file", "text/plain"),
+      { name: "x", value: "y" },
+    ]);
+    const head = `POST /blobs HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\nContent-Type: ${formHeaders["content-type"]}\r\nContent-Length: ${form.length}\r\n\r\n`;
+    await Promise.all(
+      Array.from(form.keys(), async (length) => {
+        const connection = openRaw(test.port);
+        connection.write(Buffer.concat([Buffer.from(head), form.subarray(0, length)]));
+        await new Promise((resolve) => setTimeout(resolve, length % 40));
+        connection.close();
+      }),
+    );
+    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+    test.advance(3_600_001);
+    await maintain(test.app);
+    assert.deepEqual((await test.call("GET /blobs", { token })).body.result.pageResults, []);
+    assert.deepEqual([objectsOf(), await looseKeys()], [[], []]);
+  });
+
+  it("what a killed process was uploading is dropped after an hour, and no sooner", async () => {
+    const key = `${test.application.appid}/blb_killed/`;
+    await test.app.bytes.write(`${key}original`, [Buffer.from("x")] as unknown as AsyncIterable<Uint8Array>);
+    const { appid } = test.application;
+    await test.app.database.write(({ queries }) => putLooseBytes(appid, key, test.now(), queries));
+    test.advance(3_599_000);
+    await maintain(test.app);
+    assert.deepEqual(objectsOf(), ["/blb_killed/original"]);
+    test.advance(1_001);
+    await maintain(test.app);
+    assert.deepEqual([objectsOf(), await looseKeys()], [[], []]);
+  });
+
+  it("deleting a file erases its bytes and the scaled ones", async () => {
+    const { token } = await test.signUp();
+    const picture = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
+    await download(test, `/pictures/${picture.id}/file?size=10`, { token });
+    assert.deepEqual(objectsOf().sort(), [`/${picture.id}/original`, `/${picture.id}/v-10x10`]);
+    assertResult(await test.call(`DELETE /pictures/${picture.id}`, { token }), 200, true);
+    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+    assert.equal((await download(test, `/pictures/${picture.id}/file`, { token })).status, 404);
+  });
+
+  it("deleting a user erases the bytes of the user's files, and of nobody else's", async () => {
+    const [gone, kept] = [await test.signUp(), await test.signUp()];
+    for (let n = 0; n < 3; n += 1) await upload(test, gone.token, "/blobs", dataPart(`gone ${n}`));
+    const { id } = await upload(test, kept.token, "/blobs", dataPart("kept"));
+    assertResult(await test.call("DELETE /users/me", { token: gone.token }), 200, true);
+    await maintain(test.app);
+    assert.deepEqual([objectsOf(), await looseKeys()], [[`/${id}/original`], []]);
+  });
+
+  it("deleting an application erases the bytes of all its files", async () => {
+    const application = await test.createApplication();
+    const { token } = await test.signUp("Jane", application);
+    await upload(test, token, "/videos", dataPart("x"));
+    assert.equal(objectsOf(application.appid).length, 1);
+    await test.app.database.write(({ queries }) => updateApplicationDeleted(application.appid, test.now(), queries));
+    await deleteApplicationRows(application.appid, test.app);
+    assert.deepEqual(objectsOf(application.appid), []);
+  });
+
+  it("a repeat with the same idempotency key gets the first file, and its bytes are kept once", async () => {
+    const { token } = await test.signUp();
+    const before = objectsOf().length;
+    const send = (bytes: Buffer) =>
+      test.call("POST /blobs", {
+        token,
+        body: formOf([dataPart(bytes)]),
+        headers: { ...formHeaders, "idempotency-key": "1" },
+      });
+    const bytes = randomBytes(1_000);
+    const [first, second] = [await send(bytes), await send(bytes)];
+    assert.equal(first.status, 201);
+    assert.deepEqual(second.body.result, first.body.result);
+    assert.equal((await send(randomBytes(1_000))).body.error, "IdempotencyKeyReused");
+    assert.deepEqual([objectsOf().length, await looseKeys()], [before + 1, []]);
+  });
+});

@@ -1,0 +1,124 @@
+import type { ShownFileRow } from "../db/tables.ts";
+import { PageOf } from "../http/paging.ts";
+import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
+import { type ObjectSchema, type Properties, type Static, Type } from "../http/schema.ts";
+import { searchParameters } from "../http/search.ts";
+import {
+  ClearableText,
+  IdInput,
+  Integer,
+  LocationInput,
+  Text,
+  UserIdInput,
+  WireDate,
+  WireLocation,
+} from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import { shownLocation } from "../privacy/shown-location.ts";
+import type { FileKind, OwnField } from "./files.kinds.ts";
+
+const tagCharactersMax = 256;
+
+const common = {
+  create: Type.Object({
+    tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+    location: Type.Optional(LocationInput()),
+    ...permissionParameters,
+  }),
+  change: Type.Object({
+    tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax })),
+    location: Type.Optional(LocationInput()),
+    ...permissionParameters,
+  }),
+  result: Type.Object({
+    id: Type.String(),
+    userID: Type.String(),
+    contentType: Type.String(),
+    contentLength: Type.Integer(),
+    contentHash: Type.String({ description: "SHA-256 of the bytes, in lower-case hex." }),
+    signedUrl: Type.String({ description: "Reads the bytes without a token, for some time." }),
+    tag: Type.Optional(Type.String()),
+    location: Type.Optional(WireLocation),
+    ...permissionResults,
+    created: WireDate,
+    lastModified: WireDate,
+  }),
+};
+
+const FileSize = Type.Object({ w: Type.Integer(), h: Type.Integer() });
+
+export type FileOrder = "created" | "lastModified" | "tag" | "title" | "caption" | "encoding" | "friendlyName";
+
+/** What the wire says of one kind of file. */
+export function fileContract(kind: FileKind) {
+  const searched = kind.fields.filter(({ isSearched }) => isSearched);
+  const orders = ["created", "lastModified", "tag", ...searched.map(({ name }) => name)] as FileOrder[]; // the names of `fileKinds`
+  const search = Type.Object({
+    userID: Type.Optional(UserIdInput({ description: "Only files of this user; me for one's own." })),
+    tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+    ...searchParameters(orders),
+  });
+  const result = withOwn(common.result, [
+    ...kind.fields.map((field) => [field.name, field.result] as const),
+    ...(kind.isPicture ? [["size", FileSize] as const] : []),
+  ]);
+  return {
+    Path: Type.Object({ [kind.pathParameter]: IdInput(kind.idKind) }),
+    Create: withOwn(common.create, kind.fields.map(inputOf)),
+    Change: withOwn(
+      common.change,
+      kind.fields.map((field) => [field.name, field.change]),
+    ),
+    Search: withOwn(search, searched.map(inputOf)),
+    Result: result,
+    Page: PageOf(result),
+  };
+}
+
+function inputOf({ name, input }: OwnField) {
+  return [name, input] as const;
+}
+
+/** What all kinds have is known by its type; what one kind has is read by its name (`ownColumns`). */
+function withOwn<Shape extends ObjectSchema>(
+  shape: Shape,
+  own: readonly (readonly [string, Properties[string]])[],
+): Shape {
+  const fields = Object.fromEntries(own.map(([name, schema]) => [name, Type.Optional(schema)]));
+  return Type.Object({ ...fields, ...shape.properties }) as unknown as Shape; // it has all that the shape has, and more
+}
+
+/** How bytes are read, beside a token: `signedUrl` brings the last three. */
+export const ReadFile = Type.Object({
+  application: Type.Optional(IdInput("App")),
+  expires: Type.Optional(Integer({})),
+  signature: Type.Optional(Text({ maxLength: 256 })),
+});
+
+export const ReadPicture = Type.Object({
+  size: Type.Optional(Text({ description: "Scaled to fit <n> or <w>,<h> pixels, and never up.", maxLength: 32 })),
+  ...ReadFile.properties,
+});
+
+export type FileAnswer = Static<typeof common.result>;
+
+/** A file as this user sees it. */
+export function presentFile(kind: FileKind, file: ShownFileRow, readerId: string, signedUrl: string): FileAnswer {
+  const location = shownLocation(file, file.user_id === readerId);
+  const own = kind.fields.map(({ name, column }) => [name, file[column]]).filter(([, value]) => value !== null);
+  return {
+    id: file.id,
+    userID: file.user_id,
+    contentType: file.content_type,
+    contentLength: file.content_length,
+    contentHash: file.content_hash,
+    signedUrl,
+    ...Object.fromEntries(own),
+    ...(file.width !== null && file.height !== null && { size: { w: file.width, h: file.height } }),
+    ...(file.tag !== null && { tag: file.tag }),
+    ...(location !== undefined && { location }),
+    ...presentPermissions(file),
+    created: formatDate(file.created_at),
+    lastModified: formatDate(file.modified_at),
+  };
+}

@@ -1,0 +1,47 @@
+import { ApiError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createSigner } from "../lib/signer.ts";
+
+/** What the query of a signedUrl brings. */
+interface GivenSignature {
+  readonly application?: string;
+  readonly expires?: number;
+  readonly signature?: string;
+}
+
+/** Addresses that open one file without a token, for some time (surface.md section 10). */
+export interface FileLinks {
+  urlOf(applicationId: string, path: string): string;
+  /** The application that such an address is of. @throws ApiError AuthSignatureInvalid */
+  open(given: GivenSignature, path: string): string;
+}
+
+/** An address stays the same for so long, so that who shows it again has it in memory. */
+const stepMs = 300_000;
+
+/** @param serverUrl where clients reach the server; known once it listens */
+export function createFileLinks(services: {
+  readonly secrets: readonly string[];
+  readonly clock: Clock;
+  readonly serverUrl: () => string;
+  readonly signedUrlLifetimeMs: number;
+}): FileLinks {
+  const { clock, serverUrl, signedUrlLifetimeMs } = services;
+  const signer = createSigner(services.secrets, "signed url");
+  const signedText = (...parts: readonly (string | number)[]) => JSON.stringify(parts);
+  return {
+    urlOf(applicationId, path) {
+      const expires = Math.floor(clock.now() / stepMs) * stepMs + stepMs + signedUrlLifetimeMs;
+      const signature = signer.sign(signedText(applicationId, path, expires));
+      return `${serverUrl()}${path}?application=${applicationId}&expires=${expires}&signature=${signature}`;
+    },
+    open({ application, expires, signature }, path) {
+      if (application === undefined || expires === undefined || signature === undefined || expires <= clock.now()) {
+        throw new ApiError("AuthSignatureInvalid");
+      }
+      if (!signer.isSigned(signedText(application, path, expires), signature))
+        throw new ApiError("AuthSignatureInvalid");
+      return application;
+    },
+  };
+}

@@ -1,0 +1,250 @@
+import type { Background } from "../background.ts";
+import type { Database } from "../db/database.ts";
+import { isForeignKeyViolation } from "../db/dialect.ts";
+import { lockRow } from "../db/lock.ts";
+import { searchPage } from "../db/search.ts";
+import type { FileRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import type { Paging } from "../http/paging.ts";
+import { changedPermissions, newPermissions, requireOwner } from "../http/permissions.ts";
+import { type Route, route } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import { changedText } from "../http/wire.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import type { Location } from "../lib/locations.ts";
+import type { Fuzzing } from "../privacy/fuzzing.ts";
+import { shownLocation } from "../privacy/shown-location.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import { eraseLooseBytes, filePrefix, loosenBytes, takeLooseBytes } from "../storage/loose-bytes.ts";
+import { fileContract, presentFile, ReadFile, ReadPicture } from "./files.contract.ts";
+import { fileResult } from "./files.download.ts";
+import { type FileKind, fileKinds, ownColumns } from "./files.kinds.ts";
+import type { FileLinks } from "./files.links.ts";
+import { fileSearch } from "./files.search.ts";
+import { deleteFile, findFile, findLiveFile, insertFile, updateFile } from "./files.store.ts";
+import { storeUpload } from "./files.uploads.ts";
+
+interface FilesServices {
+  readonly database: Database;
+  readonly bytes: ByteStore;
+  readonly background: Background;
+  readonly paging: Paging;
+  readonly fuzzing: Fuzzing;
+  readonly fileLinks: FileLinks;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}
+
+/** Pictures, videos and blobs (surface.md section 10). */
+export function filesRoutes(services: FilesServices): Route[] {
+  return fileKinds.flatMap((kind) => routesOf(kind, services));
+}
+
+const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
+
+function routesOf(kind: FileKind, services: FilesServices): Route[] {
+  const { database, bytes, background, paging, fuzzing, fileLinks, clock } = services;
+  const { idKind, collection, noun } = kind;
+  const contract = fileContract(kind);
+  const tag = `${idKind}s`;
+  const itemPath = `/${collection}/{${kind.pathParameter}}`;
+  const idIn = (path: Readonly<Record<string, string>>) => path[kind.pathParameter] ?? ""; // its only parameter
+  const bytesPath = (id: string) => `/${collection}/${id}/file`;
+  const present = (file: Parameters<typeof presentFile>[1], applicationId: string, readerId: string) =>
+    presentFile(kind, file, readerId, fileLinks.urlOf(applicationId, bytesPath(file.id)));
+
+  const createFile = route({
+    method: "POST",
+    path: `/${collection}`,
+    operation: `create${idKind}`,
+    summary: `Upload a ${noun}`,
+    tag,
+    caller: "user",
+    isBatchable: false,
+    parameters: contract.Create,
+    upload: { store: (caller, part) => storeUpload(kind, caller, part, services) },
+    status: 201,
+    result: contract.Result,
+    errors: ["ServiceUnavailable"],
+    async handle({ caller: { applicationId, userId }, parameters, file }) {
+      const { location } = parameters;
+      const permissions = newPermissions(parameters);
+      const now = clock.now();
+      const stored = await database.write(async ({ queries }) => {
+        if (!(await takeLooseBytes(applicationId, filePrefix(applicationId, file.id), queries))) {
+          throw new ApiError("FileUploadFailed");
+        }
+        const placing = location && { applicationId, userId, setterId: userId, location };
+        const row: FileRow = {
+          application_id: applicationId,
+          id: file.id,
+          kind: idKind,
+          user_id: userId,
+          setter_id: null,
+          content_type: file.contentType,
+          content_length: file.contentLength,
+          content_hash: file.digest,
+          file_name: file.fileName,
+          ...ownColumns(kind, parameters),
+          width: file.size?.w ?? null,
+          height: file.size?.h ?? null,
+          tag: parameters.tag ?? null,
+          ...(placing === undefined ? nowhere : await fuzzing.locate(placing, queries)),
+          ...permissions,
+          created_at: now,
+          modified_at: now,
+        };
+        await insertFile(row, queries).catch((error) => {
+          // The user has been deleted since the token was checked.
+          throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+        });
+        return row;
+      });
+      return present(stored, applicationId, userId);
+    },
+  });
+
+  const searchFiles = route({
+    method: "GET",
+    path: `/${collection}`,
+    operation: `search${idKind}s`,
+    summary: `Search one's own ${noun}s and those that others share`,
+    tag,
+    caller: "user",
+    parameters: contract.Search,
+    status: 200,
+    result: contract.Page,
+    errors: [],
+    async handle({ caller, parameters }) {
+      const { applicationId, userId } = caller;
+      const request = paging.read(collection, caller, parameters);
+      const { filters, position, size } = request;
+      const search = fileSearch(kind, applicationId, userId, filters);
+      const page = await searchPage(search, position, size, database.reads);
+      return paging.present(collection, caller, request, page, (row) => present(row, applicationId, userId));
+    },
+  });
+
+  const getFile = route({
+    method: "GET",
+    path: itemPath,
+    operation: `get${idKind}`,
+    summary: `Read what is known of one ${noun}`,
+    tag,
+    caller: "user",
+    pathParameters: contract.Path,
+    status: 200,
+    result: contract.Result,
+    errors: ["ItemDoesNotExist"],
+    async handle({ caller: { applicationId, userId }, path }) {
+      const file = await findFile(applicationId, userId, idIn(path), database.reads);
+      if (file === undefined) throw new ApiError("ItemDoesNotExist");
+      return present(file, applicationId, userId);
+    },
+  });
+
+  const readFile = route({
+    method: "GET",
+    path: `${itemPath}/file`,
+    operation: `read${idKind}File`,
+    summary: `Read the bytes of one ${noun}`,
+    tag,
+    caller: "user",
+    isBatchable: false,
+    pathParameters: contract.Path,
+    parameters: kind.isPicture ? ReadPicture : (ReadFile as typeof ReadPicture), // then nobody has a size
+    download: {
+      async handleSigned({ path, parameters }) {
+        const id = idIn(path);
+        const applicationId = fileLinks.open(parameters, bytesPath(id));
+        const file = await findLiveFile(applicationId, id, database.reads);
+        if (file === undefined) throw new ApiError("ItemDoesNotExist");
+        return fileResult(file, false, parameters.size, services);
+      },
+    },
+    status: 200,
+    result: Type.String({ format: "binary" }),
+    errors: ["ItemDoesNotExist", ...(kind.isPicture ? (["FileUploadFailed"] as const) : [])],
+    async handle({ caller: { applicationId, userId }, path, parameters }) {
+      const file = await findFile(applicationId, userId, idIn(path), database.reads);
+      if (file === undefined) throw new ApiError("ItemDoesNotExist");
+      return fileResult(file, file.user_id === userId, parameters.size, services);
+    },
+  });
+
+  const changeFile = route({
+    method: "PATCH",
+    path: itemPath,
+    operation: `change${idKind}`,
+    summary: `Change what is known of a ${noun}: one's own, or one that its owner lets others write`,
+    tag,
+    caller: "user",
+    pathParameters: contract.Path,
+    parameters: contract.Change,
+    status: 200,
+    result: contract.Result,
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller: { applicationId, userId }, path, parameters }) {
+      const id = idIn(path);
+      const changed = await database.write(async ({ queries }) => {
+        await lockRow(database.dialect, "files", applicationId, id, queries);
+        const found = await findFile(applicationId, userId, id, queries);
+        if (found === undefined) throw new ApiError("ItemDoesNotExist");
+        const { location } = parameters;
+        const row: FileRow = {
+          ...found,
+          ...changedPermissions(found, userId, parameters),
+          ...(location !== undefined &&
+            !isSeenAt(found, userId, location) && {
+              setter_id: userId === found.user_id ? null : userId,
+              ...(await fuzzing.locate({ applicationId, userId: found.user_id, setterId: userId, location }, queries)),
+            }),
+          ...ownColumns(kind, parameters, found),
+          tag: changedText(found.tag, parameters.tag),
+          modified_at: clock.now(),
+        };
+        await updateFile(row, queries);
+        return row;
+      });
+      return present(changed, applicationId, userId);
+    },
+  });
+
+  const removeFile = route({
+    method: "DELETE",
+    path: itemPath,
+    operation: `delete${idKind}`,
+    summary: `Delete one's own ${noun}, and its bytes`,
+    tag,
+    caller: "user",
+    pathParameters: contract.Path,
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller: { applicationId, userId }, path }) {
+      const id = idIn(path);
+      const prefix = filePrefix(applicationId, id);
+      await database.write(async ({ queries, afterCommit }) => {
+        const found = await findFile(applicationId, userId, id, queries);
+        if (found === undefined) throw new ApiError("ItemDoesNotExist");
+        requireOwner(found, userId);
+        const isDeleted = await deleteFile(applicationId, id, queries);
+        if (!isDeleted) throw new ApiError("ItemDoesNotExist");
+        await loosenBytes(applicationId, [prefix], queries);
+        afterCommit(() =>
+          background.run("eraseLooseBytes", () => eraseLooseBytes(applicationId, prefix, 0, { database, bytes })),
+        );
+      });
+      return true as const;
+    },
+  });
+
+  return [createFile, searchFiles, getFile, readFile, changeFile, removeFile];
+}
+
+/** Whether a location that somebody sends is the one that somebody sees, as of check-ins. */
+function isSeenAt(file: FileRow, userId: string, location: Location): boolean {
+  const seen = shownLocation(file, file.user_id === userId);
+  return seen?.lat === location.lat && seen.lng === location.lng;
+}

@@ -1,0 +1,89 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import type { FileRow } from "../db/tables.ts";
+
+export async function insertFile(row: FileRow, queries: Queries): Promise<void> {
+  await queries.insertInto("files").values(row).execute();
+}
+
+/** A file that this user may read: the user's own, or one that its owner shares. */
+export async function findFile(
+  applicationId: string,
+  readerId: string,
+  id: string,
+  queries: Queries,
+): Promise<FileRow | undefined> {
+  const [row] = await findById(queries, { applicationId, id });
+  if (row === undefined || row.user_id === readerId) return row;
+  return row.read_permission === 1 && (await isShownToOthers(row, queries)) ? row : undefined;
+}
+
+/** A file that is there, whoever may read it. */
+export async function findLiveFile(applicationId: string, id: string, queries: Queries): Promise<FileRow | undefined> {
+  const [row] = await findLive(queries, { applicationId, id });
+  return row;
+}
+
+/** Writes a file as it is now. */
+export async function updateFile(row: FileRow, queries: Queries): Promise<void> {
+  const { application_id, id, ...changed } = row;
+  await queries
+    .updateTable("files")
+    .set(changed)
+    .where("application_id", "=", application_id)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** @returns false when it was gone already */
+export async function deleteFile(applicationId: string, id: string, queries: Queries): Promise<boolean> {
+  const deleted = await queries
+    .deleteFrom("files")
+    .where("application_id", "=", applicationId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return deleted.numDeletedRows === 1n;
+}
+
+/** Whether others see a shared file at all: as check-ins, but that a file need not lie anywhere. */
+export const isShownToOthersSql = sql<boolean>`(
+  select case when owner.location_fuzzing = 0 or files.lat is null or files.seen_lat is not null then 1 else 0 end
+  from users as owner
+  where owner.application_id = files.application_id and owner.id = files.user_id and owner.deleted_at is null
+) <> 0`;
+
+async function isShownToOthers({ application_id, id }: FileRow, queries: Queries): Promise<boolean> {
+  return (await findShown(queries, { applicationId: application_id, id })).length > 0;
+}
+
+const findShown = prepare<{ applicationId: string; id: string }, { id: string }>((queries, parameter) =>
+  queries
+    .selectFrom("files")
+    .select("id")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id"))
+    .where(isShownToOthersSql),
+);
+
+const findById = prepare<{ applicationId: string; id: string }, FileRow>((queries, parameter) =>
+  queries
+    .selectFrom("files")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id")),
+);
+
+const findLive = prepare<{ applicationId: string; id: string }, FileRow>((queries, parameter) =>
+  queries
+    .selectFrom("files")
+    .innerJoin("applications", "applications.application_id", "files.application_id")
+    .innerJoin("users", (join) =>
+      join.onRef("users.application_id", "=", "files.application_id").onRef("users.id", "=", "files.user_id"),
+    )
+    .selectAll("files")
+    .where("files.application_id", "=", parameter("applicationId"))
+    .where("files.id", "=", parameter("id"))
+    .where("applications.deleted_at", "is", null)
+    .where("users.deleted_at", "is", null),
+);

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { assertError, openRaw, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { dataPart, download, formHeaders, formOf, upload } from "../../test/uploads.ts";
+import { BytesMissing } from "../storage/byte-store.ts";
+
+let test: TestApp;
+let owner: TestUser;
+before(async () => {
+  test = await startTestApp({ REQUEST_TIMEOUT_MS: "600", KEEP_ALIVE_TIMEOUT_MS: "10000" });
+  owner = await test.signUp();
+});
+after(() => test.close());
+
+function headOf(form: Buffer): string {
+  const { "content-type": contentType } = formHeaders;
+  return `POST /blobs HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${owner.token}\r\nContent-Type: ${contentType}\r\nContent-Length: ${form.length}\r\n\r\n`;
+}
+
+describe("uploads that take their time", () => {
+  it("go on for longer than other requests may, and the connection is good for the next", async () => {
+    const form = formOf([dataPart("x".repeat(600))]);
+    const connection = openRaw(test.port);
+    for (let n = 0; n < 2; n += 1) {
+      connection.write(headOf(form));
+      for (let start = 0; start < form.length; start += 50) {
+        connection.write(form.subarray(start, start + 50));
+        await sleep(200);
+      }
+      const answer = await connection.receive();
+      assert.deepEqual([answer?.status, answer?.body?.result?.contentLength], [201, 600]);
+    }
+    connection.close();
+  });
+
+  it("are ended when nothing comes any more: 400 FileUploadFailed", async () => {
+    const form = formOf([dataPart("x".repeat(600))]);
+    const connection = openRaw(test.port);
+    connection.write(headOf(form));
+    connection.write(form.subarray(0, 300));
+    const answer = await connection.receive();
+    assert.ok(answer !== undefined);
+    assertError(answer, 400, "FileUploadFailed", 1025, "The upload broke off.");
+    connection.close();
+    const loose = await test.app.database.reads.selectFrom("loose_bytes").selectAll().execute();
+    assert.equal(loose.length, 0);
+  });
+});
+
+describe("downloads that fail", () => {
+  it("before the first byte: the envelope, and nothing of the file's headers", async () => {
+    const { id } = await upload(test, owner.token, "/blobs", dataPart("bytes", "text/html"));
+    await test.app.bytes.deleteAll(`${test.application.appid}/${id}/`);
+    await assert.rejects(test.app.bytes.read(`${test.application.appid}/${id}/original`), BytesMissing);
+    const { status, headers, bytes } = await download(test, `/blobs/${id}/file`, { token: owner.token });
+    const { error, success } = JSON.parse(bytes.toString());
+    assert.deepEqual([status, error, success], [500, "InternalError", false]);
+    assert.equal(headers.get("content-type"), "application/json");
+    for (const name of ["etag", "content-disposition"]) assert.equal(headers.get(name), null);
+  });
+
+  it("in the middle: the connection is cut, so that nobody takes a part for the whole", async () => {
+    const { id } = await upload(test, owner.token, "/blobs", dataPart("x".repeat(1_000)));
+    const { read } = test.app.bytes;
+    test.app.bytes.read = async () =>
+      Readable.from(
+        (async function* () {
+          yield Buffer.from("x".repeat(10));
+          await sleep(50);
+          throw new Error("the disk is gone");
+        })(),
+      );
+    const socket = connect(test.port, "127.0.0.1");
+    socket.write(`GET /blobs/${id}/file HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${owner.token}\r\n\r\n`);
+    socket.on("error", () => {}); // a reset is a way to cut
+    const closed = once(socket, "close");
+    const received = await text(socket).catch(() => "");
+    await closed;
+    assert.ok(!received.includes("x".repeat(11)));
+    test.app.bytes.read = read;
+  });
+});

@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import type { Database } from "../db/database.ts";
+import { isForeignKeyViolation } from "../db/dialect.ts";
+import { ApiError } from "../errors.ts";
+import type { StoredUpload, UploadedPart } from "../http/call.ts";
+import type { UserCaller } from "../http/route.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import { sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
+import { type PictureSize, readPictureSize } from "../pictures/pictures.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import { eraseLooseBytes, filePrefix, putLooseBytes, touchLooseBytes } from "../storage/loose-bytes.ts";
+import type { FileKind } from "./files.kinds.ts";
+
+/** What is known of bytes that have been stored, and that a file is going to have. */
+export interface StoredFile extends StoredUpload {
+  readonly id: string;
+  readonly contentType: string;
+  readonly contentLength: number;
+  readonly fileName: string | null;
+  readonly size: PictureSize | undefined;
+}
+
+export interface UploadServices {
+  readonly database: Database;
+  readonly bytes: ByteStore;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}
+
+/** So often an upload that goes on says so. */
+const touchedMs = 600_000;
+
+export function originalKey(applicationId: string, id: string): string {
+  return `${filePrefix(applicationId, id)}original`;
+}
+
+/**
+ * Stores the bytes of an upload while they arrive, under the id of the file that is to have them.
+ *
+ * @throws ApiError FileUploadFailed, ServiceUnavailable; then nothing stays stored
+ */
+export async function storeUpload(
+  kind: FileKind,
+  { applicationId }: UserCaller,
+  part: UploadedPart,
+  services: UploadServices,
+): Promise<StoredFile> {
+  const { database, bytes, clock, ids } = services;
+  const id = ids.newId(kind.idKind);
+  const key = originalKey(applicationId, id);
+  const prefix = filePrefix(applicationId, id);
+  await database
+    .write(({ queries }) => putLooseBytes(applicationId, prefix, clock.now(), queries))
+    .catch((error) => {
+      // The application has been erased since the token was checked.
+      throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+    });
+
+  const hash = createHash("sha256");
+  let length = 0;
+  let head = Buffer.alloc(0);
+  let touchedAt = clock.now();
+  async function* passing(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of part.bytes) {
+      hash.update(chunk);
+      length += chunk.length;
+      if (head.length < sniffedBytes) head = Buffer.concat([head, chunk.subarray(0, sniffedBytes - head.length)]);
+      if (kind.isPicture && head.length === sniffedBytes) requirePicture(head);
+      if (clock.now() - touchedAt > touchedMs) {
+        touchedAt = clock.now();
+        if (!(await database.write(({ queries }) => touchLooseBytes(applicationId, prefix, touchedAt, queries)))) {
+          throw new ApiError("FileUploadFailed");
+        }
+      }
+      yield chunk;
+    }
+    if (length === 0) throw new ApiError("FileUploadFailed", "The file is empty.");
+  }
+
+  // Bytes that are left behind all the same are dropped by maintenance.
+  const discard = () =>
+    eraseLooseBytes(applicationId, prefix, Number.MAX_SAFE_INTEGER, { database, bytes }).catch(() => {});
+  try {
+    await bytes.write(key, passing(), { signal: part.signal });
+    const contentType = kind.isPicture ? requirePicture(head) : claimedType(part.contentType);
+    const size = kind.isPicture ? await readPictureSize(await bytes.read(key)) : undefined;
+    const digest = hash.digest("hex");
+    return { id, contentType, contentLength: length, fileName: nameOf(part.fileName), size, digest, discard };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+function requirePicture(head: Uint8Array): string {
+  const type = sniffPicture(head);
+  if (type === undefined) {
+    throw new ApiError("FileUploadFailed", "A picture must be a JPEG, PNG, GIF, WebP or AVIF.");
+  }
+  return type;
+}
+
+const contentTypePattern = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
+
+function claimedType(claimed: string): string {
+  const type = claimed.trim().toLowerCase();
+  if (type === "image/jpg") return "image/jpeg";
+  return contentTypePattern.test(type) ? type : "application/octet-stream";
+}
+
+const fileNameCharactersMax = 255;
+
+/** The last part of what may be a path, without what has no place in a name. Nothing is stored under it. */
+function nameOf(given: string | undefined): string | null {
+  const last = given?.toWellFormed().split(/[/\\]/).at(-1) ?? "";
+  const name = [...last.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, "")];
+  return name.slice(0, fileNameCharactersMax).join("") || null;
+}

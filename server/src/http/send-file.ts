@@ -1,0 +1,127 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { ApiError } from "../errors.ts";
+import { parseRanges } from "./byte-ranges.ts";
+import type { ByteRange, FileResult } from "./file-result.ts";
+
+/**
+ * Sends a file as HTTP has it: whole, in ranges, or not at all to who has it already. What somebody uploaded is never run
+ * by a browser in the service's origin: it is told to believe the content type, to open little, and to run nothing.
+ *
+ * @throws ApiError RangeOutsideFile, and whatever opening the file throws, before anything is sent
+ */
+export async function sendFile(request: FastifyRequest, reply: FastifyReply, file: FileResult): Promise<void> {
+  const { headers } = request;
+  const etag = `"${file.tag}"`;
+  if (isKnown(headers["if-none-match"], etag)) {
+    reply
+      .headers({ ...lasting, etag })
+      .code(304)
+      .send();
+    return;
+  }
+  const ifRange = headers["if-range"];
+  const ranges = ifRange === undefined || ifRange === etag ? parseRanges(headers.range, file.contentLength) : undefined;
+  if (ranges?.length === 0) {
+    reply.header("content-range", `bytes */${file.contentLength}`);
+    throw new ApiError("RangeOutsideFile");
+  }
+  const body = bodyOf(file, ranges);
+  const bytes = request.method === "HEAD" ? undefined : await openAtFirstByte(body.open);
+  // A reader that takes nothing any more would keep the file open.
+  reply.raw.setTimeout(stalledMs, () => reply.raw.destroy());
+  reply
+    .code(ranges === undefined ? 200 : 206)
+    .headers({
+      ...lasting,
+      ...body.headers,
+      etag,
+      "content-length": body.length,
+      "content-disposition": dispositionOf(file),
+    })
+    .send(bytes);
+}
+
+const stalledMs = 60_000;
+
+const lasting = {
+  "accept-ranges": "bytes",
+  // What belongs to a user is no shared cache's; others may lose their right to it, so it is asked for again.
+  "cache-control": "private, no-cache",
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; sandbox",
+};
+
+interface Body {
+  readonly length: number;
+  readonly headers: Readonly<Record<string, string>>;
+  open(): Promise<Readable>;
+}
+
+function bodyOf(file: FileResult, ranges: readonly ByteRange[] | undefined): Body {
+  const { contentType, contentLength } = file;
+  const [range, ...others] = ranges ?? [];
+  if (range === undefined) {
+    return { length: contentLength, headers: { "content-type": contentType }, open: () => file.open() };
+  }
+  const describe = ({ start, end }: ByteRange) => `bytes ${start}-${end - 1}/${contentLength}`;
+  if (others.length === 0) {
+    return {
+      length: range.end - range.start,
+      headers: { "content-type": contentType, "content-range": describe(range) },
+      open: () => file.open(range),
+    };
+  }
+  const boundary = randomBytes(18).toString("hex");
+  const parts = [range, ...others].map((each) => ({
+    range: each,
+    head: `\r\n--${boundary}\r\nContent-Type: ${contentType}\r\nContent-Range: ${describe(each)}\r\n\r\n`,
+  }));
+  const tail = `\r\n--${boundary}--\r\n`;
+  async function* all(): AsyncGenerator<Uint8Array> {
+    for (const { range: each, head } of parts) {
+      yield Buffer.from(head, "latin1");
+      yield* await file.open(each);
+    }
+    yield Buffer.from(tail, "latin1");
+  }
+  return {
+    length: parts.reduce((sum, { range: { start, end }, head }) => sum + head.length + end - start, tail.length),
+    headers: { "content-type": `multipart/byteranges; boundary=${boundary}` },
+    open: async () => Readable.from(all(), { objectMode: false }),
+  };
+}
+
+/** Waits for the first byte: until then a failure can still be answered. */
+async function openAtFirstByte(open: () => Promise<Readable>): Promise<Readable> {
+  const bytes = await open();
+  if (bytes.readableLength === 0 && !bytes.readableEnded) await once(bytes, "readable");
+  return bytes;
+}
+
+function isKnown(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(",").some((each) => ["*", etag].includes(each.trim().replace(/^W\//, "")));
+}
+
+/** What browsers show without running any of it. Whatever is not here is saved instead. */
+const shownTypes: ReadonlySet<string> = new Set([
+  ...["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif"],
+  ...["video/mp4", "video/webm", "video/ogg", "video/quicktime"],
+  ...["audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/wav", "audio/webm", "audio/flac"],
+  "text/plain",
+]);
+
+/** RFC 6266: the name in ASCII, and exactly in UTF-8 (RFC 8187). */
+function dispositionOf({ contentType, fileName }: FileResult): string {
+  const kind = shownTypes.has(contentType) ? "inline" : "attachment";
+  if (fileName === undefined) return kind;
+  const plain = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/g, "_");
+  const exact = encodeURIComponent(fileName.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${exact}`;
+}

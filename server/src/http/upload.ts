@@ -1,0 +1,130 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
+import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import { ApiError } from "../errors.ts";
+import { discardRest, parseBody } from "./body.ts";
+import type { RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "./call.ts";
+
+export interface UploadLimits {
+  readonly fileBytesMax: number;
+  /** Of all the other parts together. */
+  readonly bodyBytesMax: number;
+  /** For so long nothing need arrive. */
+  readonly requestTimeoutMs: number;
+}
+
+const partsMax = 100;
+const filePart = "data";
+const parametersPart = "body";
+
+const uploading = new WeakSet<object>();
+
+/** Whether an upload arrives over this connection: it may take longer than other requests, as long as it goes on. */
+export function isUploading(socket: Socket): boolean {
+  return uploading.has(socket);
+}
+
+/**
+ * Takes in a form with a file in the part `data`, which is stored while it arrives: its parts come in any order, and
+ * nothing of the file is kept in memory. The parameters are the other parts, or a JSON object in the part `body`, which is
+ * known by its name alone (surface.md section 10).
+ *
+ * @throws ApiError FileUploadFailed, RequestTooLarge, and whatever `store` throws; then nothing stays stored
+ */
+export async function receiveUpload<File extends StoredUpload>(
+  request: IncomingMessage,
+  contentType: string | undefined,
+  limits: UploadLimits,
+  store: (part: UploadedPart) => Promise<File>,
+): Promise<ReceivedUpload<File>> {
+  const stopping = new AbortController();
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => {}); // it may come when nobody waits for it any more
+  const fail = (error: unknown) => failure.reject(error);
+  const breakOff = (cause?: unknown) => fail(new ApiError("FileUploadFailed", undefined, { cause }));
+  const stall = setTimeout(breakOff, limits.requestTimeoutMs);
+  const onClose = () => {
+    if (!request.complete) breakOff();
+  };
+  let parser: BusboyInstance | undefined;
+  let incoming: Readable | undefined;
+  let storing: Promise<File> | undefined;
+  const parts: [name: string, text: string][] = [];
+  let partsBytes = 0;
+
+  uploading.add(request.socket);
+  try {
+    parser = createParser(contentType, limits);
+    parser.on("file", (_name, file, fileName, _encoding, mimeType) => {
+      incoming = file;
+      file.on("error", breakOff);
+      file.on("limit", () => fail(new ApiError("RequestTooLarge", fileTooLarge(limits))));
+      const part = { contentType: mimeType, fileName, bytes: file, signal: stopping.signal };
+      storing = store(part);
+      storing.catch(fail);
+    });
+    parser.on("field", (name, value, _isNameCut, isCut) => {
+      partsBytes += Buffer.byteLength(value) + Buffer.byteLength(name ?? "");
+      if (isCut || partsBytes > limits.bodyBytesMax) {
+        fail(new ApiError("RequestTooLarge", `The parts beside data are larger than ${limits.bodyBytesMax} bytes.`));
+      } else if (name !== undefined) parts.push([name, value]);
+    });
+    parser.on("partsLimit", () => fail(new ApiError("RequestTooLarge", `The form has more than ${partsMax} parts.`)));
+    const finished = new Promise<void>((resolve) => parser?.on("finish", resolve));
+    parser.on("error", breakOff);
+    request.on("error", breakOff);
+    request.on("close", onClose);
+    request.on("data", () => stall.refresh());
+    request.pipe(parser);
+
+    await Promise.race([finished, failure.promise]);
+    if (storing === undefined) throw new ApiError("FileUploadFailed", "The part data is missing.");
+    const file = await Promise.race([storing, failure.promise]);
+    return { file, parameters: () => readParameters(parts) };
+  } catch (error) {
+    stopping.abort(error);
+    if (parser !== undefined) request.unpipe(parser);
+    incoming?.destroy(error instanceof Error ? error : undefined);
+    // What had been stored before the rest of the form failed is dropped.
+    await storing?.then(
+      (stored) => stored.discard(),
+      () => {},
+    );
+    await discardRest(request);
+    throw error;
+  } finally {
+    clearTimeout(stall);
+    request.off("close", onClose);
+    uploading.delete(request.socket);
+  }
+}
+
+function fileTooLarge({ fileBytesMax }: UploadLimits): string {
+  return `The file is larger than ${fileBytesMax} bytes.`;
+}
+
+/** @throws ApiError FileUploadFailed when it is no such form */
+function createParser(contentType: string | undefined, { fileBytesMax, bodyBytesMax }: UploadLimits): BusboyInstance {
+  if (contentType === undefined || !/^\s*multipart\/form-data\b/i.test(contentType)) throw notAForm();
+  try {
+    return new Busboy({
+      headers: { "content-type": contentType.trim() },
+      limits: { fileSize: fileBytesMax, files: 1, fieldSize: bodyBytesMax, parts: partsMax, headerPairs: 50 },
+      isPartAFile: (name) => name?.toLowerCase() === filePart,
+    });
+  } catch (cause) {
+    throw notAForm(cause);
+  }
+}
+
+function notAForm(cause?: unknown): ApiError {
+  const message = "The request must be multipart/form-data, with the file in the part data.";
+  return new ApiError("FileUploadFailed", message, { cause });
+}
+
+function readParameters(parts: readonly (readonly [name: string, text: string])[]): RawParameters {
+  return parts.flatMap(([name, text]) =>
+    name.toLowerCase() === parametersPart ? [...parseBody(Buffer.from(text), undefined)] : [[name, text] as const],
+  );
+}

@@ -1,0 +1,30 @@
+export type PictureType = "image/jpeg" | "image/png" | "image/gif" | "image/webp" | "image/avif";
+
+/** So many first bytes are enough to know a picture by. */
+export const sniffedBytes = 64;
+
+const pngSignature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
+
+/**
+ * The type of picture that begins with these bytes, whatever it is called (surface.md section 10). Anything that begins
+ * like text (HTML, SVG, XML) is none, and HEIC is none.
+ */
+export function sniffPicture(head: Uint8Array): PictureType | undefined {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, sniffedBytes));
+  const text = bytes.toString("latin1");
+  if (text.startsWith("\xff\xd8\xff")) return "image/jpeg";
+  if (bytes.subarray(0, pngSignature.length).equals(pngSignature)) return "image/png";
+  if (/^GIF8[79]a/.test(text)) return "image/gif";
+  if (/^RIFF.{4}WEBPVP8[ LX]/s.test(text)) return "image/webp";
+  if (text.slice(4, 8) === "ftyp" && isAvif(bytes, text)) return "image/avif";
+  return undefined;
+}
+
+/** The first box names the brand and, after a version, those it is compatible with, four letters each. */
+function isAvif(bytes: Buffer, text: string): boolean {
+  const brand = text.slice(8, 12);
+  if (brand === "avif" || brand === "avis") return true;
+  if (brand !== "mif1" && brand !== "msf1") return false; // the general ones, which say what they are in the others
+  const others = text.slice(16, bytes.readUInt32BE(0)).match(/.{4}/gs) ?? [];
+  return others.some((other) => other === "avif" || other === "avis") && !others.some((other) => /^he/.test(other));
+}

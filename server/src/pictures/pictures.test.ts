@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { Readable } from "node:stream";
+import { describe, it } from "node:test";
+import { crc32, deflateSync } from "node:zlib";
+import sharp, { type Sharp } from "sharp";
+import { ApiError } from "../errors.ts";
+import { readPictureSize, scalePicture, stripPicture } from "./pictures.ts";
+
+const formats = ["jpeg", "png", "gif", "webp", "avif"] as const;
+type Format = (typeof formats)[number];
+
+describe("pictures", () => {
+  for (const format of formats) {
+    it(`${format}: has a size, is scaled to fit and never up, and stays what it is`, async () => {
+      const picture = await noise(64, 48).toFormat(format).toBuffer();
+      assert.deepEqual(await readPictureSize(stream(picture)), { w: 64, h: 48 });
+      for (const [fit, shown] of [
+        [
+          { w: 20, h: 1_000 },
+          { w: 20, h: 15 },
+        ],
+        [
+          { w: 1_000, h: 12 },
+          { w: 16, h: 12 },
+        ],
+        [
+          { w: 1, h: 1 },
+          { w: 1, h: 1 },
+        ],
+        [
+          { w: 64, h: 48 },
+          { w: 64, h: 48 },
+        ],
+        [
+          { w: 1_000_000, h: 1_000_000 },
+          { w: 64, h: 48 },
+        ],
+      ] as const) {
+        const { contentType, bytes, ...size } = await scalePicture(stream(picture), `image/${format}`, fit);
+        assert.deepEqual({ contentType, ...size }, { contentType: `image/${format}`, ...shown });
+        assert.deepEqual(await readPictureSize(stream(bytes)), shown);
+        assert.equal((await sharp(bytes).metadata()).format, format === "avif" ? "heif" : format);
+      }
+      const stripped = await stripPicture(stream(picture), `image/${format}`);
+      assert.deepEqual(await readPictureSize(stream(stripped)), { w: 64, h: 48 });
+    });
+
+    it(`${format}: damaged in any way, it is refused or has a size, and nothing else happens`, async () => {
+      const picture = await noise(12, 9).toFormat(format).toBuffer();
+      for (let at = 0; at < picture.length; at += 7) {
+        const damaged = Buffer.from(picture);
+        damaged[at] = (damaged[at] ?? 0) ^ 0x55;
+        await settle(readPictureSize(stream(damaged)));
+        await settle(scalePicture(stream(damaged), `image/${format}`, { w: 5, h: 5 }));
+      }
+      for (let seed = 0; seed < 20; seed += 1) {
+        await refused(readPictureSize(stream(Buffer.concat([picture.subarray(0, 16), garbage(seed, 500)]))));
+      }
+    });
+
+    it(`${format}: cut off anywhere, it is refused`, async () => {
+      const picture = await noise(12, 9).toFormat(format).toBuffer();
+      for (let length = 0; length < picture.length; length += 1) {
+        await refused(readPictureSize(stream(picture.subarray(0, length))), `${length} of ${picture.length}`);
+      }
+    });
+  }
+
+  for (const format of ["jpeg", "png", "webp", "avif"] as const) {
+    it(`${format}: scaled and stripped, it tells nothing of place and camera`, async () => {
+      const picture = await withPlace(noise(64, 48), format);
+      const before = await sharp(picture).metadata();
+      assert.ok(before.exif?.includes("Secret camera"));
+      assert.ok(before.xmp?.includes("Secret place"));
+      const scaled = await scalePicture(stream(picture), `image/${format}`, { w: 32, h: 32 });
+      for (const bytes of [scaled.bytes, await stripPicture(stream(picture), `image/${format}`)]) {
+        const { exif, xmp, iptc, icc, comments } = await sharp(bytes).metadata();
+        assert.deepEqual({ exif, xmp, iptc, icc, comments }, noMetadata);
+        for (const mark of ["Exif", "eXIf", "EXIF", "XMP ", "xmpmeta", "Secret"])
+          assert.ok(!bytes.includes(mark), mark);
+      }
+    });
+  }
+
+  for (const format of ["jpeg", "png", "webp"] as const) {
+    it(`${format}: is upright`, async () => {
+      const picture = await noise(64, 48).withMetadata({ orientation: 6 }).toFormat(format).toBuffer();
+      assert.deepEqual(await readPictureSize(stream(picture)), { w: 48, h: 64 });
+      const { w, h, bytes } = await scalePicture(stream(picture), `image/${format}`, { w: 30, h: 32 });
+      assert.deepEqual({ w, h }, { w: 24, h: 32 });
+      const stripped = await stripPicture(stream(picture), `image/${format}`);
+      for (const [result, size] of [[bytes, { w: 24, h: 32 }] as const, [stripped, { w: 48, h: 64 }] as const]) {
+        assert.deepEqual(await readPictureSize(stream(result)), size);
+        assert.equal((await sharp(result).metadata()).orientation, undefined);
+      }
+    });
+  }
+
+  for (const format of ["gif", "webp"] as const) {
+    it(`${format}: stays animated, with a bounded number of frames`, async () => {
+      const frames = await Promise.all(Array.from({ length: 120 }, (_, seed) => noise(8, 6, seed).png().toBuffer()));
+      const picture = await sharp(frames, { join: { animated: true } })
+        .toFormat(format, { delay: frames.map(() => 70) })
+        .toBuffer();
+      assert.equal((await sharp(picture).metadata()).pages, 120);
+      assert.deepEqual(await readPictureSize(stream(picture)), { w: 8, h: 6 });
+      const { w, h, bytes } = await scalePicture(stream(picture), `image/${format}`, { w: 4, h: 4 });
+      assert.deepEqual({ w, h }, { w: 4, h: 3 });
+      for (const result of [bytes, await stripPicture(stream(picture), `image/${format}`)]) {
+        const { pages, delay } = await sharp(result).metadata();
+        assert.deepEqual([pages, delay?.[1]], [100, 70]);
+      }
+    });
+  }
+});
+
+describe("limits", () => {
+  it("a decompression bomb is refused before it is decoded", async () => {
+    const before = process.memoryUsage.rss();
+    await refused(readPictureSize(stream(png(50_000, 50_000, 100))));
+    await refused(scalePicture(stream(png(50_000, 50_000, 100)), "image/png", { w: 10, h: 10 }));
+    await refused(stripPicture(stream(png(50_000, 50_000, 100)), "image/png"));
+    assert.ok(process.memoryUsage.rss() - before < 50_000_000);
+  });
+
+  it("a picture of many pixels is read row by row", async () => {
+    const picture = png(8_000, 8_000, 8_000); // 192 MB
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 2);
+    const before = process.memoryUsage.rss();
+    assert.deepEqual(await readPictureSize(stream(picture)), { w: 8_000, h: 8_000 });
+    clearInterval(watch);
+    assert.ok(most - before < 100_000_000);
+  });
+
+  it("bytes without an end are refused", async () => {
+    const endless = Readable.from(
+      (function* () {
+        yield Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
+        for (;;) yield Buffer.alloc(1_000_000);
+      })(),
+    );
+    await refused(readPictureSize(endless));
+    assert.ok(endless.destroyed);
+  });
+
+  it("too many at once are told to come back, the others have their turn", async () => {
+    const picture = await noise(12, 9).png().toBuffer();
+    const answers = await Promise.allSettled(Array.from({ length: 60 }, () => readPictureSize(stream(picture))));
+    const [good, bad] = ["fulfilled", "rejected"].map((status) => answers.filter((one) => one.status === status));
+    assert.deepEqual([good?.length, bad?.length], [33, 27]);
+    for (const one of bad ?? []) {
+      assert.ok(one.status === "rejected" && one.reason instanceof ApiError);
+      assert.equal(one.reason.condition, "ServiceUnavailable");
+    }
+    assert.deepEqual(await readPictureSize(stream(picture)), { w: 12, h: 9 });
+  });
+
+  it("the bytes are of the type that was stored, and no format is read but the five", async () => {
+    const picture = await noise(12, 9).png().toBuffer();
+    await refused(scalePicture(stream(picture), "image/jpeg", { w: 10, h: 10 }));
+    await refused(stripPicture(stream(picture), "text/html"));
+    await refused(
+      readPictureSize(stream(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'))),
+    );
+    await refused(readPictureSize(stream(await noise(12, 9).tiff().toBuffer())));
+  });
+
+  it("a store that fails is no fault of the picture", async () => {
+    const failing = new Readable({ read: () => failing.destroy(new Error("The disk is gone")) });
+    await assert.rejects(readPictureSize(failing), /The disk is gone/);
+  });
+
+  it("the library is loaded with the first picture, not with the server", () => {
+    const script = `
+      await import(${JSON.stringify(import.meta.resolve("./pictures.ts"))});
+      process.stdout.write(String(process.report.getReport().sharedObjects.some((file) => /sharp|vips/.test(file))));`;
+    assert.equal(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" }), "false");
+  });
+});
+
+const noMetadata = { exif: undefined, xmp: undefined, iptc: undefined, icc: undefined, comments: undefined };
+
+function stream(bytes: Buffer): Readable {
+  return Readable.from([bytes]);
+}
+
+function noise(w: number, h: number, seed = 1): Sharp {
+  return sharp(garbage(seed, w * h * 3), { raw: { width: w, height: h, channels: 3 } });
+}
+
+/** The same bytes for the same seed. */
+function garbage(seed: number, length: number): Buffer {
+  let state = seed + 1;
+  return Buffer.from(
+    Uint8Array.from({ length }, () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return state >>> 24;
+    }),
+  );
+}
+
+function withPlace(picture: Sharp, format: Format): Promise<Buffer> {
+  const gps = { GPSLatitudeRef: "N", GPSLatitude: "51/1 30/1 0/1", GPSLongitudeRef: "E", GPSLongitude: "7/1 0/1 0/1" };
+  return picture
+    .withExif({ IFD0: { Model: "Secret camera" }, IFD3: gps })
+    .withXmp('<x:xmpmeta xmlns:x="adobe:ns:meta/">Secret place</x:xmpmeta>')
+    .withIccProfile("p3")
+    .toFormat(format)
+    .toBuffer();
+}
+
+/** A true-colour picture that says it has `h` rows, and has `rows` black ones. */
+function png(w: number, h: number, rows: number): Buffer {
+  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
+  header.writeUInt32BE(w, 0);
+  header.writeUInt32BE(h, 4);
+  const pixels = deflateSync(Buffer.alloc((w * 3 + 1) * rows));
+  const signature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
+  return Buffer.concat([signature, chunk("IHDR", header), chunk("IDAT", pixels), chunk("IEND", Buffer.alloc(0))]);
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(data.length);
+  const body = Buffer.concat([Buffer.from(type), data]);
+  checksum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, checksum]);
+}
+
+async function refused(work: Promise<unknown>, message = "It is no refusal"): Promise<void> {
+  const failure = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  assert.ok(failure instanceof ApiError, message);
+  assert.equal(failure.condition, "FileUploadFailed", message);
+}
+
+/** Succeeds, or is refused. */
+async function settle(work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (!(error instanceof ApiError)) throw error;
+  });
+}

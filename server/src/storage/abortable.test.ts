@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
+import { Readable } from "node:stream";
+import { describe, it } from "node:test";
+import { abortable } from "./abortable.ts";
+
+describe("abortable bytes", () => {
+  it("end a silent stream at once", async () => {
+    const stopping = new AbortController();
+    const silent = new Readable({ read() {} });
+    const read = abortable(silent, stopping.signal).next();
+    stopping.abort(new Error("enough"));
+    await assert.rejects(read, /^Error: enough$/);
+    assert.ok(silent.destroyed);
+  });
+
+  it("end their source when nobody wants more", async () => {
+    for (const signal of [undefined, new AbortController().signal]) {
+      const source = Readable.from([Buffer.from("a"), Buffer.from("b")]);
+      for await (const chunk of abortable(source, signal)) {
+        assert.equal(String(chunk), "a");
+        break;
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.ok(source.destroyed);
+    }
+  });
+
+  it("leave no listeners behind, however many chunks", async () => {
+    const { signal } = new AbortController();
+    const chunks = Array.from({ length: 100 }, (_, i) => Buffer.from([i]));
+    for await (const chunk of abortable(Readable.from(chunks), signal)) {
+      assert.equal(chunk.length, 1);
+      assert.ok(getEventListeners(signal, "abort").length <= 2); // ours, and that of the chunk before
+    }
+    assert.deepEqual(getEventListeners(signal, "abort"), []);
+  });
+});

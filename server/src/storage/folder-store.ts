@@ -1,0 +1,190 @@
+import { randomUUID } from "node:crypto";
+import { type Dir, existsSync } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, opendir, rename, rmdir, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { ApiError } from "../errors.ts";
+import { abortable } from "./abortable.ts";
+import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
+
+const incomingName = ".incoming";
+const movesMax = 10;
+
+/**
+ * Keeps objects as files below a folder, for this account's eyes only. A file is written beside the others in `.incoming`
+ * and moved to its place when it is on the disk: whoever looks sees all of it or nothing.
+ */
+export async function openFolderStore(root: string): Promise<ByteStore> {
+  const incoming = join(root, incomingName);
+  const made = await mkdir(incoming, { recursive: true, mode: 0o700 });
+  if (made !== undefined) for (const folder of upwards(root, dirname(made))) await syncFolder(folder);
+
+  async function write(key: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
+    const draft = join(incoming, randomUUID());
+    const place = join(root, key);
+    let left = draft;
+    try {
+      await writeDraft(draft, abortable(bytes, signal));
+      signal?.throwIfAborted();
+      await moveInto(draft, place);
+      left = place; // there, but not surely after a power cut
+      // All of them: who made a folder may not have come to this yet. One that is gone went with what was written.
+      for (const folder of upwards(dirname(place), root)) await syncFolder(folder).catch(orMissing(undefined));
+    } catch (error) {
+      await unlink(left).catch(() => {}); // cleanUp comes again
+      throw error;
+    }
+  }
+
+  return {
+    async write(key, bytes, { signal } = {}) {
+      checkKey(key);
+      signal?.throwIfAborted();
+      await write(key, bytes, signal);
+    },
+
+    async read(key, range) {
+      checkKey(key);
+      const file = await openToRead(join(root, key), key);
+      if (range === undefined) return file.createReadStream();
+      if (range.start < range.end) return file.createReadStream({ start: range.start, end: range.end - 1 });
+      await file.close();
+      return Readable.from([]);
+    },
+
+    async deleteAll(prefix) {
+      checkPrefix(prefix);
+      const cut = prefix.lastIndexOf("/") + 1;
+      const folder = join(root, prefix.slice(0, cut));
+      const beginning = prefix.slice(cut);
+      while (await deleteOnce(folder, beginning)); // some file systems skip entries while others are deleted
+      await dropEmptyFolders(folder, root);
+    },
+
+    async cleanUp(olderThanMs, signal) {
+      for await (const { name } of await opendir(incoming)) {
+        signal?.throwIfAborted();
+        const draft = join(incoming, name);
+        const { mtimeMs } = await lstat(draft).catch(orMissing({ mtimeMs: Number.POSITIVE_INFINITY }));
+        if (mtimeMs <= Date.now() - olderThanMs) await unlink(draft).catch(orMissing(undefined));
+      }
+    },
+  };
+}
+
+async function writeDraft(draft: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  const file = await open(draft, "wx", 0o600).catch(rethrowFull);
+  try {
+    for await (const chunk of bytes) await writeChunk(file, chunk).catch(rethrowFull);
+    await file.sync().catch(rethrowFull);
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeChunk(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
+}
+
+/** Folders of the way are made, also when a deletion removes them again just then. */
+async function moveInto(draft: string, place: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await mkdir(dirname(place), { recursive: true, mode: 0o700 });
+      await rename(draft, place);
+      return;
+    } catch (error) {
+      if (!isMissing(error) || attempt === movesMax) rethrowFull(error);
+    }
+  }
+}
+
+/** A folder and those above it, to `top`. */
+function* upwards(from: string, top: string): Generator<string> {
+  for (let folder = from; ; folder = dirname(folder)) {
+    yield folder;
+    if (folder === top || folder === dirname(folder)) return;
+  }
+}
+
+/** Puts the names in a folder on the disk. */
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return; // which cannot, and need not
+  const folder = await open(path, "r");
+  try {
+    await folder.sync().catch(rethrowFull);
+  } finally {
+    await folder.close();
+  }
+}
+
+async function openToRead(path: string, key: string): Promise<FileHandle> {
+  let file: FileHandle;
+  try {
+    file = await open(path, "r");
+  } catch (error) {
+    throw isMissing(error) ? new BytesMissing(key, { cause: error }) : error;
+  }
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new BytesMissing(key);
+}
+
+/** Deletes what begins so in a folder, an entry at a time. @returns whether anything is gone by it */
+async function deleteOnce(folder: string, beginning: string): Promise<boolean> {
+  let entries: Dir;
+  try {
+    entries = await opendir(folder);
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+  let isChanged = false;
+  for await (const entry of entries) {
+    if (!entry.name.startsWith(beginning)) continue;
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) while (await deleteOnce(path, ""));
+    isChanged = (await deleteEntry(path, entry.isDirectory())) || isChanged;
+  }
+  if (isChanged) await syncFolder(folder).catch(orMissing(undefined));
+  return isChanged;
+}
+
+/** Leaves a folder into which somebody writes, and what NFS keeps for its readers. @returns whether it is gone */
+async function deleteEntry(path: string, isFolder: boolean): Promise<boolean> {
+  try {
+    await (isFolder ? rmdir(path) : unlink(path));
+    return true;
+  } catch (error) {
+    if (isMissing(error) || ["ENOTEMPTY", "EEXIST", "EBUSY"].includes(String(codeOf(error)))) return false;
+    throw error;
+  }
+}
+
+/** This folder and those above it, as long as they are empty. */
+async function dropEmptyFolders(from: string, root: string): Promise<void> {
+  for (let folder = from; folder.length > root.length; folder = dirname(folder)) {
+    const isGone = (await deleteEntry(folder, true)) || !existsSync(folder);
+    if (!isGone) return;
+  }
+}
+
+function orMissing<T>(instead: T): (error: unknown) => T {
+  return (error) => {
+    if (isMissing(error)) return instead;
+    throw error;
+  };
+}
+
+function isMissing(error: unknown): boolean {
+  return codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR";
+}
+
+function rethrowFull(error: unknown): never {
+  const isFull = ["ENOSPC", "EDQUOT", "EMFILE", "ENFILE"].includes(String(codeOf(error)));
+  throw isFull ? new ApiError("ServiceUnavailable", undefined, { cause: error }) : error;
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}

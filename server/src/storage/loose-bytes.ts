@@ -1,0 +1,106 @@
+import type { Database, Queries } from "../db/database.ts";
+import type { ByteStore } from "./byte-store.ts";
+
+/**
+ * Bytes that belong to no file: being uploaded, or to be erased. A row is on disk before the first byte is, and goes in the
+ * transaction that inserts the file; it comes back in the one that deletes the file. So whatever is killed when, what is in
+ * the store is in one of the two tables.
+ */
+const uploadMs = 3_600_000;
+/** Erased at once: nothing takes it back. */
+const isErased = 0;
+const keysPerRound = 100;
+
+/** Under this all objects of a file lie, and nothing else. */
+export function filePrefix(applicationId: string, fileId: string): string {
+  return `${applicationId}/${fileId}/`;
+}
+
+/** Says that an upload goes on; also while it does, since what is older than an hour is given up. */
+export async function putLooseBytes(applicationId: string, key: string, now: number, queries: Queries): Promise<void> {
+  await queries.insertInto("loose_bytes").values({ application_id: applicationId, key, loose_at: now }).execute();
+}
+
+/** @returns false when the upload was given up */
+export async function touchLooseBytes(
+  applicationId: string,
+  key: string,
+  now: number,
+  queries: Queries,
+): Promise<boolean> {
+  const touched = await queries
+    .updateTable("loose_bytes")
+    .set({ loose_at: now })
+    .where("application_id", "=", applicationId)
+    .where("key", "=", key)
+    .where("loose_at", ">", isErased)
+    .executeTakeFirst();
+  return touched.numUpdatedRows === 1n;
+}
+
+/** In the transaction that inserts the file. @returns false when the upload was given up */
+export async function takeLooseBytes(applicationId: string, key: string, queries: Queries): Promise<boolean> {
+  const taken = await queries
+    .deleteFrom("loose_bytes")
+    .where("application_id", "=", applicationId)
+    .where("key", "=", key)
+    .where("loose_at", ">", isErased)
+    .executeTakeFirst();
+  return taken.numDeletedRows === 1n;
+}
+
+/** In the transaction that deletes the files. */
+export async function loosenBytes(applicationId: string, keys: readonly string[], queries: Queries): Promise<void> {
+  if (keys.length === 0) return;
+  await queries
+    .insertInto("loose_bytes")
+    .values(keys.map((key) => ({ application_id: applicationId, key, loose_at: isErased })))
+    .execute();
+}
+
+/** Erases these bytes if they still belong to nothing. First it is written down: from then on nothing takes them back. */
+export async function eraseLooseBytes(
+  applicationId: string,
+  key: string,
+  looseUntil: number,
+  { database, bytes }: { readonly database: Database; readonly bytes: ByteStore },
+): Promise<void> {
+  const isOurs = await database.write(async ({ queries }) => {
+    const claimed = await queries
+      .updateTable("loose_bytes")
+      .set({ loose_at: isErased })
+      .where("application_id", "=", applicationId)
+      .where("key", "=", key)
+      .where("loose_at", "<=", looseUntil)
+      .executeTakeFirst();
+    return claimed.numUpdatedRows === 1n;
+  });
+  if (!isOurs) return;
+  await bytes.deleteAll(key);
+  await database.write(({ queries }) =>
+    queries.deleteFrom("loose_bytes").where("application_id", "=", applicationId).where("key", "=", key).execute(),
+  );
+}
+
+/** Erases what is to be erased, and what uploads have left that nobody goes on with, of all applications. */
+export async function eraseOldLooseBytes(
+  now: number,
+  services: { readonly database: Database; readonly bytes: ByteStore },
+  signal?: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    signal?.throwIfAborted();
+    const old = await services.database.reads
+      .selectFrom("loose_bytes")
+      .select(["application_id", "key"])
+      .where("loose_at", "<=", now - uploadMs)
+      .orderBy("loose_at")
+      .limit(keysPerRound)
+      .execute();
+    for (const { application_id, key } of old) {
+      signal?.throwIfAborted();
+      await eraseLooseBytes(application_id, key, now - uploadMs, services);
+    }
+    if (old.length < keysPerRound) return;
+  }
+}

@@ -1,0 +1,25 @@
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Config } from "../config.ts";
+import type { ByteStore } from "./byte-store.ts";
+
+type StoreConfig = Pick<Config, "filesUrl" | "awsAccessKeyId" | "awsSecretAccessKey">;
+
+/** Opens what FILES_URL names, and loads only that. A folder is made if need be; a bucket has to be there. */
+export async function openByteStore(config: StoreConfig): Promise<ByteStore> {
+  const url = new URL(config.filesUrl);
+  if (url.protocol === "file:") {
+    const { openFolderStore } = await import("./folder-store.ts");
+    return openFolderStore(resolve(fileURLToPath(url)));
+  }
+  const { openS3Store } = await import("./s3-store.ts");
+  const prefix = url.searchParams.get("prefix") ?? "";
+  return openS3Store({
+    bucket: url.hostname,
+    endpoint: url.searchParams.get("endpoint") ?? undefined,
+    region: url.searchParams.get("region") ?? "us-east-1",
+    prefix: prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`,
+    accessKeyId: config.awsAccessKeyId ?? "",
+    secretAccessKey: config.awsSecretAccessKey ?? "",
+  });
+}

@@ -1,0 +1,190 @@
+import { Readable } from "node:stream";
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
+import { abortable } from "./abortable.ts";
+import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
+import { PartBuffer } from "./part-buffer.ts";
+import { asUnavailable, isOfS3 } from "./s3-errors.ts";
+
+/** Which bucket, and who we are there. */
+export interface S3Options {
+  readonly bucket: string;
+  /** Address of an S3-compatible store; undefined means AWS. */
+  readonly endpoint: string | undefined;
+  readonly region: string;
+  /** What all keys of this deployment begin with: empty, or ending in a slash. */
+  readonly prefix: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+const connectTimeoutMs = 3_000;
+const requestTimeoutMs = 20_000; // until the answer begins: time enough for a part; tried up to three times
+const idleTimeoutMs = 60_000; // of a download that its client does not read
+const undoTimeoutMs = 5_000;
+const connectionsMax = 1_000; // every download that is under way holds one
+
+/**
+ * Keeps objects in a bucket. Small ones go in one request, others in parts; either way the bucket shows the whole object or
+ * none. One part of each write is in memory.
+ */
+export function openS3Store({ bucket, endpoint, region, prefix, ...credentials }: S3Options): ByteStore {
+  const client = new S3Client({
+    region,
+    credentials,
+    maxAttempts: 3,
+    ...(endpoint === undefined
+      ? {}
+      : // Compatible stores know buckets by path, and not all of them know the newer checksums.
+        ({ endpoint, forcePathStyle: true, requestChecksumCalculation: "WHEN_REQUIRED" } as const)),
+    responseChecksumValidation: "WHEN_REQUIRED",
+    requestHandler: {
+      connectionTimeout: connectTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      throwOnRequestTimeout: true,
+      socketTimeout: idleTimeoutMs,
+      httpAgent: { keepAlive: true, maxSockets: connectionsMax },
+      httpsAgent: { keepAlive: true, maxSockets: connectionsMax },
+    },
+  });
+
+  async function write(Key: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
+    const options = signal === undefined ? {} : { abortSignal: signal };
+    const object = { Bucket: bucket, Key };
+    const part = new PartBuffer();
+    const parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
+    let upload: (typeof object & { readonly UploadId: string | undefined }) | undefined;
+    let mayBeThere = false;
+
+    async function sendPart(): Promise<void> {
+      if (upload === undefined) {
+        const { UploadId } = await attempt(client.send(new CreateMultipartUploadCommand(object), options), signal);
+        upload = { ...object, UploadId };
+      }
+      const PartNumber = parts.length + 1;
+      const command = new UploadPartCommand({ ...upload, PartNumber, Body: part.bytes });
+      const { ETag } = await attempt(client.send(command, options), signal);
+      parts.push({ PartNumber, ETag });
+      part.clear();
+    }
+
+    try {
+      for await (const chunk of abortable(bytes, signal)) {
+        for (let rest = chunk; rest.length > 0; ) {
+          rest = rest.subarray(part.add(rest));
+          if (part.isFull) await sendPart();
+        }
+      }
+      if (upload !== undefined && part.bytes.length > 0) await sendPart();
+      mayBeThere = true; // from here on also when no answer comes
+      if (upload === undefined) {
+        await attempt(client.send(new PutObjectCommand({ ...object, Body: part.bytes }), options), signal);
+      } else {
+        const command = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts: parts } });
+        await attempt(client.send(command, options), signal);
+      }
+    } catch (error) {
+      const inTime = { abortSignal: AbortSignal.timeout(undoTimeoutMs) };
+      // What fails here is left to cleanUp, or to a deletion by whoever asked for this write.
+      if (upload !== undefined) await client.send(new AbortMultipartUploadCommand(upload), inTime).catch(() => {});
+      if (mayBeThere) await client.send(new DeleteObjectCommand(object), inTime).catch(() => {});
+      throw error;
+    }
+  }
+
+  async function get(key: string, start: number, end: number | undefined): Promise<Readable> {
+    const Range = end === undefined ? undefined : `bytes=${start}-${end - 1}`;
+    try {
+      const command = new GetObjectCommand({ Bucket: bucket, Key: prefix + key, Range });
+      const { Body } = await attempt(client.send(command));
+      if (Body instanceof Readable) return Body;
+      throw new Error("S3 answered without a stream");
+    } catch (error) {
+      if (isOfS3(error, "NoSuchKey")) throw new BytesMissing(key, { cause: error });
+      if (isOfS3(error, "InvalidRange")) return Readable.from([]);
+      throw error;
+    }
+  }
+
+  return {
+    async write(key, bytes, { signal } = {}) {
+      checkKey(key);
+      signal?.throwIfAborted();
+      await write(prefix + key, bytes, signal);
+    },
+
+    async read(key, range) {
+      checkKey(key);
+      if (range === undefined) return get(key, 0, undefined);
+      if (range.start < range.end) return get(key, range.start, range.end);
+      (await get(key, 0, 1)).destroy(); // no bytes of an object, which has to be there all the same
+      return Readable.from([]);
+    },
+
+    async deleteAll(keyPrefix) {
+      checkPrefix(keyPrefix);
+      let StartAfter: string | undefined; // not page tokens: those may end with the objects that they stand for
+      for (let isMore = true; isMore; ) {
+        const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix + keyPrefix, StartAfter });
+        const { Contents = [], IsTruncated } = await attempt(client.send(list));
+        if (Contents.length === 0) return;
+        const Objects = Contents.map(({ Key }) => ({ Key }));
+        const command = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } });
+        const { Errors = [] } = await attempt(client.send(command));
+        if (Errors.length > 0) throw new Error(`S3 did not delete ${Errors.length} objects: ${Errors[0]?.Code}`);
+        StartAfter = Contents.at(-1)?.Key;
+        isMore = IsTruncated === true;
+      }
+    },
+
+    async cleanUp(olderThanMs, signal) {
+      const before = Date.now() - olderThanMs;
+      const options = signal === undefined ? {} : { abortSignal: signal };
+      let from: { readonly KeyMarker?: string | undefined; readonly UploadIdMarker?: string | undefined } | undefined =
+        {};
+      while (from !== undefined) {
+        const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({
+          Bucket: bucket,
+          Prefix: prefix,
+          ...from,
+        });
+        const page = await attempt(client.send(command, options), signal).catch((error) => {
+          if (isOfS3(error, "NotImplemented")) return undefined; // docs/operations.md: a rule of the bucket does it
+          throw error;
+        });
+        for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
+          if (Initiated === undefined || Initiated.getTime() > before) continue;
+          const abort = new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId });
+          await attempt(client.send(abort, options), signal).catch((error) => {
+            if (!isOfS3(error, "NoSuchUpload")) throw error; // it was finished, or another process was faster
+          });
+        }
+        from =
+          page?.IsTruncated === true
+            ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker }
+            : undefined;
+      }
+    },
+  };
+}
+
+/** What a request brings, or why not in terms of our own. */
+async function attempt<T>(sent: Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await sent;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw asUnavailable(error);
+  }
+}

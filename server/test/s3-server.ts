@@ -1,0 +1,75 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import S3rver, { type Context } from "s3rver";
+
+/** A real S3-compatible server on this machine with one bucket. */
+export interface S3Server {
+  /** What FILES_URL says, without a prefix. */
+  readonly url: string;
+  readonly keys: { readonly awsAccessKeyId: string; readonly awsSecretAccessKey: string };
+  /** Ids of multipart uploads that are neither complete nor aborted. */
+  listUploads(): string[];
+  close(): Promise<void>;
+}
+
+const bucket = "files";
+
+export async function startS3Server(directory: string): Promise<S3Server> {
+  const uploads = join(directory, bucket, "._S3rver_uploads");
+  const listUploads = () => (existsSync(uploads) ? readdirSync(uploads) : []);
+  const server = new S3rver({
+    address: "127.0.0.1",
+    port: 0,
+    silent: true,
+    directory,
+    configureBuckets: [{ name: bucket }],
+  });
+  // Two operations that s3rver lacks, and one whose page tokens take a cipher that OpenSSL 3 does not have.
+  server.middleware.unshift(async (context, next) => {
+    if (context.method === "GET" && "list-type" in context.query) await listObjects(context, server);
+    else if (context.method === "GET" && "uploads" in context.query) listOpenUploads(context, uploads, listUploads());
+    else if (context.method === "DELETE" && "uploadId" in context.query) abortUpload(context, uploads);
+    else await next();
+  });
+  const { port } = await server.run();
+  return {
+    url: `s3://${bucket}?endpoint=http://127.0.0.1:${port}`,
+    keys: { awsAccessKeyId: "S3RVER", awsSecretAccessKey: "S3RVER" },
+    listUploads,
+    close: () => server.close(),
+  };
+}
+
+async function listObjects(context: Context, { store }: S3rver): Promise<void> {
+  const prefix = context.query["prefix"] ?? "";
+  const startAfter = context.query["start-after"] ?? "";
+  const { objects, isTruncated } = await store.listObjects(bucket, { prefix, startAfter, maxKeys: 1_000 });
+  const items = objects.map(({ key }) => `<Contents><Key>${key}</Key></Contents>`).join("");
+  answer(context, 200, `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${items}</ListBucketResult>`);
+}
+
+function listOpenUploads(context: Context, folder: string, ids: readonly string[]): void {
+  const items = ids.map((id) => {
+    const key = readFileSync(join(folder, id, "key"), "utf8");
+    const initiated = statSync(join(folder, id, "key")).mtime.toISOString();
+    return `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated}</Initiated></Upload>`;
+  });
+  answer(
+    context,
+    200,
+    `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>${items.join("")}</ListMultipartUploadsResult>`,
+  );
+}
+
+function abortUpload(context: Context, folder: string): void {
+  const upload = join(folder, String(context.query["uploadId"]));
+  const isThere = existsSync(upload);
+  rmSync(upload, { recursive: true, force: true });
+  answer(context, isThere ? 204 : 404, isThere ? "" : "<Error><Code>NoSuchUpload</Code></Error>");
+}
+
+function answer(context: Context, status: number, xml: string): void {
+  context.type = "application/xml";
+  context.body = xml;
+  context.status = status;
+}

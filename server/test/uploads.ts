@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import type { Answer, CallOptions, TestApp } from "./harness.ts";
+
+/** A part of a form; `data` is the file. */
+export interface FormPart {
+  readonly name: string;
+  readonly value: string | Buffer;
+  readonly fileName?: string;
+  readonly contentType?: string;
+}
+
+const boundary = "----of-a-test";
+
+/** A multipart/form-data body, its parts in this order. */
+export function formOf(parts: readonly FormPart[]): Buffer {
+  const written = parts.map(({ name, value, fileName, contentType }) => {
+    const called = fileName === undefined ? "" : `; filename="${fileName}"`;
+    const typed = contentType === undefined ? "" : `Content-Type: ${contentType}\r\n`;
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${called}\r\n${typed}\r\n`;
+    return Buffer.concat([Buffer.from(head), Buffer.from(value), Buffer.from("\r\n")]);
+  });
+  return Buffer.concat([...written, Buffer.from(`--${boundary}--\r\n`)]);
+}
+
+export const formHeaders = { "content-type": `multipart/form-data; boundary=${boundary}` };
+
+export function dataPart(value: string | Buffer, contentType = "application/octet-stream", fileName = "a"): FormPart {
+  return { name: "data", value, fileName, contentType };
+}
+
+/** Uploads a form over HTTP. */
+export function postForm(
+  test: TestApp,
+  path: string,
+  parts: readonly FormPart[],
+  { headers, ...options }: CallOptions = {},
+): Promise<Answer> {
+  return test.call(`POST ${path}`, { ...options, body: formOf(parts), headers: { ...formHeaders, ...headers } });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape, and assert what they find
+type Result = any;
+
+/** The result of an upload that succeeds. */
+export async function upload(
+  test: TestApp,
+  token: string,
+  path: string,
+  data: FormPart,
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<Result> {
+  const body = { name: "body", value: JSON.stringify(fields), fileName: "body.json", contentType: "application/json" };
+  const answer = await postForm(test, path, [body, data], { token });
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.result;
+}
+
+export interface Download {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+}
+
+/** Reads bytes as they are. */
+export async function download(
+  test: TestApp,
+  path: string,
+  { token, headers, method = "GET" }: { token?: string; headers?: Record<string, string>; method?: string } = {},
+): Promise<Download> {
+  const url = path.startsWith("http") ? path : `${test.url}${path}`;
+  const authorization = token === undefined ? {} : { authorization: `Service ${token}` };
+  const answer = await fetch(url, { method, headers: { ...authorization, ...headers } });
+  return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) };
+}
+
+/** A PNG of one colour, from its bytes alone. */
+export async function png(width: number, height: number): Promise<Buffer> {
+  const { default: sharp } = await import("sharp");
+  return sharp({ create: { width, height, channels: 3, background: "#123456" } })
+    .png()
+    .toBuffer();
+}
