@@ -52,6 +52,27 @@ describe("uploads that take their time", () => {
   });
 });
 
+describe("uploads that are refused", () => {
+  it("leave the connection good for the next request, and nothing behind, wherever they are cut into pieces", async () => {
+    const form = formOf([{ name: "x", value: "y".repeat(1_048_577) }, dataPart("x".repeat(200_000))]);
+    for (const size of [1_000_000, 100_000, 1_048_500, 1_048_700, 1_248_000]) {
+      const connection = openRaw(test.port);
+      connection.write(headOf(form));
+      for (let start = 0; start < form.length; start += size) {
+        connection.write(form.subarray(start, start + size));
+        await sleep(5);
+      }
+      const answer = await connection.receive();
+      assert.deepEqual([answer?.status, answer?.body?.error], [413, "RequestTooLarge"]);
+      connection.write("GET /service/ping HTTP/1.1\r\nHost: a\r\n\r\n");
+      assert.equal((await connection.receive())?.body.result, "Pong");
+      connection.close();
+    }
+    const loose = await test.app.database.reads.selectFrom("loose_bytes").selectAll().execute();
+    assert.equal(loose.length, 0);
+  });
+});
+
 describe("downloads that fail", () => {
   it("before the first byte: the envelope, and nothing of the file's headers", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("bytes", "text/html"));

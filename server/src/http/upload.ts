@@ -41,7 +41,10 @@ export async function receiveUpload<File extends StoredUpload>(
   const stopping = new AbortController();
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => {}); // it may come when nobody waits for it any more
-  const fail = (error: unknown) => failure.reject(error);
+  const fail = (error: unknown) => {
+    failure.reject(error);
+    stopping.abort(error);
+  };
   const breakOff = (cause?: unknown) => fail(new ApiError("FileUploadFailed", undefined, { cause }));
   const stall = setTimeout(breakOff, limits.requestTimeoutMs);
   const onClose = () => {
@@ -57,8 +60,12 @@ export async function receiveUpload<File extends StoredUpload>(
   try {
     parser = createParser(contentType, limits);
     parser.on("file", (_name, file, fileName, _encoding, mimeType) => {
-      incoming = file;
       file.on("error", breakOff);
+      if (stopping.signal.aborted) {
+        file.resume(); // it was in what had arrived before the form was refused
+        return;
+      }
+      incoming = file;
       file.on("limit", () => fail(new ApiError("RequestTooLarge", fileTooLarge(limits))));
       const part = { contentType: mimeType, fileName, bytes: file, signal: stopping.signal };
       storing = store(part);
