@@ -11,7 +11,7 @@ const sourceRoot = "server/src/";
 const ladder = [
   ["lib", "errors.ts", "background.ts", "config.ts", "failure.ts", "log.ts", "server-secret.ts", "version.ts"],
   ["db", "http"],
-  ["auth", "idempotency", "mail", "pictures", "privacy", "storage"],
+  ["auth", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
   ["slices"],
   ["app.ts", "maintenance.ts"],
   ["serve.ts", "main.ts", "cli.ts"],

@@ -1,5 +1,4 @@
 import { applicationsOperatorRoutes } from "./applications/applications.operator.routes.ts";
-import { loadOidcProvider } from "./applications/applications.settings.ts";
 import { createCallers } from "./auth/caller.ts";
 import { createIdTokens } from "./auth/oidc.ts";
 import { createOperatorCallers } from "./auth/operators.ts";
@@ -39,6 +38,7 @@ import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import { openByteStore } from "./storage/open.ts";
+import { loadOidcProvider } from "./tenancy/application-settings.ts";
 import { usersAccountRoutes } from "./users/users.account.routes.ts";
 import { usersPasswordRoutes } from "./users/users.password.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";

@@ -2,12 +2,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs, styleText } from "node:util";
 import {
-  ApplicationSettingsError,
-  parseApplicationSettings,
-  retentionOf,
-  updateApplicationSettings,
-} from "./applications/applications.settings.ts";
-import {
   deleteApplicationRows,
   insertApplication,
   listApplications,
@@ -24,6 +18,12 @@ import { OperatorNameError, readOperatorName } from "./operators/operators.names
 import { deleteOperator, insertOperator, listOperators } from "./operators/operators.store.ts";
 import { serve } from "./serve.ts";
 import { openByteStore } from "./storage/open.ts";
+import {
+  ApplicationSettingsError,
+  parseApplicationSettings,
+  retentionOf,
+  updateApplicationSettings,
+} from "./tenancy/application-settings.ts";
 
 const usage = `Usage: rollcall <command>
 

@@ -1,5 +1,4 @@
 import type { App } from "./app.ts";
-import { loadApplicationSettings, retentionOf } from "./applications/applications.settings.ts";
 import { deleteApplicationRows, listApplications } from "./applications/applications.store.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
 import { finishErasures } from "./db/metadata-erasure.ts";
@@ -8,6 +7,7 @@ import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { eraseOldLooseBytes } from "./storage/loose-bytes.ts";
+import { loadApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { eraseUser } from "./users/users.erasure.ts";
 import { listUnfinishedUsers } from "./users/users.store.ts";
 

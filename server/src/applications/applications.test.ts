@@ -89,6 +89,7 @@ const oneRowEach = {
   checkins: 1,
   files: 1,
   loose_bytes: 1,
+  file_usage: 2,
   kept_replies: 1,
   metadata: 1,
   unfinished_erasures: 1,

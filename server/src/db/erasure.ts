@@ -15,6 +15,7 @@ const rowKeys = {
   checkins: ["id"],
   files: ["id"],
   loose_bytes: ["key"],
+  file_usage: ["user_id"],
   identities: ["identifier"],
   location_shifts: ["id"],
   password_resets: ["user_id"],

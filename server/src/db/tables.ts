@@ -35,6 +35,7 @@ export interface Tables {
   unfinished_erasures: UnfinishedErasuresTable;
   files: FilesTable;
   loose_bytes: LooseBytesTable;
+  file_usage: FileUsageTable;
 }
 
 /** The tables that belong to the deployment and to no application. */
@@ -48,6 +49,7 @@ export const tablesInErasureOrder = [
   "checkins",
   "files",
   "loose_bytes",
+  "file_usage",
   "metric_inbox",
   "metric_handles",
   "metric_chunks",
@@ -439,6 +441,15 @@ interface LooseBytesTable {
   key: string;
   /** When the upload was last heard of; 0 when they are to be erased. */
   loose_at: number;
+}
+
+/** How much is stored; changed in the transactions that insert and delete files. */
+interface FileUsageTable {
+  application_id: string;
+  /** Empty for the whole application. */
+  user_id: string;
+  bytes: number;
+  files: number;
 }
 
 export type UserRow = Selectable<UsersTable>;

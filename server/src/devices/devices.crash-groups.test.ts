@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
-import { type ApplicationSettings, updateApplicationSettings } from "../applications/applications.settings.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { identifyCrash } from "../lib/crash-identity.ts";
 import { maintain } from "../maintenance.ts";
+import { type ApplicationSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
 
 let test: TestApp;
 /** Another process on the same database. */

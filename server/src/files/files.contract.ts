@@ -100,6 +100,9 @@ export const ReadPicture = Type.Object({
   ...ReadFile.properties,
 });
 
+/** What is told of a new file, whatever its kind. */
+export type NewFile = Static<typeof common.create>;
+
 export type FileAnswer = Static<typeof common.result>;
 
 /** A file as this user sees it. */

@@ -1,12 +1,12 @@
 import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
-import { isForeignKeyViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
 import { searchPage } from "../db/search.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
 import type { Paging } from "../http/paging.ts";
-import { changedPermissions, newPermissions, requireOwner } from "../http/permissions.ts";
+import { changedPermissions, requireOwner } from "../http/permissions.ts";
 import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import { changedText } from "../http/wire.ts";
@@ -16,13 +16,14 @@ import type { Location } from "../lib/locations.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
-import { eraseLooseBytes, filePrefix, loosenBytes, takeLooseBytes } from "../storage/loose-bytes.ts";
 import { fileContract, presentFile, ReadFile, ReadPicture } from "./files.contract.ts";
+import { createFile } from "./files.creation.ts";
 import { fileResult } from "./files.download.ts";
 import { type FileKind, fileKinds, ownColumns } from "./files.kinds.ts";
 import type { FileLinks } from "./files.links.ts";
+import { removeFile } from "./files.removal.ts";
 import { fileSearch } from "./files.search.ts";
-import { deleteFile, findFile, findLiveFile, insertFile, updateFile } from "./files.store.ts";
+import { findFile, findLiveFile, updateFile } from "./files.store.ts";
 import { storeUpload } from "./files.uploads.ts";
 
 interface FilesServices {
@@ -41,10 +42,8 @@ export function filesRoutes(services: FilesServices): Route[] {
   return fileKinds.flatMap((kind) => routesOf(kind, services));
 }
 
-const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
-
 function routesOf(kind: FileKind, services: FilesServices): Route[] {
-  const { database, bytes, background, paging, fuzzing, fileLinks, clock } = services;
+  const { database, paging, fuzzing, fileLinks, clock } = services;
   const { idKind, collection, noun } = kind;
   const contract = fileContract(kind);
   const tag = `${idKind}s`;
@@ -54,7 +53,7 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
   const present = (file: Parameters<typeof presentFile>[1], applicationId: string, readerId: string) =>
     presentFile(kind, file, readerId, fileLinks.urlOf(applicationId, bytesPath(file.id)));
 
-  const createFile = route({
+  const uploadFile = route({
     method: "POST",
     path: `/${collection}`,
     operation: `create${idKind}`,
@@ -63,45 +62,15 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     caller: "user",
     isBatchable: false,
     parameters: contract.Create,
-    upload: { store: (caller, part) => storeUpload(kind, caller, part, services) },
+    upload: { store: (caller, part, call) => storeUpload(kind, caller, part, isKeyed(call), services) },
     status: 201,
     result: contract.Result,
     errors: ["ServiceUnavailable"],
-    async handle({ caller: { applicationId, userId }, parameters, file }) {
-      const { location } = parameters;
-      const permissions = newPermissions(parameters);
-      const now = clock.now();
-      const stored = await database.write(async ({ queries }) => {
-        if (!(await takeLooseBytes(applicationId, filePrefix(applicationId, file.id), queries))) {
-          throw new ApiError("FileUploadFailed");
-        }
-        const placing = location && { applicationId, userId, setterId: userId, location };
-        const row: FileRow = {
-          application_id: applicationId,
-          id: file.id,
-          kind: idKind,
-          user_id: userId,
-          setter_id: null,
-          content_type: file.contentType,
-          content_length: file.contentLength,
-          content_hash: file.digest,
-          file_name: file.fileName,
-          ...ownColumns(kind, parameters),
-          width: file.size?.w ?? null,
-          height: file.size?.h ?? null,
-          tag: parameters.tag ?? null,
-          ...(placing === undefined ? nowhere : await fuzzing.locate(placing, queries)),
-          ...permissions,
-          created_at: now,
-          modified_at: now,
-        };
-        await insertFile(row, queries).catch((error) => {
-          // The user has been deleted since the token was checked.
-          throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
-        });
-        return row;
-      });
-      return present(stored, applicationId, userId);
+    async handle({ caller, parameters, file }) {
+      const stored = await database.write(({ queries }) =>
+        createFile(kind, caller, parameters, file, services, queries),
+      );
+      return present(stored, caller.applicationId, caller.userId);
     },
   });
 
@@ -211,7 +180,7 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     },
   });
 
-  const removeFile = route({
+  const deleteFile = route({
     method: "DELETE",
     path: itemPath,
     operation: `delete${idKind}`,
@@ -224,23 +193,22 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller: { applicationId, userId }, path }) {
       const id = idIn(path);
-      const prefix = filePrefix(applicationId, id);
-      await database.write(async ({ queries, afterCommit }) => {
-        const found = await findFile(applicationId, userId, id, queries);
+      await database.write(async (transaction) => {
+        const found = await findFile(applicationId, userId, id, transaction.queries);
         if (found === undefined) throw new ApiError("ItemDoesNotExist");
         requireOwner(found, userId);
-        const isDeleted = await deleteFile(applicationId, id, queries);
-        if (!isDeleted) throw new ApiError("ItemDoesNotExist");
-        await loosenBytes(applicationId, [prefix], queries);
-        afterCommit(() =>
-          background.run("eraseLooseBytes", () => eraseLooseBytes(applicationId, prefix, 0, { database, bytes })),
-        );
+        if (!(await removeFile(applicationId, found, transaction, services))) throw new ApiError("ItemDoesNotExist");
       });
       return true as const;
     },
   });
 
-  return [createFile, searchFiles, getFile, readFile, changeFile, removeFile];
+  return [uploadFile, searchFiles, getFile, readFile, changeFile, deleteFile];
+}
+
+/** Whether the call may be a repeat, which is answered as the first one was, whatever there is room for by now. */
+function isKeyed({ idempotencyKey }: Call): boolean {
+  return idempotencyKey !== undefined;
 }
 
 /** Whether a location that somebody sends is the one that somebody sees, as of check-ins. */

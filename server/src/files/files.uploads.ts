@@ -10,6 +10,7 @@ import { sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
 import { type PictureSize, readPictureSize } from "../pictures/pictures.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { eraseLooseBytes, filePrefix, putLooseBytes, touchLooseBytes } from "../storage/loose-bytes.ts";
+import { roomOf } from "../storage/usage.ts";
 import type { FileKind } from "./files.kinds.ts";
 
 /** What is known of bytes that have been stored, and that a file is going to have. */
@@ -42,14 +43,16 @@ export function originalKey(applicationId: string, id: string): string {
  */
 export async function storeUpload(
   kind: FileKind,
-  { applicationId }: UserCaller,
+  { applicationId, userId }: UserCaller,
   part: UploadedPart,
+  mayBeRepeat: boolean,
   services: UploadServices,
 ): Promise<StoredFile> {
   const { database, bytes, clock, ids } = services;
   const id = ids.newId(kind.idKind);
   const key = originalKey(applicationId, id);
   const prefix = filePrefix(applicationId, id);
+  const room = mayBeRepeat ? undefined : await roomOf(applicationId, userId, database.reads);
   await database
     .write(({ queries }) => putLooseBytes(applicationId, prefix, clock.now(), queries))
     .catch((error) => {
@@ -65,6 +68,7 @@ export async function storeUpload(
     for await (const chunk of part.bytes) {
       hash.update(chunk);
       length += chunk.length;
+      if (room !== undefined && length > room.bytes) throw room.exceeded();
       if (head.length < sniffedBytes) head = Buffer.concat([head, chunk.subarray(0, sniffedBytes - head.length)]);
       if (kind.isPicture && head.length === sniffedBytes) requirePicture(head);
       if (clock.now() - touchedAt > touchedMs) {

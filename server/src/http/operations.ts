@@ -77,7 +77,7 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
     caller: AnyCaller | undefined,
   ): Promise<Reply> {
     if (call.receive === undefined) throw new ApiError("OperationNotFound"); // no batch gets here
-    const { file, parameters } = await call.receive((part) => upload.store(caller as never, part)); // as `answer`
+    const { file, parameters } = await call.receive((part) => upload.store(caller as never, part, call)); // as `answer`
     let isTaken = false;
     try {
       const reply = await answerOnce({ ...call, readParameters: parameters }, caller, file);

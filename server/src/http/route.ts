@@ -75,7 +75,7 @@ export interface RouteDeclaration<
   /** For what takes a file, as multipart/form-data: its parameters are the other parts. */
   readonly upload?: {
     /** Stores the bytes while they arrive; the parameters come before them, or after. */
-    store(caller: CallerOf<Kind>, part: UploadedPart): Promise<File>;
+    store(caller: CallerOf<Kind>, part: UploadedPart, call: Call): Promise<File>;
   };
   /** For what answers bytes, a {@link FileResult}: then HEAD is taken too, and the token from `accessToken` of the query. */
   readonly download?: {

@@ -60,7 +60,9 @@ export async function receiveUpload<File extends StoredUpload>(
   try {
     parser = createParser(contentType, limits);
     parser.on("file", (_name, file, fileName, _encoding, mimeType) => {
-      file.on("error", breakOff);
+      file.on("error", (error) => {
+        if (!isAbort(error)) breakOff(error); // else who stores it reads no further, and says why
+      });
       if (stopping.signal.aborted) {
         file.resume(); // it was in what had arrived before the form was refused
         return;
@@ -105,6 +107,10 @@ export async function receiveUpload<File extends StoredUpload>(
     request.off("close", onClose);
     uploading.delete(request.socket);
   }
+}
+
+function isAbort(error: Error): boolean {
+  return error.name === "AbortError";
 }
 
 function fileTooLarge({ fileBytesMax }: UploadLimits): string {

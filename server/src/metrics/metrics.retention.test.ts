@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { type Answer, startTestApp, type TestApp } from "../../test/harness.ts";
-import { updateApplicationSettings } from "../applications/applications.settings.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
+import { updateApplicationSettings } from "../tenancy/application-settings.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -79,6 +79,7 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   await insertCheckins(app, more);
   const tables = [
     "checkins",
+    "file_usage",
     "files",
     "identities",
     "location_shifts",

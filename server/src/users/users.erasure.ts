@@ -5,6 +5,7 @@ import { deleteSomeRows } from "../db/erasure.ts";
 import { deleteSomeOfObjects, deleteSomeOwnSlots, forgetSomePlaces } from "../db/metadata-erasure.ts";
 import { userTablesInErasureOrder } from "../db/tables.ts";
 import { filePrefix, loosenBytes } from "../storage/loose-bytes.ts";
+import { refundUsage } from "../storage/usage.ts";
 import { updateUser } from "./users.store.ts";
 
 /**
@@ -50,6 +51,7 @@ const erasers: readonly Eraser[] = [
     deleteSomeRows("metadata", { application_id, object_id: userId }, rowsPerStep, queries),
   eraseSomeCheckins,
   eraseSomeFiles,
+  (application_id, user_id, queries) => deleteSomeRows("file_usage", { application_id, user_id }, rowsPerStep, queries),
 ];
 
 /** Some check-ins, once they have no metadata any more; until then some of that. */
@@ -68,11 +70,11 @@ async function eraseSomeCheckins(applicationId: string, userId: string, queries:
   return some.length;
 }
 
-/** Some files; their bytes are erased soon after. */
+/** Some files; maintenance erases their bytes. */
 async function eraseSomeFiles(applicationId: string, userId: string, queries: Queries): Promise<number> {
   const some = await queries
     .selectFrom("files")
-    .select("id")
+    .select(["id", "content_length"])
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId)
     .limit(rowsPerStep)
@@ -85,6 +87,8 @@ async function eraseSomeFiles(applicationId: string, userId: string, queries: Qu
     queries,
   );
   await queries.deleteFrom("files").where("application_id", "=", applicationId).where("id", "in", ids).execute();
+  const bytes = some.reduce((sum, { content_length }) => sum + content_length, 0);
+  await refundUsage(applicationId, userId, { bytes, files: some.length }, queries);
   return some.length;
 }
 

@@ -9,7 +9,7 @@ import {
   type TestUser,
 } from "../../test/harness.ts";
 import { joinToken, startTestIssuer, type TestIssuer } from "../../test/oidc-issuer.ts";
-import { type ApplicationSettings, updateApplicationSettings } from "../applications/applications.settings.ts";
+import { type ApplicationSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
 import { socialUserName } from "./users.social.profile.ts";
 
 let test: TestApp;

@@ -6,6 +6,7 @@ import { crashGroups } from "./0005-crash-groups.ts";
 import { metrics } from "./0006-metrics.ts";
 import { keptReplies } from "./0007-kept-replies.ts";
 import { files } from "./0008-files.ts";
+import { fileUsage } from "./0009-file-usage.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   metrics,
   keptReplies,
   files,
+  fileUsage,
 ];

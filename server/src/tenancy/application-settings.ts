@@ -7,7 +7,24 @@ export interface ApplicationSettings {
   readonly oidc: Readonly<Record<string, OidcProvider>>;
   /** What the operator says of it; see {@link retentionOf} for what is in force. */
   readonly retention?: Partial<Retention>;
+  /** How much may be stored; no bound where it does not say. */
+  readonly quotas?: Partial<Quotas>;
 }
+
+/** Of files: how many, and how many bytes they have together. */
+export interface Quotas {
+  readonly bytesPerApplication: number;
+  readonly filesPerApplication: number;
+  readonly bytesPerUser: number;
+  readonly filesPerUser: number;
+}
+
+const quotaNames: readonly (keyof Quotas)[] = [
+  "bytesPerApplication",
+  "filesPerApplication",
+  "bytesPerUser",
+  "filesPerUser",
+];
 
 /** For how many days what an application gathers is kept. */
 export interface Retention {
@@ -36,14 +53,20 @@ export class ApplicationSettingsError extends Error {
  */
 export function parseApplicationSettings(text: string): ApplicationSettings {
   const problems: string[] = [];
-  const members = readObject("the file", parseJson(text, problems), ["oidc", "retention"], problems);
+  const members = readObject("the file", parseJson(text, problems), ["oidc", "retention", "quotas"], problems);
   const providers = members?.has("oidc") ? readObject("oidc", members.get("oidc"), undefined, problems) : undefined;
   const read = [...(providers ?? [])].map(([name, value]) => [name, readProvider(name, value, problems)] as const);
-  const retention = members?.has("retention") ? readRetention(members.get("retention"), problems) : undefined;
+  const retention = members?.has("retention")
+    ? readIntegers("retention", members.get("retention"), Object.keys(defaultRetention), 1, retentionDaysMax, problems)
+    : undefined;
+  const quotas = members?.has("quotas")
+    ? readIntegers("quotas", members.get("quotas"), quotaNames, 0, Number.MAX_SAFE_INTEGER, problems)
+    : undefined;
   if (problems.length > 0) throw new ApplicationSettingsError(problems);
   return {
     oidc: Object.fromEntries(read), // which makes a member of any name, also of __proto__
     ...(retention !== undefined && { retention }),
+    ...(quotas !== undefined && { quotas }),
   };
 }
 
@@ -109,14 +132,23 @@ function readProvider(name: string, value: unknown, problems: string[]): OidcPro
   return provider;
 }
 
-function readRetention(value: unknown, problems: string[]): Partial<Retention> {
-  const members = readObject("retention", value, Object.keys(defaultRetention), problems);
-  for (const [member, days] of members ?? []) {
-    if (!Object.hasOwn(defaultRetention, member)) continue; // readObject has said so
-    if (typeof days === "number" && Number.isInteger(days) && days >= 1 && days <= retentionDaysMax) continue;
-    problems.push(`retention.${member} must be an integer from 1 to ${retentionDaysMax}`);
+function readIntegers(
+  path: string,
+  value: unknown,
+  names: readonly string[],
+  minimum: number,
+  maximum: number,
+  problems: string[],
+): Readonly<Record<string, number>> {
+  const members = readObject(path, value, names, problems);
+  const read: [name: string, value: number][] = [];
+  for (const [name, given] of members ?? []) {
+    if (!names.includes(name)) continue; // readObject has said so
+    if (Number.isSafeInteger(given) && Number(given) >= minimum && Number(given) <= maximum)
+      read.push([name, Number(given)]);
+    else problems.push(`${path}.${name} must be an integer from ${minimum} to ${maximum}`);
   }
-  return Object.fromEntries(members ?? []); // of known members, and judged above
+  return Object.fromEntries(read);
 }
 
 function parseJson(text: string, problems: string[]): unknown {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { updateApplicationDeleted } from "../applications/applications.store.ts";
 import {
   ApplicationSettingsError,
   loadApplicationSettings,
@@ -8,8 +9,7 @@ import {
   parseApplicationSettings,
   retentionOf,
   updateApplicationSettings,
-} from "./applications.settings.ts";
-import { updateApplicationDeleted } from "./applications.store.ts";
+} from "./application-settings.ts";
 
 let test: TestApp;
 before(async () => {
@@ -62,6 +62,16 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     assert.deepEqual(retentionOf(parseApplicationSettings("{}")), { metricsDays: 90, crashReportsDays: 90 });
   });
 
+  it("quotas: any of the four, from 0 up", () => {
+    const quotas = { bytesPerApplication: 0, filesPerApplication: 1, bytesPerUser: 2 ** 40, filesPerUser: 3 };
+    assert.deepEqual(parseApplicationSettings(JSON.stringify({ quotas })), { oidc: {}, quotas });
+    for (const bytesPerUser of [-1, 1.5, "1", null, 2 ** 53]) {
+      assert.deepEqual(problemsOf({ quotas: { bytesPerUser } }), [
+        "quotas.bytesPerUser must be an integer from 0 to 9007199254740991",
+      ]);
+    }
+  });
+
   it("refuses days that are no integer from 1 to 3650, all of them at once, and other members", () => {
     for (const days of [0, -1, 1.5, 3_651, 1e300, "90", null, true, [], {}]) {
       assert.deepEqual(
@@ -91,7 +101,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
   });
 
   it("refuses members that it does not know, at every level", () => {
-    assert.deepEqual(problemsOf({ OIDC: {} }), ['the file has an unknown member "OIDC"; it can have oidc, retention']);
+    assert.deepEqual(problemsOf({ OIDC: {} }), ['the file has an unknown member "OIDC"; it can have oidc, retention, quotas']);
     assert.deepEqual(problemsOf({ oidc: { google: { ...provider, jwksURL: "x" } } }), [
       'oidc.google has an unknown member "jwksURL"; it can have issuer, audience, jwksUrl',
     ]);

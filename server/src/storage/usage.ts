@@ -1,0 +1,110 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import { loadApplicationSettings, type Quotas } from "../tenancy/application-settings.ts";
+
+/** In the place of a user: all of the application. */
+const everybody = "";
+
+/** Whose quota it is, and how the quotas are named in the settings. */
+const owners = [
+  { isUser: true, bytes: "bytesPerUser", files: "filesPerUser", noun: "user" },
+  { isUser: false, bytes: "bytesPerApplication", files: "filesPerApplication", noun: "application" },
+] as const;
+
+/**
+ * Counts files that somebody comes to own, in the transaction that inserts them. What is counted is exact: it is changed
+ * in the transactions that insert and delete files, and in no other.
+ *
+ * @throws ApiError RequestTooLarge naming the quota that they do not fit in
+ */
+export async function chargeUsage(
+  applicationId: string,
+  userId: string,
+  bytes: number,
+  queries: Queries,
+): Promise<void> {
+  const { quotas = {} } = await loadApplicationSettings(applicationId, queries);
+  for (const { isUser, ...named } of owners) {
+    const { rows } = await sql<Usage>`
+      insert into file_usage (application_id, user_id, bytes, files)
+      values (${applicationId}, ${isUser ? userId : everybody}, ${bytes}, 1)
+      on conflict (application_id, user_id) do update
+        set bytes = file_usage.bytes + excluded.bytes, files = file_usage.files + excluded.files
+      returning bytes, files`.execute(queries);
+    const [usage = none] = rows;
+    if (Number(usage.bytes) > bytesMax(quotas, named)) throw bytesExceeded(quotas, named);
+    if (Number(usage.files) > filesMax(quotas, named)) throw filesExceeded(quotas, named);
+  }
+}
+
+/** Takes back what {@link chargeUsage} has counted, in the transaction that deletes the files. */
+export async function refundUsage(
+  applicationId: string,
+  userId: string,
+  { bytes, files }: Usage,
+  queries: Queries,
+): Promise<void> {
+  for (const owner of [userId, everybody]) {
+    await queries
+      .updateTable("file_usage")
+      .set((each) => ({ bytes: each("bytes", "-", bytes), files: each("files", "-", files) }))
+      .where("application_id", "=", applicationId)
+      .where("user_id", "=", owner)
+      .execute();
+  }
+}
+
+/** How many bytes there is room for: so that an upload ends where its quota does, and not after it has arrived. */
+export interface Room {
+  readonly bytes: number;
+  /** What to say to more than that. */
+  exceeded(): ApiError;
+}
+
+/** @throws ApiError RequestTooLarge when there is none for any file */
+export async function roomOf(applicationId: string, userId: string, queries: Queries): Promise<Room> {
+  const { quotas } = await loadApplicationSettings(applicationId, queries);
+  let room: Room = { bytes: Number.POSITIVE_INFINITY, exceeded: () => new ApiError("RequestTooLarge") };
+  if (quotas === undefined) return room;
+  const rows = await queries
+    .selectFrom("file_usage")
+    .selectAll()
+    .where("application_id", "=", applicationId)
+    .where("user_id", "in", [userId, everybody])
+    .execute();
+  for (const { isUser, ...named } of owners) {
+    const used = rows.find(({ user_id }) => user_id === (isUser ? userId : everybody)) ?? none;
+    if (used.files >= filesMax(quotas, named)) throw filesExceeded(quotas, named);
+    const bytes = bytesMax(quotas, named) - used.bytes;
+    if (bytes < room.bytes) room = { bytes, exceeded: () => bytesExceeded(quotas, named) };
+  }
+  return room;
+}
+
+interface Usage {
+  readonly bytes: number;
+  readonly files: number;
+}
+
+const none: Usage = { bytes: 0, files: 0 };
+
+type Named = Omit<(typeof owners)[number], "isUser">;
+
+function bytesMax(quotas: Partial<Quotas>, { bytes }: Named): number {
+  return quotas[bytes] ?? Number.POSITIVE_INFINITY;
+}
+
+function filesMax(quotas: Partial<Quotas>, { files }: Named): number {
+  return quotas[files] ?? Number.POSITIVE_INFINITY;
+}
+
+function bytesExceeded(quotas: Partial<Quotas>, named: Named): ApiError {
+  const message = `The files of this ${named.noun} would be larger than ${bytesMax(quotas, named)} bytes together (${named.bytes}).`;
+  return new ApiError("RequestTooLarge", message);
+}
+
+function filesExceeded(quotas: Partial<Quotas>, named: Named): ApiError {
+  const message = `The ${named.noun} would have more than ${filesMax(quotas, named)} files (${named.files}).`;
+  return new ApiError("RequestTooLarge", message);
+}
