@@ -45,7 +45,17 @@ export async function fileResult(
     contentLength: file.content_length,
     tag: file.content_hash,
     open: (range) => openOriginal(file, range, services),
+    locate: locateOriginal(file, services),
   });
+}
+
+/** What has been allowed until then can be begun for so long. */
+const presignedSeconds = 300;
+
+/** Only originals: made-over ones are made when they are asked for. */
+function locateOriginal({ application_id, id }: FileRow, { bytes }: DownloadServices): FileResult["locate"] {
+  const { presign } = bytes;
+  return presign && ((headers) => presign(originalKey(application_id, id), presignedSeconds, headers));
 }
 
 function describe({ content_type, file_name }: FileRow) {
