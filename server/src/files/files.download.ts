@@ -91,7 +91,9 @@ async function variantResult(
   const kept = isWorthKeeping ? await readKept(key, bytes) : undefined;
   const content = kept ?? (await make(await openOriginal(file, undefined, services)));
   if (kept === undefined && isWorthKeeping) {
-    await bytes.write(key, Readable.from([content]));
+    await bytes.write(key, Readable.from([content])).catch((error) => {
+      if (!(error instanceof ApiError)) throw error; // else there is no room to keep it, and it can be read all the same
+    });
     // Of a file that has been deleted meanwhile nothing may be left.
     const isThere = (await findLiveFile(application_id, id, database.reads)) !== undefined;
     if (!isThere) await bytes.deleteAll(filePrefix(application_id, id));

@@ -67,7 +67,9 @@ export async function receiveUpload<File extends StoredUpload>(
       }
       incoming = file;
       file.on("limit", () => fail(new ApiError("RequestTooLarge", fileTooLarge(limits))));
-      const part = { contentType: mimeType, fileName, bytes: file, signal: stopping.signal };
+      // Who reads no further gives the reason; the stream would give another one before.
+      const bytes = file.iterator({ destroyOnReturn: false });
+      const part = { contentType: mimeType, fileName, bytes, signal: stopping.signal };
       storing = store(part);
       storing.catch(fail);
     });
