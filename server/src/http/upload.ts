@@ -15,6 +15,8 @@ export interface UploadLimits {
 }
 
 const partsMax = 100;
+/** For heads and boundaries, and for what is outside of all parts. */
+const framingBytesMax = 1_048_576;
 const filePart = "data";
 const parametersPart = "body";
 
@@ -55,6 +57,7 @@ export async function receiveUpload<File extends StoredUpload>(
   let storing: Promise<File> | undefined;
   const parts: [name: string, text: string][] = [];
   let partsBytes = 0;
+  const formMax = limits.fileBytesMax + limits.bodyBytesMax + framingBytesMax;
 
   uploading.add(request.socket);
   try {
@@ -84,7 +87,12 @@ export async function receiveUpload<File extends StoredUpload>(
     parser.on("error", breakOff);
     request.on("error", breakOff);
     request.on("close", onClose);
-    request.on("data", () => stall.refresh());
+    let received = 0;
+    request.on("data", (chunk: Buffer) => {
+      stall.refresh();
+      received += chunk.length;
+      if (received > formMax) fail(new ApiError("RequestTooLarge", `The form is larger than ${formMax} bytes.`));
+    });
     request.pipe(parser);
 
     await Promise.race([finished, failure.promise]);
