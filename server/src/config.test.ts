@@ -42,6 +42,8 @@ const integers: [name: string, minimum: number, maximum: number][] = [
   ["RESET_CODE_LIFETIME_MS", 1_000, 315_360_000_000],
 ];
 
+const bucket = { FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
+
 describe("loadConfig", () => {
   it("has a default for everything", () => {
     assert.deepEqual(loadConfig({}), {
@@ -77,6 +79,7 @@ describe("loadConfig", () => {
       mailFrom: { name: "Rollcall", address: "no-reply@localhost" },
       resetCodeLifetimeMs: 3_600_000,
       filesUrl: pathToFileURL(resolve("data", "files")).href,
+      filesDownload: "stream",
       awsAccessKeyId: undefined,
       awsSecretAccessKey: undefined,
       logLevel: "info",
@@ -95,8 +98,9 @@ describe("loadConfig", () => {
     const withDefaults = Object.fromEntries(settings.map((setting) => [setting.name, setting.default]));
     assert.deepEqual(loadConfig(withDefaults), loadConfig({}));
     for (const { name, about } of settings) {
-      const changed = loadConfig({ [name]: other(name) });
-      assert.notDeepEqual(changed, loadConfig({}), `${name} changes nothing`);
+      const around = name === "FILES_DOWNLOAD" ? bucket : {};
+      const changed = loadConfig({ ...around, [name]: other(name) });
+      assert.notDeepEqual(changed, loadConfig(around), `${name} changes nothing`);
       assert.match(about, /\.$/);
     }
   });
@@ -113,6 +117,7 @@ describe("loadConfig", () => {
       SMTP_URL: "https://host",
       MAIL_FROM: "nobody",
       FILES_URL: "/var/lib/files",
+      FILES_DOWNLOAD: "both",
       LOG_LEVEL: "loud",
     };
     const problems = problemsOf(environment);
@@ -244,6 +249,15 @@ describe("loadConfig", () => {
     assert.deepEqual(problemsOf({ FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id" }), problems.slice(1));
   });
 
+  it("FILES_DOWNLOAD sends clients to a bucket, and to nothing else", () => {
+    assert.equal(loadConfig({ ...bucket, FILES_DOWNLOAD: "Redirect" }).filesDownload, "redirect");
+    assert.equal(loadConfig({ ...bucket, FILES_DOWNLOAD: "stream" }).filesDownload, "stream");
+    const rule = "FILES_DOWNLOAD must be stream when FILES_URL names no s3:// bucket";
+    for (const FILES_URL of ["", "file:///a"]) {
+      assert.deepEqual(problemsOf({ FILES_URL, FILES_DOWNLOAD: "redirect" }), [rule]);
+    }
+  });
+
   it("words of choice: REGION, AUTH_SCHEMES, LOG_LEVEL", () => {
     assert.equal(loadConfig({ REGION: "eu-west-1" }).region, "eu-west-1");
     for (const region of ["EU", "a.b", "a b", "é", "a".repeat(33)])
@@ -276,6 +290,7 @@ function other(name: string): string {
     SMTP_URL: "smtp://host",
     MAIL_FROM: "a@b",
     FILES_URL: "file:///elsewhere",
+    FILES_DOWNLOAD: "redirect",
     LOG_LEVEL: "warn",
   };
   return words[name] ?? `${integers.find(([integer]) => integer === name)?.[2] ?? 101}`;

@@ -41,6 +41,8 @@ export interface Config {
   readonly resetCodeLifetimeMs: number;
   /** Where the bytes of files lie: a folder (`file:…`), or an S3-compatible store (`s3://bucket?…`). */
   readonly filesUrl: string;
+  /** Whether clients read files from us, or are sent to the S3-compatible store. */
+  readonly filesDownload: string;
   readonly awsAccessKeyId: string | undefined;
   readonly awsSecretAccessKey: string | undefined;
   readonly logLevel: string;
@@ -125,6 +127,11 @@ export const settings = [
     default: "",
     about:
       "Folder of uploaded files (file:///path), or s3://bucket?endpoint=https://host&region=name&prefix=folder, or empty for DATA_DIR/files.",
+  },
+  {
+    name: "FILES_DOWNLOAD",
+    default: "stream",
+    about: "stream: the server sends files itself; redirect: it sends clients to the bucket of an s3:// FILES_URL.",
   },
   { name: "AWS_ACCESS_KEY_ID", default: "", about: "Key id for an s3:// FILES_URL." },
   { name: "AWS_SECRET_ACCESS_KEY", default: "", about: "Secret key for an s3:// FILES_URL." },
@@ -213,6 +220,13 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   check("MAIL_FROM", mailFrom !== undefined, "must be an address, or a name and an address in angle brackets");
   const filesUrl = text("FILES_URL") || pathToFileURL(join(dataDir, "files")).href;
   check("FILES_URL", isFilesUrl(filesUrl), filesUrlRule);
+  const filesDownload = text("FILES_DOWNLOAD").toLowerCase();
+  check("FILES_DOWNLOAD", ["stream", "redirect"].includes(filesDownload), "must be stream or redirect");
+  check(
+    "FILES_DOWNLOAD",
+    filesDownload !== "redirect" || !isUrl(filesUrl, ["file:"]),
+    "must be stream when FILES_URL names no s3:// bucket",
+  );
   for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] as const) {
     check(name, text(name) !== "" || !filesUrl.startsWith("s3:"), "must be set when FILES_URL names an s3:// bucket");
   }
@@ -256,6 +270,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     },
     resetCodeLifetimeMs: integer("RESET_CODE_LIFETIME_MS", 1_000, tenYearsMs),
     filesUrl,
+    filesDownload,
     awsAccessKeyId: text("AWS_ACCESS_KEY_ID") || undefined,
     awsSecretAccessKey: text("AWS_SECRET_ACCESS_KEY") || undefined,
     logLevel,

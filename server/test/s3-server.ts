@@ -1,18 +1,22 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import S3rver, { type Context } from "s3rver";
+import { signatureOf } from "./s3-signature.ts";
 
 /** A real S3-compatible server on this machine with one bucket. */
 export interface S3Server {
   /** What FILES_URL says, without a prefix. */
   readonly url: string;
   readonly keys: { readonly awsAccessKeyId: string; readonly awsSecretAccessKey: string };
+  /** Keys of all objects that begin so, a thousand at most. */
+  listKeys(prefix: string): Promise<string[]>;
   /** Ids of multipart uploads that are neither complete nor aborted. */
   listUploads(): string[];
   close(): Promise<void>;
 }
 
 const bucket = "files";
+const key = "S3RVER"; // it knows no other
 
 export async function startS3Server(directory: string): Promise<S3Server> {
   const uploads = join(directory, bucket, "._S3rver_uploads");
@@ -24,9 +28,12 @@ export async function startS3Server(directory: string): Promise<S3Server> {
     directory,
     configureBuckets: [{ name: bucket }],
   });
-  // Two operations that s3rver lacks, and one whose page tokens take a cipher that OpenSSL 3 does not have.
+  // Signatures, which s3rver takes unseen, two operations that it lacks, and one whose page tokens take a cipher that
+  // OpenSSL 3 does not have.
   server.middleware.unshift(async (context, next) => {
-    if (context.method === "GET" && "list-type" in context.query) await listObjects(context, server);
+    if ("X-Amz-Signature" in context.query && !isSigned(context)) {
+      answer(context, 403, "<Error><Code>SignatureDoesNotMatch</Code></Error>");
+    } else if (context.method === "GET" && "list-type" in context.query) await listObjects(context, server);
     else if (context.method === "GET" && "uploads" in context.query) listOpenUploads(context, uploads, listUploads());
     else if (context.method === "DELETE" && "uploadId" in context.query) abortUpload(context, uploads);
     else await next();
@@ -34,10 +41,19 @@ export async function startS3Server(directory: string): Promise<S3Server> {
   const { port } = await server.run();
   return {
     url: `s3://${bucket}?endpoint=http://127.0.0.1:${port}`,
-    keys: { awsAccessKeyId: "S3RVER", awsSecretAccessKey: "S3RVER" },
+    keys: { awsAccessKeyId: key, awsSecretAccessKey: key },
+    async listKeys(prefix) {
+      const { objects } = await server.store.listObjects(bucket, { prefix, startAfter: "", maxKeys: 1_000 });
+      return objects.map(({ key }) => key);
+    },
     listUploads,
     close: () => server.close(),
   };
+}
+
+function isSigned({ method, href }: Context): boolean {
+  const url = new URL(href);
+  return url.searchParams.get("X-Amz-Signature") === signatureOf(method, url, key);
 }
 
 async function listObjects(context: Context, { store }: S3rver): Promise<void> {

@@ -3,6 +3,7 @@ declare module "s3rver" {
   export interface Context {
     readonly method: string;
     readonly path: string;
+    readonly href: string;
     readonly query: Readonly<Record<string, string | undefined>>;
     status: number;
     type: string;

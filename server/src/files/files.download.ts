@@ -45,7 +45,17 @@ export async function fileResult(
     contentLength: file.content_length,
     tag: file.content_hash,
     open: (range) => openOriginal(file, range, services),
+    locate: locateOriginal(file, services),
   });
+}
+
+/** What has been allowed until then can be begun for so long. */
+const presignedSeconds = 300;
+
+/** Only originals: made-over ones are made when they are asked for. */
+function locateOriginal({ application_id, id }: FileRow, { bytes }: DownloadServices): FileResult["locate"] {
+  const { presign } = bytes;
+  return presign && ((headers) => presign(originalKey(application_id, id), presignedSeconds, headers));
 }
 
 function describe({ content_type, file_name }: FileRow) {
@@ -81,7 +91,9 @@ async function variantResult(
   const kept = isWorthKeeping ? await readKept(key, bytes) : undefined;
   const content = kept ?? (await make(await openOriginal(file, undefined, services)));
   if (kept === undefined && isWorthKeeping) {
-    await bytes.write(key, Readable.from([content]));
+    await bytes.write(key, Readable.from([content])).catch((error) => {
+      if (!(error instanceof ApiError)) throw error; // else there is no room to keep it, and it can be read all the same
+    });
     // Of a file that has been deleted meanwhile nothing may be left.
     const isThere = (await findLiveFile(application_id, id, database.reads)) !== undefined;
     if (!isThere) await bytes.deleteAll(filePrefix(application_id, id));

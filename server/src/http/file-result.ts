@@ -6,6 +6,13 @@ export interface ByteRange {
   readonly end: number;
 }
 
+/** What goes with the bytes of a file, whoever sends them. */
+export interface SentHeaders {
+  readonly contentType: string;
+  readonly contentDisposition: string;
+  readonly cacheControl: string;
+}
+
 /** A result that is sent as it is, and not in an envelope. */
 export class FileResult {
   readonly contentType: string;
@@ -16,6 +23,8 @@ export class FileResult {
   readonly fileName: string | undefined;
   /** Opens the bytes; called again for each range. */
   readonly open: (range?: ByteRange) => Promise<Readable>;
+  /** Where clients are to read it instead, under these headers; undefined where they are to read it here. */
+  readonly locate: ((headers: SentHeaders) => Promise<string>) | undefined;
 
   constructor(file: {
     readonly contentType: string;
@@ -23,11 +32,13 @@ export class FileResult {
     readonly tag: string;
     readonly fileName?: string | undefined;
     open(range?: ByteRange): Promise<Readable>;
+    readonly locate?: ((headers: SentHeaders) => Promise<string>) | undefined;
   }) {
     this.contentType = file.contentType;
     this.contentLength = file.contentLength;
     this.tag = file.tag;
     this.fileName = file.fileName;
     this.open = file.open;
+    this.locate = file.locate;
   }
 }

@@ -75,9 +75,11 @@ describe("/_/openapi.json", () => {
 
       const conditions = conditionsOf(route);
       const created = route.mayCreate ? [201] : [];
+      const sentElsewhere = route.download === undefined ? [] : [302];
       const statuses = new Set([
         route.status,
         ...created,
+        ...sentElsewhere,
         ...conditions.map((condition) => errorRow(condition).status),
       ]);
       assert.deepEqual(Object.keys(operation.responses).map(Number), [...statuses].sort());

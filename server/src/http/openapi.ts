@@ -66,6 +66,7 @@ function describeOperation(route: Route): Json {
     ...(takesBody(route) && route.parameters !== undefined && { requestBody: describeBody(route, route.parameters) }),
     responses: {
       [route.status]: describeSuccess(route, route.status),
+      ...(route.download !== undefined && { 302: sentElsewhere }),
       ...(route.mayCreate && { 201: describeSuccess(route, 201) }),
       ...describeFailures(conditionsOf(route)),
     },
@@ -110,6 +111,11 @@ function describeSuccess(route: Route, status: number): Json {
   });
   return { description: "Success", content: { "application/json": { schema: published(envelope) } } };
 }
+
+const sentElsewhere = {
+  description: "Where the bytes can be read for a few minutes, in a deployment that does not send them itself",
+  headers: { Location: { schema: { type: "string", format: "uri" } } },
+};
 
 function describeFailures(conditions: readonly ErrorCondition[]): Record<string, Json> {
   const byStatus = new Map<number, ErrorCondition[]>();

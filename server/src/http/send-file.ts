@@ -10,6 +10,9 @@ import type { ByteRange, FileResult } from "./file-result.ts";
  * Sends a file as HTTP has it: whole, in ranges, or not at all to who has it already. What somebody uploaded is never run
  * by a browser in the service's origin: it is told to believe the content type, to open little, and to run nothing.
  *
+ * Where the file has an address elsewhere, the client is sent there for its bytes: all of them, or one range. What stores
+ * differ in (several ranges, what is no range, If-Range) is answered here.
+ *
  * @throws ApiError RangeOutsideFile, and whatever opening the file throws, before anything is sent
  */
 export async function sendFile(request: FastifyRequest, reply: FastifyReply, file: FileResult): Promise<void> {
@@ -28,6 +31,15 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
     reply.header("content-range", `bytes */${file.contentLength}`);
     throw new ApiError("RangeOutsideFile");
   }
+  const contentDisposition = dispositionOf(file);
+  const isPlain = headers.range === undefined || ranges?.length === 1;
+  if (file.locate !== undefined && request.method === "GET" && isPlain) {
+    const { contentType } = file;
+    const location = await file.locate({ contentType, contentDisposition, cacheControl: lasting["cache-control"] });
+    // It opens the file to whoever has it: nobody is to keep it.
+    reply.code(302).headers({ location, "cache-control": "private, no-store" }).send();
+    return;
+  }
   const body = bodyOf(file, ranges);
   const bytes = request.method === "HEAD" ? undefined : await openAtFirstByte(body.open);
   // A reader that takes nothing any more would keep the file open.
@@ -39,7 +51,7 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
       ...body.headers,
       etag,
       "content-length": body.length,
-      "content-disposition": dispositionOf(file),
+      "content-disposition": contentDisposition,
     })
     .send(bytes);
 }

@@ -15,6 +15,8 @@ export interface UploadLimits {
 }
 
 const partsMax = 100;
+/** For heads and boundaries, and for what is outside of all parts. */
+const framingBytesMax = 1_048_576;
 const filePart = "data";
 const parametersPart = "body";
 
@@ -55,21 +57,22 @@ export async function receiveUpload<File extends StoredUpload>(
   let storing: Promise<File> | undefined;
   const parts: [name: string, text: string][] = [];
   let partsBytes = 0;
+  const formMax = limits.fileBytesMax + limits.bodyBytesMax + framingBytesMax;
 
   uploading.add(request.socket);
   try {
     parser = createParser(contentType, limits);
     parser.on("file", (_name, file, fileName, _encoding, mimeType) => {
-      file.on("error", (error) => {
-        if (!isAbort(error)) breakOff(error); // else who stores it reads no further, and says why
-      });
+      file.on("error", breakOff);
       if (stopping.signal.aborted) {
         file.resume(); // it was in what had arrived before the form was refused
         return;
       }
       incoming = file;
       file.on("limit", () => fail(new ApiError("RequestTooLarge", fileTooLarge(limits))));
-      const part = { contentType: mimeType, fileName, bytes: file, signal: stopping.signal };
+      // Who reads no further gives the reason; the stream would give another one before.
+      const bytes = file.iterator({ destroyOnReturn: false });
+      const part = { contentType: mimeType, fileName, bytes, signal: stopping.signal };
       storing = store(part);
       storing.catch(fail);
     });
@@ -84,7 +87,12 @@ export async function receiveUpload<File extends StoredUpload>(
     parser.on("error", breakOff);
     request.on("error", breakOff);
     request.on("close", onClose);
-    request.on("data", () => stall.refresh());
+    let received = 0;
+    request.on("data", (chunk: Buffer) => {
+      stall.refresh();
+      received += chunk.length;
+      if (received > formMax) fail(new ApiError("RequestTooLarge", `The form is larger than ${formMax} bytes.`));
+    });
     request.pipe(parser);
 
     await Promise.race([finished, failure.promise]);
@@ -107,10 +115,6 @@ export async function receiveUpload<File extends StoredUpload>(
     request.off("close", onClose);
     uploading.delete(request.socket);
   }
-}
-
-function isAbort(error: Error): boolean {
-  return error.name === "AbortError";
 }
 
 function fileTooLarge({ fileBytesMax }: UploadLimits): string {

@@ -22,9 +22,11 @@ interface TestStore {
   close(): Promise<void>;
 }
 
+const folderConfig = { filesDownload: "stream", awsAccessKeyId: undefined, awsSecretAccessKey: undefined };
+
 async function startFolder(folder: string): Promise<TestStore> {
   return {
-    config: { filesUrl: pathToFileURL(folder).href, awsAccessKeyId: undefined, awsSecretAccessKey: undefined },
+    config: { ...folderConfig, filesUrl: pathToFileURL(folder).href },
     listLeftovers: () => readdirSync(join(folder, ".incoming")),
     close: async () => {},
   };
@@ -32,7 +34,11 @@ async function startFolder(folder: string): Promise<TestStore> {
 
 async function startS3(folder: string): Promise<TestStore> {
   const { url, keys, listUploads, close } = await startS3Server(folder);
-  return { config: { filesUrl: `${url}&prefix=rollcall`, ...keys }, listLeftovers: listUploads, close };
+  return {
+    config: { filesUrl: `${url}&prefix=rollcall`, filesDownload: "stream", ...keys },
+    listLeftovers: listUploads,
+    close,
+  };
 }
 
 const writer = fileURLToPath(new URL("../../test/byte-writer.ts", import.meta.url));

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { SentHeaders } from "../http/file-result.ts";
 
 /**
  * Where the bytes of files lie: a folder, or an S3-compatible store. Keys are paths of names made of letters, digits, `_`,
@@ -20,6 +21,11 @@ export interface ByteStore {
    * @throws ApiError ServiceUnavailable when the store is out of reach
    */
   read(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+  /**
+   * An address where whoever has it can read the object for so long, sent under these headers, in ranges too. Does not look
+   * whether there is one. Only where clients are to be sent there (FILES_DOWNLOAD).
+   */
+  presign?(key: string, lifetimeSeconds: number, headers: SentHeaders): Promise<string>;
   /** Deletes every object whose key begins so: a file with its variants, all of an application. Also when there is none. */
   deleteAll(prefix: string): Promise<void>;
   /**

@@ -44,7 +44,7 @@ describe("the folder of bytes", () => {
     assert.equal(sync.mock.callCount(), 4); // the file, pic_1, app_2, root
   });
 
-  for (const code of ["ENOSPC", "EDQUOT"]) {
+  for (const code of ["ENOSPC", "EDQUOT", "EFBIG"]) {
     for (const step of ["write", "sync"] as const) {
       it(`answers ServiceUnavailable when the disk is full (${code} at ${step}), and keeps nothing`, async (t) => {
         const handle = await open(root, "r");

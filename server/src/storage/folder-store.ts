@@ -181,7 +181,7 @@ function isMissing(error: unknown): boolean {
 }
 
 function rethrowFull(error: unknown): never {
-  const isFull = ["ENOSPC", "EDQUOT", "EMFILE", "ENFILE"].includes(String(codeOf(error)));
+  const isFull = ["ENOSPC", "EDQUOT", "EFBIG", "EMFILE", "ENFILE"].includes(String(codeOf(error)));
   throw isFull ? new ApiError("ServiceUnavailable", undefined, { cause: error }) : error;
 }
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Config } from "../config.ts";
 import type { ByteStore } from "./byte-store.ts";
 
-type StoreConfig = Pick<Config, "filesUrl" | "awsAccessKeyId" | "awsSecretAccessKey">;
+type StoreConfig = Pick<Config, "filesUrl" | "filesDownload" | "awsAccessKeyId" | "awsSecretAccessKey">;
 
 /** Opens what FILES_URL names, and loads only that. A folder is made if need be; a bucket has to be there. */
 export async function openByteStore(config: StoreConfig): Promise<ByteStore> {
@@ -14,12 +14,16 @@ export async function openByteStore(config: StoreConfig): Promise<ByteStore> {
   }
   const { openS3Store } = await import("./s3-store.ts");
   const prefix = url.searchParams.get("prefix") ?? "";
-  return openS3Store({
+  const options = {
     bucket: url.hostname,
     endpoint: url.searchParams.get("endpoint") ?? undefined,
     region: url.searchParams.get("region") ?? "us-east-1",
     prefix: prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`,
     accessKeyId: config.awsAccessKeyId ?? "",
     secretAccessKey: config.awsSecretAccessKey ?? "",
-  });
+  };
+  const store = openS3Store(options);
+  if (config.filesDownload !== "redirect") return store;
+  const { createPresigner } = await import("./s3-presigner.ts");
+  return { ...store, presign: createPresigner(options) };
 }

@@ -11,7 +11,7 @@ const secret = "the secret key of the bucket";
 
 function openAt(port: number): Promise<ByteStore> {
   const filesUrl = `s3://files?endpoint=http://127.0.0.1:${port}`;
-  return openByteStore({ filesUrl, awsAccessKeyId: "id", awsSecretAccessKey: secret });
+  return openByteStore({ filesUrl, filesDownload: "stream", awsAccessKeyId: "id", awsSecretAccessKey: secret });
 }
 
 /** A store in front of a server that answers as it is told. */

@@ -9,55 +9,23 @@ import {
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
 import { abortable } from "./abortable.ts";
 import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
 import { PartBuffer } from "./part-buffer.ts";
+import { createS3Client, type S3Options } from "./s3-client.ts";
 import { asUnavailable, isOfS3 } from "./s3-errors.ts";
 
-/** Which bucket, and who we are there. */
-export interface S3Options {
-  readonly bucket: string;
-  /** Address of an S3-compatible store; undefined means AWS. */
-  readonly endpoint: string | undefined;
-  readonly region: string;
-  /** What all keys of this deployment begin with: empty, or ending in a slash. */
-  readonly prefix: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-}
-
-const connectTimeoutMs = 3_000;
-const requestTimeoutMs = 20_000; // until the answer begins: time enough for a part; tried up to three times
-const idleTimeoutMs = 60_000; // of a download that its client does not read
 const undoTimeoutMs = 5_000;
-const connectionsMax = 1_000; // every download that is under way holds one
 
 /**
  * Keeps objects in a bucket. Small ones go in one request, others in parts; either way the bucket shows the whole object or
  * none. One part of each write is in memory.
  */
-export function openS3Store({ bucket, endpoint, region, prefix, ...credentials }: S3Options): ByteStore {
-  const client = new S3Client({
-    region,
-    credentials,
-    maxAttempts: 3,
-    ...(endpoint === undefined
-      ? {}
-      : // Compatible stores know buckets by path, and not all of them know the newer checksums.
-        ({ endpoint, forcePathStyle: true, requestChecksumCalculation: "WHEN_REQUIRED" } as const)),
-    responseChecksumValidation: "WHEN_REQUIRED",
-    requestHandler: {
-      connectionTimeout: connectTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      throwOnRequestTimeout: true,
-      socketTimeout: idleTimeoutMs,
-      httpAgent: { keepAlive: true, maxSockets: connectionsMax },
-      httpsAgent: { keepAlive: true, maxSockets: connectionsMax },
-    },
-  });
+export function openS3Store(options: S3Options): ByteStore {
+  const { bucket, prefix } = options;
+  const client = createS3Client(options);
 
   async function write(Key: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
     const options = signal === undefined ? {} : { abortSignal: signal };

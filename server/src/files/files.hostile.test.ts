@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import {
+  type Answer,
+  assertError,
+  assertResult,
+  openRaw,
+  startTestApp,
+  type TestApp,
+  type TestUser,
+} from "../../test/harness.ts";
+import { dataPart, download, formHeaders, formOf, png, postForm, upload } from "../../test/uploads.ts";
+
+/** hostile.md 14, 18, 23, 26 and 27 for files: refused, nothing stored, nothing leaked, the process as healthy as before. */
+
+let test: TestApp;
+let owner: TestUser;
+let other: TestUser;
+before(async () => {
+  test = await startTestApp({ REQUEST_TIMEOUT_MS: "600", FILE_BYTES_MAX: "300000", BODY_BYTES_MAX: "4096" });
+  owner = await test.signUp();
+  other = await test.signUp();
+});
+after(async () => {
+  const failures = test.logLines.filter(({ level }) => Number(level) >= 50);
+  await test.close();
+  assert.deepEqual(failures, []);
+});
+
+async function countFiles(): Promise<number> {
+  return (await test.app.database.reads.selectFrom("files").select("id").execute()).length;
+}
+
+async function assertNothingLoose(): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  for (;;) {
+    const loose = await test.app.database.reads.selectFrom("loose_bytes").select("key").execute();
+    const drafts = readdirSync(join(test.config.dataDir, "files", ".incoming"));
+    if (loose.length + drafts.length === 0) return;
+    assert.ok(Date.now() < deadline, "bytes are left");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** What is answered to these bytes, until the server closes or has answered so often. */
+async function exchange(bytes: readonly (string | Buffer)[], answersMax = 1): Promise<Answer[]> {
+  const connection = openRaw(test.port);
+  for (const each of bytes) connection.write(each);
+  const answers: Answer[] = [];
+  while (answers.length < answersMax) {
+    const answer = await connection.receive();
+    if (answer === undefined) break;
+    answers.push(answer);
+  }
+  connection.close();
+  return answers;
+}
+
+function headOf(length: string, path = "/blobs"): string {
+  const { "content-type": contentType } = formHeaders;
+  return `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${owner.token}\r\nContent-Type: ${contentType}\r\n${length}\r\n\r\n`;
+}
+
+describe("an upload of the wrong length (26)", () => {
+  const form = formOf([dataPart("the bytes of a file", "text/plain")]);
+  // What ends a form is its last boundary; of what comes after that, nothing is of the file.
+  const enough = form.length - 2;
+
+  it("too short by any number of bytes: refused, and nothing is stored", async () => {
+    const before = await countFiles();
+    for (let length = 0; length < enough; length += 1) {
+      const [answer] = await exchange([headOf(`Content-Length: ${length}`), form]);
+      assert.ok(answer !== undefined);
+      // Of the upload, or of what comes behind it, which is no HTTP: whichever is found out first.
+      const { error } = answer.body;
+      assert.ok(["FileUploadFailed", "OperationNotFound", "ParameterIncorrectFormat"].includes(error), error);
+    }
+    assert.equal(await countFiles(), before);
+    await assertNothingLoose();
+  });
+
+  it("too long: 400 when nothing comes any more, nothing is stored", async () => {
+    const before = await countFiles();
+    const cut = form.subarray(0, enough - 2);
+    const lengths = [form.length + 1, form.length + 1_000_000].map((length) => `Content-Length: ${length}`);
+    for (const length of [...lengths, "Transfer-Encoding: chunked"]) {
+      const chunk = length.startsWith("T") ? [`${cut.length.toString(16)}\r\n`, cut] : [cut];
+      const [answer] = await exchange([headOf(length), ...chunk]);
+      assert.ok(answer !== undefined, length);
+      assertError(answer, 400, "FileUploadFailed", 1025, "The upload broke off.");
+    }
+    assert.equal(await countFiles(), before);
+    await assertNothingLoose();
+  });
+
+  it("without one, in chunks: taken; both at once: not HTTP", async () => {
+    const chunks = ["5\r\n", form.subarray(0, 5), "\r\n", `${(form.length - 5).toString(16)}\r\n`, form.subarray(5)];
+    const [taken] = await exchange([headOf("Transfer-Encoding: chunked"), ...chunks, "\r\n0\r\n\r\n"]);
+    assert.deepEqual([taken?.status, taken?.body.result.contentLength], [201, 19]);
+    const both = `Transfer-Encoding: chunked\r\nContent-Length: ${form.length}`;
+    const [refused] = await exchange([headOf(both), ...chunks]);
+    assert.deepEqual([refused?.status, refused?.body.error], [400, "ParameterIncorrectFormat"]);
+  });
+});
+
+describe("a form that never ends", () => {
+  const boundary = /boundary=(.+)$/.exec(formHeaders["content-type"])?.[1];
+
+  for (const [part, beginning, message] of [
+    ["the file", formOf([dataPart("x")]).subarray(0, -21), "The file is larger than 300000 bytes."],
+    ["another part", `--${boundary}\r\nContent-Disposition: form-data; name="x"\r\n\r\n`, tooLong()],
+    ["the head of a part", `--${boundary}\r\nX: `, tooLong()],
+    ["what comes before the first part", "", tooLong()],
+    ["what comes after the last part", formOf([dataPart("x")]), tooLong()],
+  ] as const) {
+    it(`in ${part}: 413 RequestTooLarge once it is larger than any that is good, nothing is stored`, async () => {
+      const before = await countFiles();
+      const connection = openRaw(test.port);
+      connection.write(headOf("Transfer-Encoding: chunked"));
+      connection.write(`${beginning.length.toString(16)}\r\n`.slice(beginning.length === 0 ? 3 : 0));
+      if (beginning.length > 0) connection.write(Buffer.concat([Buffer.from(beginning), Buffer.from("\r\n")]));
+      const chunk = `10000\r\n${"y".repeat(65_536)}\r\n`;
+      const writing = setInterval(() => connection.write(chunk), 1);
+      try {
+        const answer = await connection.receive();
+        assert.ok(answer !== undefined, "the server closed without an answer");
+        assertError(answer, 413, "RequestTooLarge", 1281, message);
+      } finally {
+        clearInterval(writing);
+        connection.close();
+      }
+      assert.equal(await countFiles(), before);
+      await assertNothingLoose();
+    });
+  }
+
+  function tooLong(): string {
+    return "The form is larger than 1352672 bytes.";
+  }
+});
+
+describe("a file name, a type, a field (23, 27)", () => {
+  it("writes no header of its own, here or in an address, and no file outside of the folder", async () => {
+    const names = [
+      "a\\r\\nSet-Cookie: x=y",
+      "a%0d%0aSet-Cookie: x=y",
+      "a\u2028b\u0085c",
+      "a\u0000b",
+      "../../../../tmp/rollcall-was-here",
+      "..",
+      "/etc/passwd",
+      "..\\\\..\\\\windows\\\\system32",
+      "%2e%2e%2fsecret",
+      "\u2024\u2024/\uff0fetc",
+      "x".repeat(5_000),
+      ".incoming",
+      "CON",
+    ];
+    for (const fileName of names) {
+      const { id } = await upload(test, owner.token, "/blobs", dataPart("x", "text/plain", fileName));
+      const { status, headers } = await download(test, `/blobs/${id}/file`, { token: owner.token });
+      assert.equal(status, 200, fileName);
+      assert.equal(headers.get("set-cookie"), null);
+      const disposition = headers.get("content-disposition") ?? "";
+      assert.match(disposition, /^inline(; filename="[ -~]*"; filename\*=UTF-8''[\w!#$&+.^`|~%-]*)?$/, fileName);
+      assert.ok(disposition.length < 5_000);
+      assert.doesNotMatch(disposition, /[/\\]|%2F|%5C|%0D|%0A|%00/i, fileName);
+    }
+    assert.deepEqual(readdirSync(join(test.config.dataDir, "files")).sort(), [".incoming", test.application.appid]);
+    assert.ok(!existsSync("/tmp/rollcall-was-here"));
+  });
+
+  it("ends no part's head early: what is behind a line break is a line of the part, and none of an answer", async () => {
+    const form = formOf([dataPart("x", "text/plain\r\nSet-Cookie: x=y", 'a"\r\nLocation: http://elsewhere/\r\nX: "')]);
+    const answer = await test.call("POST /blobs", { token: owner.token, body: form, headers: formHeaders });
+    assert.equal(answer.status, 201);
+    const { headers } = await download(test, `/blobs/${answer.body.result.id}/file`, { token: owner.token });
+    for (const name of ["set-cookie", "location", "x"]) assert.equal(headers.get(name), null);
+  });
+});
+
+describe("a path that leads elsewhere (18, 27)", () => {
+  it("is no file, and is read nowhere: 404 or 400 in the envelope", async () => {
+    const { id } = await upload(test, owner.token, "/blobs", dataPart("here"));
+    const ways = [
+      ...["../secret", "..%2fsecret", "%2e%2e/secret", "%2e%2e%2fsecret", "%252e%252e%252fsecret", "..%5csecret"],
+      ...[`../${id}`, `%2e%2e%2f${id}`, `${id}%00`, `${id}%2f`, `${id}%2foriginal`, `${id}/../${id}x`, `.${id}`],
+      ...["%00", "%", "%zz", "%c0%af", "%ef%bc%8f", ".", "..", ".incoming", "\u2024\u2024".normalize("NFC")],
+      ...["x".repeat(8_192), `${test.application.appid}%2f${id}`, "rollcall.db", "..%2frollcall.db"],
+    ];
+    for (const way of ways) {
+      for (const kind of ["blobs", "pictures", "videos"]) {
+        for (const end of ["/file", "/file/..", "", "/file%00", "/file/original"]) {
+          const path = encodeURI(`/${kind}/${way}${end}`).replaceAll("%25", "%");
+          const request = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${owner.token}\r\n\r\n`;
+          const [answer] = await exchange([request]);
+          assert.ok(answer !== undefined, path.slice(0, 100));
+          assert.ok([400, 404].includes(answer.status), `${answer.status} ${path.slice(0, 100)}`);
+          assert.equal(answer.body.success, false);
+        }
+      }
+    }
+    assertResult(await test.call("GET /_/health/ready"), 200, "ready");
+  });
+});
+
+describe("a signedUrl (14)", () => {
+  it("opens one file of one application under one path, and lends nothing else of its owner's", async () => {
+    const elsewhere = await test.createApplication();
+    const stranger = await test.signUp("Jane", elsewhere);
+    const mine = await upload(test, owner.token, "/pictures", dataPart(await png(4, 4)));
+    const theirs = await upload(test, stranger.token, "/pictures", dataPart(await png(5, 5)));
+    const queryOf = (url: string) => url.split("?")[1] ?? "";
+    const query = queryOf(mine.signedUrl);
+    const swapped = (url: string, appid: string) => queryOf(url).replace(/application=[^&]*/, `application=${appid}`);
+    const message = "The signature is wrong or has expired. Read the object again for a new signedUrl.";
+    for (const path of [
+      `/pictures/${theirs.id}/file?${query}`,
+      `/pictures/${theirs.id}/file?${swapped(mine.signedUrl, elsewhere.appid)}`,
+      `/pictures/${mine.id}/file?${swapped(theirs.signedUrl, test.application.appid)}`,
+      `/pictures/${mine.id}/file?${queryOf(theirs.signedUrl)}`,
+      `/pictures/${mine.id}/file?${query}&application=${elsewhere.appid}`,
+      `/pictures/${mine.id}/file?${query}&expires=${Number.MAX_SAFE_INTEGER}`,
+    ]) {
+      for (const method of ["GET", "HEAD"]) {
+        const answer = await test.call(`${method} ${path}`);
+        if (method === "HEAD") assert.equal(answer.status, 401, path);
+        else assertError(answer, 401, "AuthSignatureInvalid", 258, message);
+      }
+    }
+    for (const [operation, status] of [
+      [`GET /pictures/${mine.id}?${query}`, 401],
+      [`PATCH /pictures/${mine.id}?${query}`, 401],
+      [`GET /users/me?${query}`, 401],
+      [`GET /blobs/${mine.id}/file?${query}`, 400], // no id of a blob
+      [`GET /pictures/${mine.id}/file?${query}`, 200],
+    ] as const) {
+      assert.equal((await test.call(operation)).status, status, operation);
+    }
+  });
+});
+
+describe("an idempotency key of an upload (14)", () => {
+  it("is its user's own: another's upload under the same key is another file", async () => {
+    const headers = { "idempotency-key": "the same" };
+    const parts = [dataPart("the same bytes")];
+    const [first, second] = [
+      await postForm(test, "/blobs", parts, { token: owner.token, headers }),
+      await postForm(test, "/blobs", parts, { token: other.token, headers }),
+    ];
+    assert.deepEqual([first.status, second.status], [201, 201]);
+    assert.notEqual(first.body.result.id, second.body.result.id);
+    assert.equal(second.body.result.userID, other.id);
+    const read = await download(test, `/blobs/${first.body.result.id}/file`, { token: other.token });
+    assert.equal(read.status, 404);
+  });
+});

@@ -1,0 +1,53 @@
+import { SignatureV4 } from "@smithy/signature-v4";
+import { type ByteStore, checkKey } from "./byte-store.ts";
+import { createS3Client, type S3Options } from "./s3-client.ts";
+
+/** Signs addresses of objects (AWS Signature Version 4, in the query). The store is not asked for it. */
+export function createPresigner(options: S3Options): NonNullable<ByteStore["presign"]> {
+  const { bucket, endpoint, region, prefix, accessKeyId, secretAccessKey } = options;
+  const { endpointProvider, sha256 } = createS3Client(options).config;
+  const { url } = endpointProvider({
+    Bucket: bucket,
+    Region: region,
+    ...(endpoint !== undefined && { Endpoint: endpoint, ForcePathStyle: true }), // as the client has it
+  });
+  const { protocol, hostname, port, host, origin } = url;
+  const folder = url.pathname.replace(/\/?$/, "/");
+  const signer = new SignatureV4({
+    service: "s3",
+    region,
+    credentials: { accessKeyId, secretAccessKey },
+    sha256,
+    uriEscapePath: false, // S3 signs paths as they are, and keys have nothing to escape
+    applyChecksum: false,
+  });
+
+  return async (key, lifetimeSeconds, { contentType, contentDisposition, cacheControl }) => {
+    checkKey(key);
+    const path = `${folder}${prefix}${key}`;
+    const request = {
+      method: "GET",
+      protocol,
+      hostname,
+      ...(port !== "" && { port: Number(port) }),
+      path,
+      query: {
+        "response-content-type": contentType,
+        "response-content-disposition": contentDisposition,
+        "response-cache-control": cacheControl,
+      },
+      headers: { host, "x-amz-content-sha256": "UNSIGNED-PAYLOAD" }, // which goes into the query
+    };
+    const { query = {} } = await signer.presign(request, { expiresIn: lifetimeSeconds });
+    const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(String(value))}`);
+    return `${origin}${path}?${pairs.join("&")}`;
+  };
+}
+
+/** As signatures are made over it: all but unreserved characters (RFC 3986), which URLSearchParams does otherwise. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
