@@ -81,7 +81,7 @@ describe("bytes and rows", () => {
     const { token } = await test.signUp();
     const picture = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
     await download(test, `/pictures/${picture.id}/file?size=10`, { token });
-    assert.deepEqual(objectsOf().sort(), [`/${picture.id}/original`, `/${picture.id}/v-10x10`]);
+    assert.deepEqual(objectsOf().sort(), [`/${picture.id}/original`, `/${picture.id}/v-10x10px`]);
     assertResult(await test.call(`DELETE /pictures/${picture.id}`, { token }), 200, true);
     await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
     assert.equal((await download(test, `/pictures/${picture.id}/file`, { token })).status, 404);

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { Readable } from "node:stream";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { crc32, deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
 import { ApiError } from "../errors.ts";
-import { readPictureSize, scalePicture, stripPicture } from "./pictures.ts";
+import { createLog } from "../log.ts";
+import { createPictures } from "./pictures.ts";
+
+const pictures = createPictures(createLog("silent"));
+const { readPictureSize, scalePicture, stripPicture } = pictures;
+after(() => pictures.close());
 
 const formats = ["jpeg", "png", "gif", "webp", "avif"] as const;
 type Format = (typeof formats)[number];

@@ -20,6 +20,8 @@ export interface ByteStore {
    * @throws ApiError ServiceUnavailable when the store is out of reach
    */
   read(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+  /** How many bytes an object has; undefined when there is none. @throws ApiError ServiceUnavailable like `read` */
+  size(key: string): Promise<number | undefined>;
   /** Deletes every object whose key begins so: a file with its variants, all of an application. Also when there is none. */
   deleteAll(prefix: string): Promise<void>;
   /**
