@@ -4,7 +4,6 @@ import { Socket } from "node:net";
 import { setPriority } from "node:os";
 import { extname } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { ApiError } from "../errors.ts";
 import { FrameReader, frameHead } from "./decoder-frames.ts";
@@ -103,27 +102,39 @@ export class DecoderChild {
   }
 
   async #send(job: PictureJob, bytes: Readable): Promise<void> {
-    let sourceFailure: unknown;
-    async function* frames(): AsyncGenerator<Buffer> {
-      const text = Buffer.from(JSON.stringify(job));
-      yield Buffer.concat([frameHead(text.length), text]);
-      try {
-        yield* pictureFrames(bytes);
-      } catch (error) {
-        sourceFailure = error;
-        throw error;
-      }
-      yield frameHead(0);
-    }
     const late = new ApiError("ServiceUnavailable", "The bytes of the picture did not arrive in time.");
-    const timer = setTimeout(() => bytes.destroy(late), this.#times.arrivalMs);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true; // whichever of the two has not gone on
+      bytes.destroy(late);
+      this.kill();
+    }, this.#times.arrivalMs);
     try {
-      await pipeline(frames, this.#child.stdin, { end: false });
-    } catch (cause) {
-      throw sourceFailure ?? diedOfIt(cause);
+      await this.#write(Buffer.from(JSON.stringify(job)));
+      let length = 0;
+      for await (const chunk of bytes) {
+        const part = Buffer.from(chunk);
+        length += part.length;
+        if (length > pictureBytesMax) throw new ApiError("FileUploadFailed", "The picture has too many bytes.");
+        if (part.length > 0) await this.#write(part); // an empty one would say that this is all
+      }
+      await this.#write(Buffer.alloc(0));
+    } catch (error) {
+      throw isLate ? late : error;
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Resolves when the system has the frame, so that no more than one waits in memory. */
+  #write(frame: Buffer): Promise<void> {
+    const { stdin } = this.#child;
+    return new Promise((resolve, reject) => {
+      stdin.cork();
+      stdin.write(frameHead(frame.length));
+      stdin.write(frame, (cause) => (cause ? reject(diedOfIt(cause)) : resolve()));
+      stdin.uncork();
+    });
   }
 
   /** What does not end by itself is ended by killing the process. */
@@ -177,18 +188,6 @@ function lowerPriority(pid: number): void {
 async function* readFrames(bytes: Readable): AsyncGenerator<Buffer> {
   const reader = new FrameReader(madeBytesMax);
   for await (const chunk of bytes) yield* reader.read(chunk);
-}
-
-async function* pictureFrames(bytes: Readable): AsyncGenerator<Buffer> {
-  let length = 0;
-  for await (const chunk of bytes) {
-    const part = Buffer.from(chunk);
-    length += part.length;
-    if (length > pictureBytesMax) throw new ApiError("FileUploadFailed", "The picture has too many bytes.");
-    if (part.length === 0) continue; // would say that this is all
-    yield frameHead(part.length);
-    yield part;
-  }
 }
 
 function diedOfIt(cause?: unknown): ApiError {
