@@ -9,7 +9,10 @@ import { ApiError } from "../errors.ts";
 import { FrameReader, frameHead } from "./decoder-frames.ts";
 import { madeBytesMax, type PictureAnswer, type PictureJob, pictureBytesMax } from "./picture-job.ts";
 
-/** How long the process may take: to start, to be given the bytes of a picture, and to decode it. */
+/**
+ * How long the process may take: to start, to be given the bytes of a picture, and to decode it. It ends by itself when that
+ * takes too much of a processor; this is for what hangs, and for a machine that has no time for it.
+ */
 export interface DecoderTimes {
   readonly startMs: number;
   readonly arrivalMs: number;
@@ -113,7 +116,7 @@ export class DecoderChild {
       await this.#write(Buffer.from(JSON.stringify(job)));
       let length = 0;
       for await (const chunk of bytes) {
-        const part = Buffer.from(chunk);
+        const part: Buffer = chunk; // streams of stores have no encoding
         length += part.length;
         if (length > pictureBytesMax) throw new ApiError("FileUploadFailed", "The picture has too many bytes.");
         if (part.length > 0) await this.#write(part); // an empty one would say that this is all

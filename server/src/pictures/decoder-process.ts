@@ -11,12 +11,16 @@ import { doPictureJob } from "./picture-work.ts";
  */
 
 process.stdin.on("end", end).on("error", end);
+process.stdout.on("error", end);
 // What ends the server reaches this process too, at a terminal; the server may have pictures to finish.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 volunteerForOutOfMemory();
 
 await loadDecoder();
 process.stdout.write(frameHead(0));
+
+/** Of processor time: at the lowest priority a picture may have to wait for its turn. */
+const decodingMsMax = 20_000;
 
 const frames = new FrameReader(pictureBytesMax);
 let job: PictureJob | undefined;
@@ -39,6 +43,11 @@ function receive(frame: Buffer): void {
 }
 
 async function answer(of: PictureJob, picture: Buffer): Promise<void> {
+  const from = process.cpuUsage();
+  const watch = setInterval(() => {
+    const { user, system } = process.cpuUsage(from);
+    if (user + system > decodingMsMax * 1_000) end();
+  }, 250);
   try {
     const { w, h, bytes } = await doPictureJob(of, picture);
     if (bytes.length > madeBytesMax) send({ refusal: "The picture has too many bytes." });
@@ -47,6 +56,8 @@ async function answer(of: PictureJob, picture: Buffer): Promise<void> {
     const known = error instanceof ApiError ? error.message : undefined;
     // Whatever the library cannot read is the fault of the picture.
     send({ refusal: known ?? "The picture is damaged or too large." });
+  } finally {
+    clearInterval(watch);
   }
 }
 

@@ -22,7 +22,7 @@ export interface DecoderLimits extends DecoderTimes {
   readonly idleMs: number;
 }
 
-const defaults: DecoderLimits = { startMs: 20_000, arrivalMs: 30_000, decodingMs: 20_000, idleMs: 30_000 };
+const defaults: DecoderLimits = { startMs: 20_000, arrivalMs: 30_000, decodingMs: 60_000, idleMs: 30_000 };
 
 export function createDecoder(log: Log, given: Partial<DecoderLimits> = {}): Decoder {
   const limits = { ...defaults, ...given };
