@@ -32,6 +32,7 @@ import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts"
 import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
 import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
 import { metricsRoutes } from "./metrics/metrics.routes.ts";
+import { createPictures } from "./pictures/pictures.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
@@ -95,6 +96,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const pseudonyms = createPseudonyms(secrets);
   const compactor = createCompactor({ database, ids, clock, background });
 
+  const pictures = createPictures(log);
   const idTokens = createIdTokens({ clock, log });
   const mailer = createMailer(config, { clock, log });
 
@@ -122,6 +124,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     pseudonyms,
     compactor,
     bytes,
+    pictures,
     fileLinks: createFileLinks({ ...config, secrets, clock, serverUrl: () => config.publicUrl ?? transport.url() }),
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
@@ -173,6 +176,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     isDraining = true;
     await transport.drain(graceMs);
     await background.stop();
+    await pictures.close();
     await tokenUses.save().catch((err) => log.warn({ err }, "when tokens were used last was not written down"));
     await database.close();
   }

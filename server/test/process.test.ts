@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ import { createClock } from "../src/lib/clock.ts";
 import { createIdGenerator } from "../src/lib/ids.ts";
 import { createTestDatabase } from "./databases.ts";
 import { openRaw, runProgram, send } from "./harness.ts";
+import { dataPart, formHeaders, formOf, png } from "./uploads.ts";
 
 /** The program itself: `node server/src/main.ts`. */
 
@@ -113,6 +114,19 @@ async function waitUntil(isSo: () => boolean): Promise<void> {
     assert.ok(Date.now() < deadline, "It does not come to pass");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** The processes that one has started and that still run, as Linux shows them. */
+function childrenOf(pid: number | undefined): string[] {
+  const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return processes.filter((name) => {
+    try {
+      const [, rest = ""] = readFileSync(`/proc/${name}/stat`, "utf8").split(") ");
+      return rest.split(" ")[1] === String(pid);
+    } catch {
+      return false; // it has just ended
+    }
+  });
 }
 
 const demoPattern = /appid {3}(app_\w+)\n {2}appkey {2}(\S+)\n/g;
@@ -446,3 +460,25 @@ async function readAll(port: number, token: string): Promise<Map<string, string>
     query = `pagingToken=${result.nextToken}`;
   }
 }
+
+describe("the process that decodes pictures", { skip: process.platform !== "linux" }, () => {
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    it(`goes with the server, also in the midst of a picture: ${signal}`, async () => {
+      const { settings, appid, appkey } = await newDeployment();
+      const { port, child, end } = await start({ ...settings, SHUTDOWN_GRACE_MS: "200" });
+      const { token } = await signUp(port, { appid, appkey });
+      assert.deepEqual(childrenOf(child.pid), []);
+      const body = formOf([dataPart(await png(6_000, 6_000))]);
+      const answer = await send(port, "POST", "/pictures", { token, body, headers: formHeaders });
+      assert.equal(answer.status, 201);
+      const [decoder] = childrenOf(child.pid);
+      assert.ok(decoder !== undefined);
+      const path = `/pictures/${answer.body.result.id}/file?size=5999`; // takes a second or more
+      const read = send(port, "GET", path, { token }).catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await end(signal);
+      await read;
+      await waitUntil(() => !existsSync(`/proc/${decoder}`));
+    });
+  }
+});

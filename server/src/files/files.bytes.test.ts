@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { assertResult, openRaw, startTestApp, type TestApp } from "../../test/harness.ts";
 import { dataPart, download, formHeaders, formOf, png, upload } from "../../test/uploads.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
@@ -81,10 +82,45 @@ describe("bytes and rows", () => {
     const { token } = await test.signUp();
     const picture = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
     await download(test, `/pictures/${picture.id}/file?size=10`, { token });
-    assert.deepEqual(objectsOf().sort(), [`/${picture.id}/original`, `/${picture.id}/v-10x10`]);
+    assert.deepEqual(objectsOf().sort(), [`/${picture.id}/original`, `/${picture.id}/v-10x10px`]);
     assertResult(await test.call(`DELETE /pictures/${picture.id}`, { token }), 200, true);
     await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
     assert.equal((await download(test, `/pictures/${picture.id}/file`, { token })).status, 404);
+  });
+
+  it("a scaled picture whose file is deleted while it is made leaves nothing behind", async () => {
+    const { token } = await test.signUp();
+    const bytes = dataPart(await png(1_500, 1_500));
+    for (let n = 0; n < 8; n += 1) {
+      const { id } = await upload(test, token, "/pictures", bytes);
+      const reads = [200, 300, 300].map((size) => download(test, `/pictures/${id}/file?size=${size}`, { token }));
+      await sleep(n * 10);
+      assertResult(await test.call(`DELETE /pictures/${id}`, { token }), 200, true);
+      for (const { status } of await Promise.all(reads)) assert.ok([200, 404].includes(status), `${status}`);
+    }
+    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+  });
+
+  it("a scaled picture that a killed process was writing is not kept twice, and dropped after an hour", async () => {
+    const { token } = await test.signUp();
+    const { appid } = test.application;
+    const { id } = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
+    const key = `${appid}/${id}/v-20x20px`;
+    await test.app.database.write(({ queries }) => putLooseBytes(appid, key, test.now(), queries));
+    const size20 = `/pictures/${id}/file?size=20`;
+    const made = await download(test, size20, { token });
+    assert.equal(made.status, 200);
+    assert.deepEqual([objectsOf(), await looseKeys()], [[`/${id}/original`], [key]]);
+    test.advance(3_600_001);
+    await maintain(test.app);
+    assert.deepEqual([objectsOf(), await looseKeys()], [[`/${id}/original`], []]);
+    for (const _ of ["made again", "kept"])
+      assert.ok((await download(test, size20, { token })).bytes.equals(made.bytes));
+    const range = await download(test, size20, { token, headers: { range: "bytes=5-9" } });
+    assert.deepEqual([range.status, range.bytes], [206, made.bytes.subarray(5, 10)]);
+    assert.deepEqual([objectsOf().sort(), await looseKeys()], [[`/${id}/original`, `/${id}/v-20x20px`], []]);
+    assertResult(await test.call(`DELETE /pictures/${id}`, { token }), 200, true);
+    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
   });
 
   it("deleting a user erases the bytes of the user's files, and of nobody else's", async () => {

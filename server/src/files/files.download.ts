@@ -1,19 +1,11 @@
-import { Readable } from "node:stream";
-import { buffer } from "node:stream/consumers";
+import type { Readable } from "node:stream";
 import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { type ByteRange, FileResult } from "../http/file-result.ts";
-import { type PictureSize, scalePicture, stripPicture } from "../pictures/pictures.ts";
-import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
-import { filePrefix } from "../storage/loose-bytes.ts";
-import { findLiveFile } from "./files.store.ts";
+import { FileResult } from "../http/file-result.ts";
+import type { PictureSize } from "../pictures/picture-job.ts";
 import { originalKey } from "./files.uploads.ts";
-
-export interface DownloadServices {
-  readonly database: Database;
-  readonly bytes: ByteStore;
-}
+import { describeFile, openStored, type VariantServices, variantResult } from "./files.variants.ts";
 
 /**
  * The bytes of a file as somebody gets them: its own, and of a picture, where it is asked for, scaled ones. What a camera
@@ -26,25 +18,28 @@ export async function fileResult(
   file: FileRow,
   isOwner: boolean,
   size: string | undefined,
-  services: DownloadServices,
+  services: VariantServices,
 ): Promise<FileResult> {
   const fit = size === undefined ? undefined : parseFit(size);
   const { width, height } = file;
   if (width !== null && height !== null) {
     const scaled = fit && sizeWithin({ w: width, h: height }, fit);
-    if (scaled !== undefined) return variantResult(file, `v-${scaled.w}x${scaled.h}`, isKept(scaled), services, scale);
+    if (scaled !== undefined)
+      return variantResult(file, `v-${scaled.w}x${scaled.h}px`, isKept(scaled), services, scale);
     if (!isOwner && (await hasFuzzing(file, services.database))) {
-      return variantResult(file, "stripped", true, services, (bytes) => stripPicture(bytes, file.content_type));
+      return variantResult(file, "stripped", true, services, (bytes) =>
+        services.pictures.stripPicture(bytes, file.content_type),
+      );
     }
     async function scale(bytes: Readable): Promise<Buffer> {
-      return (await scalePicture(bytes, file.content_type, scaled ?? { w: 1, h: 1 })).bytes; // called where there is one
+      return (await services.pictures.scalePicture(bytes, file.content_type, scaled ?? { w: 1, h: 1 })).bytes; // called where there is one
     }
   }
   return new FileResult({
-    ...describe(file),
+    ...describeFile(file),
     contentLength: file.content_length,
     tag: file.content_hash,
-    open: (range) => openOriginal(file, range, services),
+    open: (range) => openStored(file, originalKey(file.application_id, file.id), range, services),
     locate: locateOriginal(file, services),
   });
 }
@@ -53,66 +48,9 @@ export async function fileResult(
 const presignedSeconds = 300;
 
 /** Only originals: made-over ones are made when they are asked for. */
-function locateOriginal({ application_id, id }: FileRow, { bytes }: DownloadServices): FileResult["locate"] {
+function locateOriginal({ application_id, id }: FileRow, { bytes }: Pick<VariantServices, "bytes">): FileResult["locate"] {
   const { presign } = bytes;
   return presign && ((headers) => presign(originalKey(application_id, id), presignedSeconds, headers));
-}
-
-function describe({ content_type, file_name }: FileRow) {
-  return { contentType: content_type, fileName: file_name ?? undefined };
-}
-
-async function openOriginal(
-  { application_id, id }: FileRow,
-  range: ByteRange | undefined,
-  { database, bytes }: DownloadServices,
-): Promise<Readable> {
-  try {
-    return await bytes.read(originalKey(application_id, id), range);
-  } catch (error) {
-    if (!(error instanceof BytesMissing)) throw error;
-    // It may have been deleted since it was found; else they are lost, and that is ours.
-    if ((await findLiveFile(application_id, id, database.reads)) === undefined) throw new ApiError("ItemDoesNotExist");
-    throw error;
-  }
-}
-
-/** A made-over picture: kept beside the original, and deleted with it. */
-async function variantResult(
-  file: FileRow,
-  name: string,
-  isWorthKeeping: boolean,
-  services: DownloadServices,
-  make: (original: Readable) => Promise<Buffer>,
-): Promise<FileResult> {
-  const { database, bytes } = services;
-  const { application_id, id } = file;
-  const key = `${filePrefix(application_id, id)}${name}`;
-  const kept = isWorthKeeping ? await readKept(key, bytes) : undefined;
-  const content = kept ?? (await make(await openOriginal(file, undefined, services)));
-  if (kept === undefined && isWorthKeeping) {
-    await bytes.write(key, Readable.from([content])).catch((error) => {
-      if (!(error instanceof ApiError)) throw error; // else there is no room to keep it, and it can be read all the same
-    });
-    // Of a file that has been deleted meanwhile nothing may be left.
-    const isThere = (await findLiveFile(application_id, id, database.reads)) !== undefined;
-    if (!isThere) await bytes.deleteAll(filePrefix(application_id, id));
-  }
-  return new FileResult({
-    ...describe(file),
-    contentLength: content.length,
-    tag: `${file.content_hash}-${name}`,
-    open: async ({ start, end } = { start: 0, end: content.length }) => Readable.from([content.subarray(start, end)]),
-  });
-}
-
-async function readKept(key: string, bytes: ByteStore): Promise<Buffer | undefined> {
-  try {
-    return await buffer(await bytes.read(key));
-  } catch (error) {
-    if (error instanceof BytesMissing) return undefined;
-    throw error;
-  }
 }
 
 const sidePixelsMax = 16_384;

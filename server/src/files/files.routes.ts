@@ -13,6 +13,7 @@ import { changedText } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Location } from "../lib/locations.ts";
+import type { Pictures } from "../pictures/pictures.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
@@ -29,6 +30,7 @@ import { storeUpload } from "./files.uploads.ts";
 interface FilesServices {
   readonly database: Database;
   readonly bytes: ByteStore;
+  readonly pictures: Pictures;
   readonly background: Background;
   readonly paging: Paging;
   readonly fuzzing: Fuzzing;

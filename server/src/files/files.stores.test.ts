@@ -113,7 +113,7 @@ for (const name of Object.keys(fileStores)) {
       }
       const names = (await store.listKeys(test.application.appid)).filter((key) => key.includes(id));
       const { appid } = test.application;
-      assert.deepEqual(names, [`${appid}/${id}/original`, `${appid}/${id}/stripped`, `${appid}/${id}/v-20x10`]);
+      assert.deepEqual(names, [`${appid}/${id}/original`, `${appid}/${id}/stripped`, `${appid}/${id}/v-20x10px`]);
       assert.ok((await download(test, path, { token: shy.token })).bytes.equals(photo));
     });
 

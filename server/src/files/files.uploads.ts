@@ -7,7 +7,8 @@ import type { UserCaller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
-import { type PictureSize, readPictureSize } from "../pictures/pictures.ts";
+import type { PictureSize } from "../pictures/picture-job.ts";
+import type { Pictures } from "../pictures/pictures.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { eraseLooseBytes, filePrefix, putLooseBytes, touchLooseBytes } from "../storage/loose-bytes.ts";
 import { roomOf } from "../storage/usage.ts";
@@ -25,6 +26,7 @@ export interface StoredFile extends StoredUpload {
 export interface UploadServices {
   readonly database: Database;
   readonly bytes: ByteStore;
+  readonly pictures: Pictures;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }
@@ -48,7 +50,7 @@ export async function storeUpload(
   mayBeRepeat: boolean,
   services: UploadServices,
 ): Promise<StoredFile> {
-  const { database, bytes, clock, ids } = services;
+  const { database, bytes, pictures, clock, ids } = services;
   const id = ids.newId(kind.idKind);
   const key = originalKey(applicationId, id);
   const prefix = filePrefix(applicationId, id);
@@ -88,7 +90,7 @@ export async function storeUpload(
   try {
     await bytes.write(key, passing(), { signal: part.signal });
     const contentType = kind.isPicture ? requirePicture(head) : claimedType(part.contentType);
-    const size = kind.isPicture ? await readPictureSize(await bytes.read(key)) : undefined;
+    const size = kind.isPicture ? await pictures.readPictureSize(await bytes.read(key)) : undefined;
     const digest = hash.digest("hex");
     return { id, contentType, contentLength: length, fileName: nameOf(part.fileName), size, digest, discard };
   } catch (error) {

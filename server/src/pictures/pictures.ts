@@ -1,84 +1,74 @@
 import type { Readable } from "node:stream";
-import type { Sharp } from "sharp";
-import { ApiError } from "../errors.ts";
-import type { PictureType } from "../lib/sniffing.ts";
-import { type DecodablePicture, withPicture } from "./picture-decoder.ts";
-
-/** In pixels. */
-export interface PictureSize {
-  readonly w: number;
-  readonly h: number;
-}
+import type { Log } from "../log.ts";
+import { createDecoder, type DecoderLimits } from "./decoder.ts";
+import type { PictureJob, PictureSize } from "./picture-job.ts";
+import { createPictureQueue } from "./picture-queue.ts";
 
 export interface ScaledPicture extends PictureSize {
-  readonly contentType: PictureType;
+  readonly contentType: string;
   readonly bytes: Buffer;
 }
 
 /**
- * The size as shown, which is the stored one turned by the EXIF orientation, of a picture that is read to its end: a
- * damaged one has none (surface.md section 10). @throws ApiError FileUploadFailed, ServiceUnavailable
+ * What is done with pictures: one at a time, in a process of its own. The bytes come from a store and not from a client
+ * that may be slow; their stream is left destroyed. Whatever a picture does, to that process too, only it is refused.
  */
-export function readPictureSize(bytes: Readable): Promise<PictureSize> {
-  return withPicture(bytes, async ({ metadata, decode, frames }) => {
-    // The last pixel alone is kept; all before it have to be decoded to get there.
-    const frameHeight = metadata.pageHeight ?? metadata.height;
-    await decode({ frames })
-      .extract({ left: metadata.width - 1, top: frameHeight - 1, width: 1, height: 1 })
-      .raw()
-      .toBuffer();
-    const { width, height } = metadata.autoOrient;
-    const isTurned = (metadata.orientation ?? 1) >= 5;
-    return { w: width, h: isTurned ? height : frameHeight };
-  });
+export interface Pictures {
+  /**
+   * The size as shown, which is the stored one turned by the EXIF orientation, of a picture that is read to its end: a
+   * damaged one has none (surface.md section 10). @throws ApiError FileUploadFailed, ServiceUnavailable
+   */
+  readPictureSize(bytes: Readable): Promise<PictureSize>;
+  /**
+   * The picture in the same format, scaled to fit and never up, upright, without metadata (where it was taken, by which
+   * camera), an animation with its first frames. @throws ApiError FileUploadFailed, ServiceUnavailable
+   */
+  scalePicture(bytes: Readable, contentType: string, fit: PictureSize): Promise<ScaledPicture>;
+  /**
+   * The same picture upright and without metadata: what others see when its owner does not tell where they are.
+   * @throws ApiError FileUploadFailed, ServiceUnavailable
+   */
+  stripPicture(bytes: Readable, contentType: string): Promise<Buffer>;
+  /** Of the process that decodes, while there is one. */
+  readonly decoderPid: number | undefined;
+  /** Ends that process; what is asked of it from then on is refused with ServiceUnavailable. */
+  close(): Promise<void>;
 }
 
-/**
- * The picture in the same format, scaled to fit and never up, upright, without metadata (where it was taken, by which
- * camera), an animation with its first frames. @throws ApiError FileUploadFailed, ServiceUnavailable
- */
-export function scalePicture(bytes: Readable, contentType: string, fit: PictureSize): Promise<ScaledPicture> {
-  return withPicture(bytes, async (picture) => {
-    requireType(picture, contentType);
-    const upright = picture.decode({ autoOrient: true, frames: picture.frames });
-    const scaled = upright.resize(fit.w, fit.h, { fit: "inside", withoutEnlargement: true });
-    return encode(picture, scaled, 80);
-  });
-}
+/** @param limits other times than the usual ones, for tests */
+export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictures {
+  const enqueue = createPictureQueue();
+  const decoder = createDecoder(log, limits);
 
-/**
- * The same picture upright and without metadata: what others see when its owner does not tell where they are.
- * @throws ApiError FileUploadFailed, ServiceUnavailable
- */
-export function stripPicture(bytes: Readable, contentType: string): Promise<Buffer> {
-  return withPicture(bytes, async (picture) => {
-    requireType(picture, contentType);
-    const upright = picture.decode({ autoOrient: true, frames: picture.frames });
-    const stripped = await encode(picture, upright, 90);
-    return stripped.bytes;
-  });
-}
-
-/** What is answered under the stored type is of that type. */
-function requireType(picture: DecodablePicture, contentType: string): void {
-  if (picture.contentType !== contentType) {
-    throw new ApiError("FileUploadFailed", `The picture is ${picture.contentType}, not ${contentType}.`);
+  async function decode(job: PictureJob, bytes: Readable) {
+    bytes.on("error", () => {}); // one that fails while it waits is told when it is read
+    try {
+      return await enqueue(() => decoder.decode(job, bytes));
+    } finally {
+      bytes.destroy();
+    }
   }
-}
 
-/** Metadata is not copied unless asked for; colours are converted to those that are meant without a profile. */
-async function encode({ contentType }: DecodablePicture, pixels: Sharp, quality: number): Promise<ScaledPicture> {
-  const encoded = inFormat[contentType](pixels, quality);
-  const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
-  return { contentType, bytes: data, w: info.width, h: info.pageHeight ?? info.height };
-}
+  return {
+    async readPictureSize(bytes) {
+      const { w, h } = await decode({ kind: "size" }, bytes);
+      return { w, h };
+    },
 
-const inFormat: Record<PictureType, (pixels: Sharp, quality: number) => Sharp> = {
-  // The best codes are known only when the whole picture is in memory; the usual ones are nearly as good.
-  "image/jpeg": (pixels, quality) => pixels.jpeg({ quality, optimiseCoding: false }),
-  "image/png": (pixels) => pixels.png(),
-  "image/gif": (pixels) => pixels.gif({ effort: 3 }),
-  "image/webp": (pixels, quality) => pixels.webp({ quality, effort: 2 }),
-  // As good to the eye as the others at a lower number; more effort would take seconds.
-  "image/avif": (pixels, quality) => pixels.avif({ quality: quality - 20, effort: 1, chromaSubsampling: "4:2:0" }),
-};
+    async scalePicture(bytes, contentType, fit) {
+      const { w, h, made } = await decode({ kind: "scale", contentType, fit }, bytes);
+      return { contentType, w, h, bytes: made };
+    },
+
+    async stripPicture(bytes, contentType) {
+      const { made } = await decode({ kind: "strip", contentType }, bytes);
+      return made;
+    },
+
+    get decoderPid() {
+      return decoder.pid;
+    },
+
+    close: () => decoder.close(),
+  };
+}

@@ -97,6 +97,17 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       }
     });
 
+    it("have a size as long as they are there", async () => {
+      for (const size of [0, 1, partBytes + 1]) {
+        await store.write("app_11/pic_1/a", inChunks(pattern(size), 300_000));
+        assert.equal(await store.size("app_11/pic_1/a"), size);
+      }
+      await store.deleteAll("app_11/pic_1/");
+      for (const key of ["app_11/pic_1/a", "app_11/pic_1", "app_11", "app_11/pic_1/a/b"]) {
+        assert.equal(await store.size(key), undefined);
+      }
+    });
+
     it("are missing where nothing was written: no key, a beginning of keys, below a key", async () => {
       await store.write("app_1/pic_3/a", inChunks(Buffer.from("a"), 1));
       for (const key of ["app_2/pic_3/a", "app_1/pic_3/b", "app_1/pic_3", "app_1", "app_1/pic_3/a/b"]) {
@@ -111,6 +122,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
         for (const wrong of [key, `${key}\0`, `${key}\n`, `é${key}`, long]) {
           await assert.rejects(store.write(wrong, inChunks(Buffer.from("a"), 1)), RangeError, wrong);
           await assert.rejects(store.read(wrong), RangeError, wrong);
+          await assert.rejects(store.size(wrong), RangeError, wrong);
           await assert.rejects(store.deleteAll(wrong), RangeError, wrong);
         }
       }

@@ -21,6 +21,8 @@ export interface ByteStore {
    * @throws ApiError ServiceUnavailable when the store is out of reach
    */
   read(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+  /** How many bytes an object has; undefined when there is none. @throws ApiError ServiceUnavailable like `read` */
+  size(key: string): Promise<number | undefined>;
   /**
    * An address where whoever has it can read the object for so long, sent under these headers, in ranges too. Does not look
    * whether there is one. Only where clients are to be sent there (FILES_DOWNLOAD).

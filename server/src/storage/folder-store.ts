@@ -52,6 +52,12 @@ export async function openFolderStore(root: string): Promise<ByteStore> {
       return Readable.from([]);
     },
 
+    async size(key) {
+      checkKey(key);
+      const found = await lstat(join(root, key)).catch(orMissing(undefined));
+      return found?.isFile() === true ? found.size : undefined;
+    },
+
     async deleteAll(prefix) {
       checkPrefix(prefix);
       const cut = prefix.lastIndexOf("/") + 1;

@@ -2,7 +2,7 @@ import type { Database, Queries } from "../db/database.ts";
 import type { ByteStore } from "./byte-store.ts";
 
 /**
- * Bytes that belong to no file: being uploaded, or to be erased. A row is on disk before the first byte is, and goes in the
+ * Bytes that belong to no file: being written, or to be erased. A row is on disk before the first byte is, and goes in the
  * transaction that inserts the file; it comes back in the one that deletes the file. So whatever is killed when, what is in
  * the store is in one of the two tables.
  */
@@ -16,9 +16,23 @@ export function filePrefix(applicationId: string, fileId: string): string {
   return `${applicationId}/${fileId}/`;
 }
 
-/** Says that an upload goes on; also while it does, since what is older than an hour is given up. */
-export async function putLooseBytes(applicationId: string, key: string, now: number, queries: Queries): Promise<void> {
-  await queries.insertInto("loose_bytes").values({ application_id: applicationId, key, loose_at: now }).execute();
+/**
+ * Says that bytes are being written; also while they are, since what is older than an hour is given up.
+ *
+ * @returns false when somebody else writes them, or they are being erased
+ */
+export async function putLooseBytes(
+  applicationId: string,
+  key: string,
+  now: number,
+  queries: Queries,
+): Promise<boolean> {
+  const put = await queries
+    .insertInto("loose_bytes")
+    .values({ application_id: applicationId, key, loose_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return put.numInsertedOrUpdatedRows === 1n;
 }
 
 /** @returns false when the upload was given up */
@@ -38,7 +52,7 @@ export async function touchLooseBytes(
   return touched.numUpdatedRows === 1n;
 }
 
-/** In the transaction that inserts the file. @returns false when the upload was given up */
+/** In the transaction that inserts the file, or finds it still there. @returns false when the upload was given up */
 export async function takeLooseBytes(applicationId: string, key: string, queries: Queries): Promise<boolean> {
   const taken = await queries
     .deleteFrom("loose_bytes")

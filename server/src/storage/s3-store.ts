@@ -6,6 +6,7 @@ import {
   DeleteObjectCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
+  HeadObjectCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
@@ -98,6 +99,17 @@ export function openS3Store(options: S3Options): ByteStore {
       if (range.start < range.end) return get(key, range.start, range.end);
       (await get(key, 0, 1)).destroy(); // no bytes of an object, which has to be there all the same
       return Readable.from([]);
+    },
+
+    async size(key) {
+      checkKey(key);
+      try {
+        const command = new HeadObjectCommand({ Bucket: bucket, Key: prefix + key });
+        return (await attempt(client.send(command))).ContentLength;
+      } catch (error) {
+        if (isOfS3(error, "NotFound")) return undefined; // an answer to HEAD has no body that says more
+        throw error;
+      }
     },
 
     async deleteAll(keyPrefix) {

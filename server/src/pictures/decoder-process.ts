@@ -1,0 +1,84 @@
+import { writeFileSync } from "node:fs";
+import { ApiError } from "../errors.ts";
+import { FrameReader, frameHead } from "./decoder-frames.ts";
+import { loadDecoder } from "./picture-decoder.ts";
+import { madeBytesMax, type PictureAnswer, type PictureJob, pictureBytesMax } from "./picture-job.ts";
+import { doPictureJob } from "./picture-work.ts";
+
+/**
+ * The process in which pictures are decoded (see decoder-child.ts, which starts it). It has no settings, no secrets and no
+ * database, and it ends when the server closes its input or is gone, also in the midst of a picture.
+ */
+
+process.stdin.on("end", end).on("error", end);
+process.stdout.on("error", end);
+// What ends the server reaches this process too, at a terminal; the server may have pictures to finish.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+volunteerForOutOfMemory();
+
+await loadDecoder();
+process.stdout.write(frameHead(0));
+
+/** Of processor time: at the lowest priority a picture may have to wait for its turn. */
+const decodingMsMax = 20_000;
+
+const frames = new FrameReader(pictureBytesMax);
+let job: PictureJob | undefined;
+let parts: Buffer[] = [];
+process.stdin.on("data", (chunk) => {
+  for (const frame of frames.read(Buffer.from(chunk))) receive(frame);
+});
+
+function receive(frame: Buffer): void {
+  if (job === undefined) {
+    job = JSON.parse(frame.toString()) as PictureJob; // of our own server
+  } else if (frame.length > 0) {
+    parts.push(frame);
+  } else {
+    const picture = Buffer.concat(parts);
+    parts = [];
+    answer(job, picture);
+    job = undefined;
+  }
+}
+
+async function answer(of: PictureJob, picture: Buffer): Promise<void> {
+  const from = process.cpuUsage();
+  const watch = setInterval(() => {
+    const { user, system } = process.cpuUsage(from);
+    if (user + system > decodingMsMax * 1_000) end();
+  }, 250);
+  try {
+    const { w, h, bytes } = await doPictureJob(of, picture);
+    if (bytes.length > madeBytesMax) send({ refusal: "The picture has too many bytes." });
+    else send({ w, h }, bytes);
+  } catch (error) {
+    const known = error instanceof ApiError ? error.message : undefined;
+    // Whatever the library cannot read is the fault of the picture.
+    send({ refusal: known ?? "The picture is damaged or too large." });
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+function send(head: PictureAnswer, bytes: Buffer = Buffer.alloc(0)): void {
+  const text = Buffer.from(JSON.stringify(head));
+  for (const frame of [text, bytes]) {
+    process.stdout.write(frameHead(frame.length));
+    process.stdout.write(frame);
+  }
+}
+
+/** An exit in good order would wait for the threads of the library. */
+function end(): void {
+  process.kill(process.pid, "SIGKILL");
+}
+
+/** When memory runs out, Linux ends this process and not the server or its neighbours. */
+function volunteerForOutOfMemory(): void {
+  try {
+    writeFileSync("/proc/self/oom_score_adj", "1000");
+  } catch {
+    // Other systems have no such file.
+  }
+}

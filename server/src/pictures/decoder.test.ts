@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { PassThrough, Readable } from "node:stream";
+import { afterEach, before, describe, it } from "node:test";
+import { png } from "../../test/uploads.ts";
+import { ApiError, type ErrorCondition } from "../errors.ts";
+import { createLog } from "../log.ts";
+import { FrameReader, frameHead } from "./decoder-frames.ts";
+import { createPictures, type Pictures } from "./pictures.ts";
+
+/** The process in which pictures are decoded, whatever becomes of it. */
+
+type Limits = Parameters<typeof createPictures>[1];
+
+const isLinux = process.platform === "linux";
+const opened: Pictures[] = [];
+let logged: Record<string, unknown>[] = [];
+let small: Buffer;
+let large: Buffer;
+before(async () => {
+  small = await png(12, 9);
+  large = await png(6_000, 6_000);
+});
+afterEach(async () => {
+  for (const pictures of opened.splice(0)) await pictures.close();
+  logged = [];
+});
+
+function open(limits?: Limits): Pictures {
+  const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
+  const pictures = createPictures(log, limits);
+  opened.push(pictures);
+  return pictures;
+}
+
+/** Pictures whose process is there. */
+async function openStarted(limits?: Limits): Promise<Pictures & { readonly decoderPid: number }> {
+  const pictures = open(limits);
+  assert.equal(pictures.decoderPid, undefined);
+  assert.deepEqual(await pictures.readPictureSize(stream(small)), { w: 12, h: 9 });
+  assert.ok(pictures.decoderPid !== undefined);
+  return pictures as Pictures & { readonly decoderPid: number }; // as just found
+}
+
+describe("the process that decodes", () => {
+  it("starts with the first picture, is the same for the next ones, and goes when nobody needs it", async () => {
+    const pictures = await openStarted({ idleMs: 300 });
+    const first = pictures.decoderPid;
+    await pictures.readPictureSize(stream(small));
+    assert.equal(pictures.decoderPid, first);
+    await until(() => !isAlive(first));
+    assert.equal(pictures.decoderPid, undefined);
+    assert.deepEqual(await pictures.readPictureSize(stream(small)), { w: 12, h: 9 });
+    assert.notEqual(pictures.decoderPid, first);
+    assert.deepEqual(logged, []);
+  });
+
+  it("killed in the midst of a picture, costs that picture alone; those that wait have their turn", async () => {
+    const pictures = await openStarted();
+    const answers = Promise.allSettled([
+      takeLong(pictures),
+      pictures.readPictureSize(stream(small)),
+      pictures.readPictureSize(stream(small)),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    process.kill(pictures.decoderPid, "SIGKILL");
+    const [hit, ...others] = await answers;
+    assertRefusal(hit, "FileUploadFailed");
+    for (const other of others) assert.deepEqual(other, { status: "fulfilled", value: { w: 12, h: 9 } });
+    assert.equal(logged.length, 1);
+    assert.deepEqual(logged[0]?.["signal"], "SIGKILL");
+  });
+
+  it("killed while nobody needs it, costs nothing", async () => {
+    const pictures = await openStarted();
+    process.kill(pictures.decoderPid, "SIGKILL");
+    await until(() => pictures.decoderPid === undefined);
+    assert.deepEqual(await pictures.readPictureSize(stream(small)), { w: 12, h: 9 });
+  });
+
+  it("that does not get on with a picture is killed, and the picture is refused", { skip: !isLinux }, async () => {
+    const pictures = await openStarted({ decodingMs: 300 });
+    const stopped = pictures.decoderPid;
+    process.kill(stopped, "SIGSTOP");
+    const [hit, next] = await Promise.allSettled([
+      pictures.readPictureSize(stream(small)),
+      pictures.readPictureSize(stream(small)),
+    ]);
+    assertRefusal(hit, "FileUploadFailed");
+    assert.deepEqual(next, { status: "fulfilled", value: { w: 12, h: 9 } });
+    assert.ok(!isAlive(stopped));
+  });
+
+  it("that takes no bytes, or gets none, is given up without blame for the picture", { skip: !isLinux }, async () => {
+    const pictures = await openStarted({ arrivalMs: 300 });
+    process.kill(pictures.decoderPid, "SIGSTOP");
+    const endless = Readable.from(
+      (function* () {
+        for (let n = 0; n < 60; n += 1) yield Buffer.alloc(1_000_000);
+      })(),
+    );
+    const silent = new PassThrough();
+    const [stuck, starved, next] = await Promise.allSettled([
+      pictures.readPictureSize(endless),
+      pictures.readPictureSize(silent),
+      pictures.readPictureSize(stream(small)),
+    ]);
+    assertRefusal(stuck, "ServiceUnavailable");
+    assertRefusal(starved, "ServiceUnavailable");
+    assert.deepEqual(next, { status: "fulfilled", value: { w: 12, h: 9 } });
+    assert.ok(endless.destroyed && silent.destroyed);
+  });
+
+  it("ends when the server closes, with what it is at and what waits", async () => {
+    const pictures = await openStarted();
+    const { decoderPid } = pictures;
+    const under = Promise.allSettled([takeLong(pictures), pictures.readPictureSize(stream(small))]);
+    await pictures.close();
+    assert.ok(!isAlive(decoderPid));
+    const late = Promise.allSettled([pictures.readPictureSize(stream(small))]);
+    for (const answer of [...(await under), ...(await late)]) assertRefusal(answer, "ServiceUnavailable");
+    assert.equal(pictures.decoderPid, undefined);
+    assert.deepEqual(logged, []);
+  });
+
+  it("has nothing of the server: no settings, no secrets, no open files", { skip: !isLinux }, async () => {
+    process.env["AWS_SECRET_ACCESS_KEY"] = "a secret of the server";
+    const { decoderPid } = await openStarted();
+    delete process.env["AWS_SECRET_ACCESS_KEY"];
+    const names = readFileSync(`/proc/${decoderPid}/environ`, "utf8")
+      .split("\0")
+      .map((each) => each.split("=")[0] ?? "");
+    const allowed = ["LD_LIBRARY_PATH", "UV_THREADPOOL_SIZE", "MALLOC_ARENA_MAX", ""];
+    assert.deepEqual(
+      names.filter((name) => !allowed.includes(name)),
+      [],
+    );
+    const folder = `/proc/${decoderPid}/fd`;
+    const files = readdirSync(folder).map((fd) => readlinkSync(`${folder}/${fd}`));
+    assert.deepEqual(
+      files.filter((file) => file.startsWith("/") && !file.startsWith("/dev/")),
+      [],
+    );
+  });
+
+  it("has the lowest priority, and is the first to go when memory runs out", { skip: !isLinux }, async () => {
+    const { decoderPid } = await openStarted();
+    for (const thread of readdirSync(`/proc/${decoderPid}/task`)) {
+      const [, rest = ""] = readFileSync(`/proc/${decoderPid}/task/${thread}/stat`, "utf8").split(") ");
+      assert.equal(rest.split(" ")[16], "19");
+    }
+    assert.equal(readFileSync(`/proc/${decoderPid}/oom_score_adj`, "utf8"), "1000\n");
+  });
+
+  it("lets the server go on at signals that are meant for it", { skip: process.platform === "win32" }, async () => {
+    const pictures = await openStarted();
+    const first = pictures.decoderPid;
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.kill(first, signal);
+    assert.deepEqual(await pictures.readPictureSize(stream(small)), { w: 12, h: 9 });
+    assert.equal(pictures.decoderPid, first);
+  });
+
+  it("does three hundred pictures one after the other, damaged ones among them", async () => {
+    const pictures = await openStarted();
+    const first = pictures.decoderPid;
+    for (let n = 0; n < 300; n += 1) {
+      const answer = pictures.readPictureSize(stream(n % 3 === 0 ? small.subarray(0, 40) : small));
+      if (n % 3 === 0) await assert.rejects(answer, ApiError);
+      else assert.deepEqual(await answer, { w: 12, h: 9 });
+    }
+    assert.equal(pictures.decoderPid, first);
+  });
+});
+
+describe("frames", () => {
+  it("are put together again, however they are cut, empty ones, too", () => {
+    const frames = ["one", "", "", "twenty-two", "x".repeat(300), ""].map((text) => Buffer.from(text));
+    const bytes = Buffer.concat(frames.flatMap((frame) => [frameHead(frame.length), frame]));
+    for (let size = 1; size <= bytes.length; size += 1) {
+      const reader = new FrameReader(300);
+      const read: Buffer[] = [];
+      for (let at = 0; at < bytes.length; at += size) read.push(...reader.read(bytes.subarray(at, at + size)));
+      assert.deepEqual(read, frames, `in chunks of ${size}`);
+    }
+  });
+
+  it("of more than was agreed are refused", () => {
+    assert.throws(() => [...new FrameReader(300).read(frameHead(301))], RangeError);
+  });
+});
+
+/** A second or so. */
+function takeLong(pictures: Pictures): Promise<unknown> {
+  return pictures.scalePicture(stream(large), "image/png", { w: 5_999, h: 5_999 });
+}
+
+function stream(bytes: Buffer): Readable {
+  return Readable.from([bytes]);
+}
+
+function assertRefusal(answer: PromiseSettledResult<unknown> | undefined, condition: ErrorCondition): void {
+  assert.ok(answer?.status === "rejected" && answer.reason instanceof ApiError);
+  assert.equal(answer.reason.condition, condition);
+}
+
+function isAlive(pid: number): boolean {
+  if (isLinux) return existsSync(`/proc/${pid}`);
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!isSo()) {
+    assert.ok(Date.now() < deadline, "it did not come about in time");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
