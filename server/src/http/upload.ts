@@ -15,6 +15,9 @@ export interface UploadLimits {
 }
 
 const partsMax = 100;
+/** In each of the parser's streams, beyond the piece that has just arrived: they add up when the disk is slow. */
+const waitingBytes = 16_384;
+
 const filePart = "data";
 const parametersPart = "body";
 
@@ -118,6 +121,8 @@ function createParser(contentType: string | undefined, { fileBytesMax, bodyBytes
     return new Busboy({
       headers: { "content-type": contentType.trim() },
       limits: { fileSize: fileBytesMax, files: 1, fieldSize: bodyBytesMax, parts: partsMax, headerPairs: 50 },
+      highWaterMark: waitingBytes,
+      fileHwm: waitingBytes,
       isPartAFile: (name) => name?.toLowerCase() === filePart,
     });
   } catch (cause) {
