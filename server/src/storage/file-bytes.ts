@@ -10,7 +10,8 @@ const largePieceBytes = 524_288;
 /** So many readers at once have large pieces, the others small ones: a thousand that stand still are no gigabyte. */
 const largeReadersMax = 32;
 
-const fastBytesPerMs = 8_192;
+/** Far below what any reader nearby takes, so that a busy machine does not make it a slow one. */
+const fastBytesPerMs = 2_048;
 const judgedMs = 5;
 
 let largeReaders = 0;
