@@ -14,7 +14,7 @@ const answerMsMax = 30_000;
 /** @throws when the answer is no success */
 export async function call(
   port: number,
-  method: "GET" | "POST" | "PUT" | "PATCH",
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
   path: string,
   token: string | undefined,
   parameters?: object,

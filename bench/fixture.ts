@@ -1,5 +1,6 @@
 import { type BenchUser, call, checkIn, putMetadata, registerDevice, signUp } from "./api.ts";
 import { createApplication, type Deployment, type Engine } from "./engine.ts";
+import { randomFile, upload } from "./file-transfer.ts";
 import { numberMark } from "./load-plan.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
@@ -13,6 +14,8 @@ export interface Fixture {
   /** Reads its own profile, its 100 check-ins and its 100 keys of the application. */
   readonly reader: BenchUser;
   readonly checkinId: string;
+  /** A file of the reader, of `smallFileBytes`. */
+  readonly blobId: string;
   /** Makes check-ins. */
   readonly writer: BenchUser;
 }
@@ -24,6 +27,8 @@ export const loginUsersMax = 32;
 export function loginName(number: string): string {
   return `login-user-${number}`;
 }
+
+export const smallFileBytes = 10_000;
 
 const readableCheckins = 100;
 const readableKeys = 100;
@@ -56,7 +61,9 @@ export async function startFixture(
     await putMetadata(port, reader, `key-${index}`, { theme: "dark", level: index, tags: ["a", "b"] });
   }
   await call(port, "POST", "/metrics/events/level-won", writer.token, {}); // a row for the ceiling to go by
-  return { engine, deployment, server, credentials, deviceToken, reader, checkinId, writer };
+  const blobs = { port, path: "/blobs", token: reader.token };
+  const blobId = await upload(blobs, randomFile(smallFileBytes), smallFileBytes);
+  return { engine, deployment, server, credentials, deviceToken, reader, checkinId, blobId, writer };
 }
 
 /** The comment of a check-in under load. */

@@ -5,8 +5,9 @@ export interface RequestShape {
   /** In turn, in place of `path`. For requests without a body. */
   readonly paths?: readonly string[];
   readonly token?: string;
-  /** JSON. */
   readonly body?: string;
+  /** Of the body; JSON when not told. */
+  readonly contentType?: string;
 }
 
 /** Stands for a number in a body; as wide as the numbers are. */

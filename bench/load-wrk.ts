@@ -54,14 +54,14 @@ interface WrkResult {
   readonly failures: number;
 }
 
-function headersOf({ token, body }: LoadPlan["request"]): Record<string, string> {
+function headersOf({ token, body, contentType = "application/json" }: LoadPlan["request"]): Record<string, string> {
   return {
     ...(token !== undefined && { Authorization: `Service ${token}` }),
-    ...(body !== undefined && { "Content-Type": "application/json" }),
+    ...(body !== undefined && { "Content-Type": contentType }),
   };
 }
 
-/** JSON texts of plain ASCII are Lua texts too. */
+/** JSON texts of plain ASCII are Lua texts too, as is whatever else is written as one. */
 function makeRequests({ request, firstNumber, numbersMax }: LoadPlan): string {
   const { method, body, paths } = request;
   if (paths !== undefined) {

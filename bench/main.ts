@@ -9,12 +9,15 @@ import { preferredTool } from "./load.ts";
 import { wrkVersion } from "./load-wrk.ts";
 import { describeMachine, readLoadAverage } from "./machine.ts";
 import { measureBatch } from "./measure-batch.ts";
+import { measureFileMemory } from "./measure-file-memory.ts";
 import { measureLogins } from "./measure-logins.ts";
 import { measureMetrics } from "./measure-metrics.ts";
 import { measurePaging } from "./measure-paging.ts";
 import { measureScenario } from "./measure-scenario.ts";
 import { measureSearch } from "./measure-search.ts";
 import { measureIdleMemory, measureLoadedMemory, measureStart } from "./measure-start.ts";
+import { measureThumbnails } from "./measure-thumbnails.ts";
+import { measureTransfers } from "./measure-transfers.ts";
 import { readOptions, UsageError } from "./options.ts";
 import { readDisturbedCount } from "./quiet.ts";
 import { formatTable, type Row } from "./report.ts";
@@ -29,6 +32,9 @@ const names = [
   "paging",
   "search",
   "metrics",
+  "transfers",
+  "thumbnails",
+  "file-memory",
 ];
 const startedAt = new Date();
 const fileName = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}.json`;
@@ -78,7 +84,10 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
     await measure("paging", (report) => measurePaging(fixture, options, report));
     await measure("search", (report) => measureSearch(fixture, options, report));
     await measure("metrics", (report) => measureMetrics(fixture, options, report));
+    await measure("transfers", (report) => measureTransfers(fixture, options, report));
+    await measure("thumbnails", (report) => measureThumbnails(fixture, options, report));
     await fixture.server.stop();
+    await measure("file-memory", (report) => measureFileMemory(fixture, options, report));
   }
   if (isInterrupted()) return;
 

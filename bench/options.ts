@@ -16,6 +16,8 @@ export interface Options {
   readonly searchSizes: readonly number[];
   /** Metrics are read among so many events. */
   readonly eventCounts: readonly number[];
+  readonly slowUploads: { readonly count: number; readonly bytes: number; readonly seconds: number };
+  readonly largeFileBytes: number;
   readonly json: string;
 }
 
@@ -67,6 +69,8 @@ export function readOptions(args: readonly string[], names: readonly string[], d
     connections: number("connections", 64, 1_000),
     searchSizes: isQuick ? [10_000, 50_000] : [10_000, 1_000_000, ...(values.large ? [10_000_000] : [])],
     eventCounts: isQuick ? [100_000] : [1_000_000, ...(values.large ? [10_000_000] : [])],
+    slowUploads: isQuick ? { count: 50, bytes: 1_000_000, seconds: 3 } : { count: 200, bytes: 5_000_000, seconds: 12 },
+    largeFileBytes: isQuick ? 100_000_000 : 1_000_000_000,
     json: values.json ?? defaultJson,
   };
 }

@@ -1,6 +1,8 @@
 import { password } from "./api.ts";
 import { argon2, bareHttp, durableInserts, type StartCeiling } from "./ceilings.ts";
-import { commentOf, type Fixture, loginName, loginUsersMax } from "./fixture.ts";
+import { bareFiles } from "./file-ceilings.ts";
+import { formOf, formType } from "./file-transfer.ts";
+import { commentOf, type Fixture, loginName, loginUsersMax, smallFileBytes } from "./fixture.ts";
 import { numberMark, type RequestShape } from "./load-plan.ts";
 
 /** A request that is measured against its ceiling. */
@@ -162,6 +164,26 @@ export const scenarios: readonly Scenario[] = [
     status: 200,
     request: ({ reader }) => ({ method: "GET", path: "/metadata/app?pageSize=20", token: reader.token }),
     startCeiling: bareHttp,
+  },
+  {
+    key: "file-put",
+    name: "POST /blobs, 10 KB",
+    status: 201,
+    request: ({ writer }) => ({
+      method: "POST",
+      path: "/blobs",
+      token: writer.token,
+      body: formOf("x".repeat(smallFileBytes)),
+      contentType: formType,
+    }),
+    startCeiling: bareFiles(smallFileBytes, 201),
+  },
+  {
+    key: "file-get",
+    name: "GET /blobs/{id}/file, 10 KB",
+    status: 200,
+    request: ({ reader, blobId }) => ({ method: "GET", path: `/blobs/${blobId}/file`, token: reader.token }),
+    startCeiling: bareFiles(smallFileBytes, 200),
   },
 ];
 

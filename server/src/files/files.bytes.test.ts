@@ -88,6 +88,17 @@ describe("bytes and rows", () => {
     assert.equal((await download(test, `/pictures/${picture.id}/file`, { token })).status, 404);
   });
 
+  it("many who want the same scaled picture at once wait for one that is made", async () => {
+    const { token } = await test.signUp();
+    const picture = await upload(test, token, "/pictures", dataPart(await png(1_000, 1_000)));
+    const path = `/pictures/${picture.id}/file?size=500`;
+    const reads = await Promise.all(Array.from({ length: 64 }, () => download(test, path, { token })));
+    assert.deepEqual([...new Set(reads.map(({ status }) => status))], [200]);
+    assert.equal(new Set(reads.map(({ bytes }) => bytes.toString("base64"))).size, 1);
+    assertResult(await test.call(`DELETE /pictures/${picture.id}`, { token }), 200, true);
+    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+  });
+
   it("a scaled picture whose file is deleted while it is made leaves nothing behind", async () => {
     const { token } = await test.signUp();
     const bytes = dataPart(await png(1_500, 1_500));

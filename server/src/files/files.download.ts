@@ -48,7 +48,10 @@ export async function fileResult(
 const presignedSeconds = 300;
 
 /** Only originals: made-over ones are made when they are asked for. */
-function locateOriginal({ application_id, id }: FileRow, { bytes }: Pick<VariantServices, "bytes">): FileResult["locate"] {
+function locateOriginal(
+  { application_id, id }: FileRow,
+  { bytes }: Pick<VariantServices, "bytes">,
+): FileResult["locate"] {
   const { presign } = bytes;
   return presign && ((headers) => presign(originalKey(application_id, id), presignedSeconds, headers));
 }

@@ -34,7 +34,9 @@ export async function variantResult(
     new FileResult({ ...facts, contentLength, open: (range) => openStored(file, key, range, services) });
   if (keptLength !== undefined) return kept(keptLength);
 
-  const content = await once(key, async () => make(await openStored(file, originalKey(application_id, id), undefined, services)));
+  const content = await once(key, async () =>
+    make(await openStored(file, originalKey(application_id, id), undefined, services)),
+  );
   // From the store, so that nobody who reads slowly holds all of it in memory.
   if (isWorthKeeping && (await keep(file, key, content, services).catch(orNoRoom))) return kept(content.length);
   return new FileResult({

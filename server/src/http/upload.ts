@@ -17,6 +17,9 @@ export interface UploadLimits {
 const partsMax = 100;
 /** For heads and boundaries, and for what is outside of all parts. */
 const framingBytesMax = 1_048_576;
+/** In each of the parser's streams, beyond the piece that has just arrived: they add up when the disk is slow. */
+const waitingBytes = 16_384;
+
 const filePart = "data";
 const parametersPart = "body";
 
@@ -128,6 +131,8 @@ function createParser(contentType: string | undefined, { fileBytesMax, bodyBytes
     return new Busboy({
       headers: { "content-type": contentType.trim() },
       limits: { fileSize: fileBytesMax, files: 1, fieldSize: bodyBytesMax, parts: partsMax, headerPairs: 50 },
+      highWaterMark: waitingBytes,
+      fileHwm: waitingBytes,
       isPartAFile: (name) => name?.toLowerCase() === filePart,
     });
   } catch (cause) {

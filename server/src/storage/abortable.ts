@@ -10,10 +10,20 @@ export async function* abortable(
     return;
   }
   const source = bytes[Symbol.asyncIterator]();
+  // One listener that rejects the step under way: a race against a promise that lasts would keep what it has lost to.
+  let rejectStep: ((reason: unknown) => void) | undefined;
+  const abort = () => rejectStep?.(signal.reason);
+  signal.addEventListener("abort", abort);
+  const step = () =>
+    new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+      signal.throwIfAborted(); // in here: a throw rejects
+      rejectStep = reject;
+      source.next().then(resolve, reject);
+    });
   let isOver = false;
   try {
     for (;;) {
-      const { done, value } = await nextOf(source, signal);
+      const { done, value } = await step();
       if (done === true) {
         isOver = true;
         return;
@@ -21,21 +31,9 @@ export async function* abortable(
       yield value;
     }
   } finally {
+    signal.removeEventListener("abort", abort);
     // Not waited for: a silent source would never answer. A stream has to be told itself, for the same reason.
     if (!isOver) source.return?.().catch(() => {});
     if (signal.aborted && bytes instanceof Readable) bytes.destroy();
   }
-}
-
-/** A listener for each step instead of one race: what loses a race against a long-lived promise is kept in memory. */
-function nextOf<T>(source: AsyncIterator<T>, signal: AbortSignal): Promise<IteratorResult<T>> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted(); // in here: a throw rejects
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    source
-      .next()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener("abort", abort));
-  });
 }

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { type Dir, existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, opendir, rename, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Readable } from "node:stream";
 import { ApiError } from "../errors.ts";
 import { abortable } from "./abortable.ts";
 import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
+import { FileBytes } from "./file-bytes.ts";
 
 const incomingName = ".incoming";
 const movesMax = 10;
@@ -45,11 +45,9 @@ export async function openFolderStore(root: string): Promise<ByteStore> {
 
     async read(key, range) {
       checkKey(key);
-      const file = await openToRead(join(root, key), key);
-      if (range === undefined) return file.createReadStream();
-      if (range.start < range.end) return file.createReadStream({ start: range.start, end: range.end - 1 });
-      await file.close();
-      return Readable.from([]);
+      const { file, length } = await openToRead(join(root, key), key);
+      const { start, end } = range ?? { start: 0, end: length };
+      return new FileBytes(file, start, Math.min(end, length));
     },
 
     async size(key) {
@@ -124,14 +122,15 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function openToRead(path: string, key: string): Promise<FileHandle> {
+async function openToRead(path: string, key: string): Promise<{ file: FileHandle; length: number }> {
   let file: FileHandle;
   try {
     file = await open(path, "r");
   } catch (error) {
     throw isMissing(error) ? new BytesMissing(key, { cause: error }) : error;
   }
-  if ((await file.stat()).isFile()) return file;
+  const status = await file.stat();
+  if (status.isFile()) return { file, length: status.size };
   await file.close();
   throw new BytesMissing(key);
 }
