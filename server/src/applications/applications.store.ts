@@ -106,8 +106,8 @@ export async function updateApplicationDeleted(applicationId: string, at: number
 const rowsPerStep = 1_000;
 
 /**
- * Erases a deleted application's rows in bounded steps, and the bytes of its files, the application itself last. Can be stopped at any moment and
- * begun again.
+ * Erases a deleted application's rows in bounded steps, and the bytes of its files, the application itself last. Can be
+ * stopped at any moment and begun again.
  *
  * @param onStep hears of every step how many rows have been erased so far
  */
@@ -129,7 +129,7 @@ export async function deleteApplicationRows(
     } while (step > 0);
   }
   // The application last, so that what a kill leaves of its bytes is still somebody's.
-  await bytes.deleteAll(`${applicationId}/`);
+  await bytes.deleteAll(`${applicationId}/`, signal);
   await database.write(({ queries }) =>
     queries.deleteFrom("applications").where("application_id", "=", applicationId).execute(),
   );

@@ -144,6 +144,15 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       await assertMissing("app_30/pic_1/a");
     });
 
+    it("stay where their deletion is broken off, and go when it is begun again", async () => {
+      const key = "app_9/pic_1/a";
+      await store.write(key, inChunks(Buffer.from("a"), 1));
+      await assert.rejects(store.deleteAll("app_9/", AbortSignal.abort(new Error("stopping"))), /stopping/);
+      assert.equal(String(await readAll(key)), "a");
+      await store.deleteAll("app_9/");
+      await assertMissing(key);
+    });
+
     it("go by thousands", async () => {
       const keys = Array.from({ length: 1_100 }, (_, i) => `app_4/pic_${i}/a`);
       for (let i = 0; i < keys.length; i += 50) {

@@ -28,8 +28,11 @@ export interface ByteStore {
    * whether there is one. Only where clients are to be sent there (FILES_DOWNLOAD).
    */
   presign?(key: string, lifetimeSeconds: number, headers: SentHeaders): Promise<string>;
-  /** Deletes every object whose key begins so: a file with its variants, all of an application. Also when there is none. */
-  deleteAll(prefix: string): Promise<void>;
+  /**
+   * Deletes every object whose key begins so: a file with its variants, all of an application. Also when there is none.
+   * Can be broken off, and begun again.
+   */
+  deleteAll(prefix: string, signal?: AbortSignal): Promise<void>;
   /**
    * Drops what interrupted writes have left (temporary files, unfinished multipart uploads) and is older than this. A write
    * that is still under way by then fails.

@@ -56,12 +56,12 @@ export async function openFolderStore(root: string): Promise<ByteStore> {
       return found?.isFile() === true ? found.size : undefined;
     },
 
-    async deleteAll(prefix) {
+    async deleteAll(prefix, signal) {
       checkPrefix(prefix);
       const cut = prefix.lastIndexOf("/") + 1;
       const folder = join(root, prefix.slice(0, cut));
       const beginning = prefix.slice(cut);
-      while (await deleteOnce(folder, beginning)); // some file systems skip entries while others are deleted
+      while (await deleteOnce(folder, beginning, signal)); // some file systems skip entries while others are deleted
       await dropEmptyFolders(folder, root);
     },
 
@@ -136,7 +136,7 @@ async function openToRead(path: string, key: string): Promise<{ file: FileHandle
 }
 
 /** Deletes what begins so in a folder, an entry at a time. @returns whether anything is gone by it */
-async function deleteOnce(folder: string, beginning: string): Promise<boolean> {
+async function deleteOnce(folder: string, beginning: string, signal: AbortSignal | undefined): Promise<boolean> {
   let entries: Dir;
   try {
     entries = await opendir(folder);
@@ -147,8 +147,9 @@ async function deleteOnce(folder: string, beginning: string): Promise<boolean> {
   let isChanged = false;
   for await (const entry of entries) {
     if (!entry.name.startsWith(beginning)) continue;
+    signal?.throwIfAborted();
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) while (await deleteOnce(path, ""));
+    if (entry.isDirectory()) while (await deleteOnce(path, "", signal));
     isChanged = (await deleteEntry(path, entry.isDirectory())) || isChanged;
   }
   if (isChanged) await syncFolder(folder).catch(orMissing(undefined));

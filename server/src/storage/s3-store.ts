@@ -112,10 +112,11 @@ export function openS3Store(options: S3Options): ByteStore {
       }
     },
 
-    async deleteAll(keyPrefix) {
+    async deleteAll(keyPrefix, signal) {
       checkPrefix(keyPrefix);
       let StartAfter: string | undefined; // not page tokens: those may end with the objects that they stand for
       for (let isMore = true; isMore; ) {
+        signal?.throwIfAborted();
         const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix + keyPrefix, StartAfter });
         const { Contents = [], IsTruncated } = await attempt(client.send(list));
         if (Contents.length === 0) return;
