@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { dataPart, download, png, upload } from "../../test/uploads.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "./application-settings.ts";
