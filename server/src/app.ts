@@ -40,6 +40,7 @@ import { serviceRoutes } from "./service/service.routes.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import { openByteStore } from "./storage/open.ts";
 import { loadOidcProvider } from "./tenancy/application-settings.ts";
+import { createPolicies } from "./tenancy/policies.ts";
 import { usersAccountRoutes } from "./users/users.account.routes.ts";
 import { usersPasswordRoutes } from "./users/users.password.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";
@@ -87,7 +88,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const background = createBackground(log, database.afterwards);
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
-  const callers = createCallers({ tokens, tokenUses, database, clock }, config);
+  const policies = createPolicies({ secrets, database });
+  const callers = createCallers({ tokens, tokenUses, policies, database, clock }, config);
   const operatorCallers = createOperatorCallers(database, config);
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config, database);
@@ -117,6 +119,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     background,
     tokens,
     tokenUses,
+    policies,
     revocations,
     passwords,
     paging,

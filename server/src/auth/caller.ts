@@ -4,6 +4,7 @@ import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
 import type { Caller, ClientKind } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Policies, PolicyColumns } from "../tenancy/policies.ts";
 import { readToken } from "./authorization.ts";
 import type { TokenUses } from "./token-uses.ts";
 import type { TokenClaims, Tokens } from "./tokens.ts";
@@ -25,6 +26,8 @@ export interface Callers {
 
 interface KnownToken {
   readonly claims: TokenClaims;
+  /** The claims, with the policy that the database had when it last confirmed the token. */
+  caller: Caller | undefined;
   readonly use: TokenUse & { usedAt: number };
   /** The value of `revision` when the database last confirmed the token; -1 for never. */
   confirmedAt: number;
@@ -36,9 +39,16 @@ interface KnownToken {
  * move `revision` on; those of others show as foreign commits; PostgreSQL, which cannot show them, is asked every time.
  */
 export function createCallers(
-  { tokens, tokenUses, database, clock }: { tokens: Tokens; tokenUses: TokenUses; database: Database; clock: Clock },
+  services: {
+    readonly tokens: Tokens;
+    readonly tokenUses: TokenUses;
+    readonly policies: Policies;
+    readonly database: Database;
+    readonly clock: Clock;
+  },
   settings: { readonly authSchemes: readonly string[]; readonly tokenCacheItemsMax: number },
 ): Callers {
+  const { tokens, tokenUses, policies, database, clock } = services;
   const schemes = new Set(settings.authSchemes);
   const known = new LRUCache<string, KnownToken>({ max: settings.tokenCacheItemsMax });
   let revision = 0;
@@ -49,7 +59,7 @@ export function createCallers(
     const claims = tokens.open(token);
     if (claims === undefined) throw new ApiError("AuthAccessTokenInvalid");
     const { applicationId, userId = "", tokenId } = claims;
-    return { claims, confirmedAt: -1, use: { applicationId, userId, tokenId, usedAt: 0 } };
+    return { claims, caller: undefined, confirmedAt: -1, use: { applicationId, userId, tokenId, usedAt: 0 } };
   }
 
   function noteUse({ claims, use }: KnownToken, now: number): void {
@@ -61,14 +71,21 @@ export function createCallers(
   async function confirm(token: string, found: KnownToken, now: number): Promise<Caller> {
     const { claims } = found;
     const confirmedAt = revision; // read first: a revocation while we wait must not pass for confirmed
-    if (!(await isAlive(database, claims))) {
+    const state = await findState(database, claims);
+    if (state === undefined) {
       known.delete(token);
       throw new ApiError("AuthAccessTokenInvalid");
     }
+    if (state.disabled_at !== null) {
+      known.delete(token); // it is good again when the user is
+      throw new ApiError("AuthUserAccountDisabled");
+    }
+    const policy = policies.of(claims.applicationId, state);
+    if (found.caller?.policy !== policy) found.caller = { ...claims, policy };
     found.confirmedAt = confirmedAt;
     known.set(token, found);
     noteUse(found, now);
-    return claims;
+    return found.caller;
   }
 
   return {
@@ -82,11 +99,11 @@ export function createCallers(
       const now = clock.now();
       if (found.claims.tokenExpiresAt <= now) throw new ApiError("AuthAccessTokenInvalid");
       // Within a transaction that revokes something the memory is outdated already.
-      if (found.confirmedAt !== revision || database.hasUnsettled()) {
+      if (found.caller === undefined || found.confirmedAt !== revision || database.hasUnsettled()) {
         return confirm(token, found, now).then((caller) => requireKind(caller, required));
       }
       noteUse(found, now);
-      return requireKind(found.claims, required);
+      return requireKind(found.caller, required);
     },
     recheckAll() {
       revision += 1;
@@ -97,6 +114,12 @@ export function createCallers(
 function requireKind(caller: Caller, required: ClientKind): Caller {
   if (required === "user" && caller.userId === undefined) throw new ApiError("AuthUserAccessTokenRequired");
   return caller;
+}
+
+interface TokenState extends PolicyColumns {
+  readonly user_version: number | null;
+  readonly token_user_version: number | null;
+  readonly disabled_at: number | null;
 }
 
 /** The whole kill tree in one statement: no row means that the application, its key or the device ended the token. */
@@ -111,7 +134,7 @@ const findAliveToken = prepare<
     keyVersion: number;
     deviceVersion: number;
   },
-  { user_version: number | null; token_user_version: number | null }
+  TokenState
 >((queries, parameter) =>
   queries
     .selectFrom("applications as application")
@@ -133,10 +156,12 @@ const findAliveToken = prepare<
     .where("key.token_version", "=", parameter("keyVersion"))
     .where("device.id", "=", parameter("deviceId"))
     .where("device.token_version", "=", parameter("deviceVersion"))
-    .select(["user.token_version as user_version", "token.user_version as token_user_version"]),
+    .select(["user.token_version as user_version", "user.disabled_at", "token.user_version as token_user_version"])
+    .select(["application.settings", "application.signing_secret", "application.suspended_at"]),
 );
 
-async function isAlive(database: Database, claims: TokenClaims): Promise<boolean> {
+/** @returns undefined when the token is dead */
+async function findState(database: Database, claims: TokenClaims): Promise<TokenState | undefined> {
   const [row] = await findAliveToken(database.reads, {
     applicationId: claims.applicationId,
     keyId: claims.applicationKeyId,
@@ -147,6 +172,6 @@ async function isAlive(database: Database, claims: TokenClaims): Promise<boolean
     keyVersion: claims.versions.key,
     deviceVersion: claims.versions.device,
   });
-  if (row === undefined) return false;
-  return claims.userId === undefined || (row.user_version !== null && row.user_version === row.token_user_version);
+  if (row === undefined || claims.userId === undefined) return row;
+  return row.user_version !== null && row.user_version === row.token_user_version ? row : undefined;
 }

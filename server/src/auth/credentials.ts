@@ -1,30 +1,38 @@
 import type { Database } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
+import type { ApplicationPolicy } from "../http/policy.ts";
 import { digestSecret } from "../lib/secrets.ts";
+import type { Policies, PolicyColumns } from "../tenancy/policies.ts";
 
 /** The application key that a registration was made with, and the versions that its tokens are issued under. */
 export interface ApplicationCredentials {
   readonly keyId: string;
   readonly applicationVersion: number;
   readonly keyVersion: number;
+  readonly policy: ApplicationPolicy;
 }
 
 /** What stands behind an application id and key, or undefined when they do not belong together. */
 export async function findCredentials(
   applicationId: string,
   applicationKey: string,
-  database: Database,
+  { database, policies }: { readonly database: Database; readonly policies: Policies },
 ): Promise<ApplicationCredentials | undefined> {
   const [row] = await findKey(database.reads, { applicationId, digest: digestSecret(applicationKey) });
-  return row;
+  return row && { ...row, policy: policies.of(applicationId, row) };
 }
 
-const findKey = prepare<{ applicationId: string; digest: string }, ApplicationCredentials>((queries, parameter) =>
+type FoundKey = Omit<ApplicationCredentials, "policy"> & PolicyColumns;
+
+const findKey = prepare<{ applicationId: string; digest: string }, FoundKey>((queries, parameter) =>
   queries
     .selectFrom("application_keys as key")
     .innerJoin("applications as application", "application.application_id", "key.application_id")
     .where("key.application_id", "=", parameter("applicationId"))
     .where("key.digest", "=", parameter("digest"))
     .where("application.deleted_at", "is", null)
-    .select(["key.id as keyId", "application.token_version as applicationVersion", "key.token_version as keyVersion"]),
+    .where("key.retired_at", "is", null)
+    .whereRef("key.generation", "=", "application.key_generation")
+    .select(["key.id as keyId", "application.token_version as applicationVersion", "key.token_version as keyVersion"])
+    .select(["application.settings", "application.signing_secret", "application.suspended_at"]),
 );

@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { updateApplicationDeleted } from "../applications/applications.store.ts";
 import type { Transaction } from "../db/database.ts";
+import { createPolicies, type Policies } from "../tenancy/policies.ts";
 import { createCallers } from "./caller.ts";
 import { createRevocations, type Revocations } from "./revocations.ts";
 import { createTokenUses } from "./token-uses.ts";
@@ -13,10 +14,13 @@ let test: TestApp;
 let other: TestApp;
 /** Opens tokens as the processes do. */
 let tokens: Tokens;
+let policies: Policies;
 before(async () => {
   test = await startTestApp();
   other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
-  tokens = createTokens({ ...test.config, secrets: test.config.secrets ?? [] }, test.app.clock, test.app.ids);
+  const secrets = test.config.secrets ?? [];
+  tokens = createTokens({ ...test.config, secrets }, test.app.clock, test.app.ids);
+  policies = createPolicies({ secrets, database: test.app.database });
 });
 after(async () => {
   await other.close();
@@ -200,7 +204,10 @@ describe("revocation within one process", () => {
     it(`${what}: a token that was known to be good is checked again, and is dead`, async () => {
       const { user } = await setUp();
       const { database, clock } = test.app;
-      const callers = createCallers({ tokens, tokenUses: createTokenUses(database), database, clock }, test.config);
+      const callers = createCallers(
+        { tokens, tokenUses: createTokenUses(database), policies, database, clock },
+        test.config,
+      );
       const authorization = `Service ${user.token}`;
       await callers.authenticate(authorization, "user");
       assert.ok(!(callers.authenticate(authorization, "user") instanceof Promise), "known now, without a look-up");
@@ -217,7 +224,10 @@ describe("revocation within one process", () => {
   it("while a token is being checked does not pass for checked", async () => {
     const { token } = await test.signUp();
     const { database, clock } = test.app;
-    const callers = createCallers({ tokens, tokenUses: createTokenUses(database), database, clock }, test.config);
+    const callers = createCallers(
+      { tokens, tokenUses: createTokenUses(database), policies, database, clock },
+      test.config,
+    );
     const checking = callers.authenticate(`Service ${token}`, "user");
     assert.ok(checking instanceof Promise);
     callers.recheckAll();

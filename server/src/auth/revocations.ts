@@ -20,6 +20,8 @@ export interface Revocations {
   endDeviceTokens(applicationId: string, deviceId: string, transaction: Transaction): Promise<void>;
   endKeyTokens(applicationId: string, keyId: string, transaction: Transaction): Promise<void>;
   endApplicationTokens(applicationId: string, transaction: Transaction): Promise<void>;
+  /** Something else that callers are judged by has changed: the settings of an application, a user who is disabled. */
+  judgeAgain(transaction: Transaction): void;
 }
 
 export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocations {
@@ -66,6 +68,10 @@ export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocat
         .where("user_id", "=", userId)
         .where("id", "=", tokenId)
         .execute();
+    },
+
+    judgeAgain({ afterCommit }) {
+      afterCommit(callers.recheckAll);
     },
 
     endUserTokens: (applicationId, userId, transaction) => endBelow("users", applicationId, userId, transaction),

@@ -14,6 +14,7 @@ const device = {
   deviceId: ids.newId("Device"),
   versions: { application: 1, key: 2, device: 3 },
 };
+const policy = { tokenLifetimes: {} };
 
 function tokensOf({ secrets = ["the first secret of all"], region = "main" } = {}): Tokens {
   const lifetimes = { deviceTokenLifetimeMs: 90 * dayMs, userTokenLifetimeMs: 30 * dayMs };
@@ -23,7 +24,7 @@ function tokensOf({ secrets = ["the first secret of all"], region = "main" } = {
 describe('tokens: service.md "A token is an opaque string that carries client information and an expiry time"', () => {
   it("open to what they were issued with: application, key, device, versions, issue and expiry time, id", () => {
     const tokens = tokensOf();
-    const { accessToken, accessTokenExpires } = tokens.issueDeviceToken(device);
+    const { accessToken, accessTokenExpires } = tokens.issueDeviceToken({ ...device, policy });
     const { tokenId, ...claims } = tokens.open(accessToken) ?? {};
     assert.match(`${tokenId}`, /^tok_/);
     assert.equal(accessTokenExpires, `/Date(${now + 90 * dayMs})/`);
@@ -34,7 +35,7 @@ describe('tokens: service.md "A token is an opaque string that carries client in
   it("of a user carry the user as well", () => {
     const tokens = tokensOf();
     const id = ids.newId("User");
-    const { token, row } = tokens.issueUserToken(device, { id, tokenVersion: 4 });
+    const { token, row } = tokens.issueUserToken({ ...device, policy }, { id, tokenVersion: 4 });
     const { accessToken, accessTokenExpires } = token;
     const { tokenId, ...claims } = tokens.open(accessToken) ?? {};
     assert.match(`${tokenId}`, /^tok_/);
@@ -54,7 +55,10 @@ describe('tokens: service.md "A token is an opaque string that carries client in
   });
 
   it("are texts of letters, digits, -, _ and one dot that tell nothing of what they carry", () => {
-    const { accessToken } = tokensOf().issueUserToken(device, { id: ids.newId("User"), tokenVersion: 0 }).token;
+    const { accessToken } = tokensOf().issueUserToken(
+      { ...device, policy },
+      { id: ids.newId("User"), tokenVersion: 0 },
+    ).token;
     assert.match(accessToken, /^main\.[\w-]+$/);
     const inside = Buffer.from(accessToken.slice("main.".length), "base64url").toString("latin1");
     for (const id of [device.applicationId, device.deviceId, "usr_", "app_"]) assert.ok(!inside.includes(id));
@@ -62,14 +66,17 @@ describe('tokens: service.md "A token is an opaque string that carries client in
 
   it("are never the same twice", () => {
     const tokens = tokensOf();
-    const made = Array.from({ length: 1_000 }, () => tokens.issueDeviceToken(device).accessToken);
+    const made = Array.from({ length: 1_000 }, () => tokens.issueDeviceToken({ ...device, policy }).accessToken);
     assert.equal(new Set(made).size, made.length);
   });
 });
 
 describe("tokens that were tampered with (hostile.md 1)", () => {
   const tokens = tokensOf();
-  const { accessToken } = tokens.issueUserToken(device, { id: ids.newId("User"), tokenVersion: 0 }).token;
+  const { accessToken } = tokens.issueUserToken(
+    { ...device, policy },
+    { id: ids.newId("User"), tokenVersion: 0 },
+  ).token;
 
   it("do not open when truncated or extended", () => {
     for (let length = 0; length < accessToken.length; length++) {

@@ -6,7 +6,7 @@ import type { IdGenerator } from "../lib/ids.ts";
 import { createSealer } from "../lib/seal.ts";
 
 /** What a token says. */
-export interface TokenClaims extends Caller {
+export interface TokenClaims extends Omit<Caller, "policy"> {
   readonly issuedAt: number;
 }
 
@@ -22,7 +22,10 @@ export interface IssuedUserToken {
   readonly row: UserTokenRow;
 }
 
-type DeviceSubject = Pick<Caller, "applicationId" | "applicationKeyId" | "deviceId" | "versions">;
+/** What a token is issued for, under the lifetimes that the application may have of its own. */
+type DeviceSubject = Pick<Caller, "applicationId" | "applicationKeyId" | "deviceId" | "versions"> & {
+  readonly policy: Pick<Caller["policy"], "tokenLifetimes">;
+};
 
 /** Issues and opens access tokens (service.md "Authentication"). */
 export interface Tokens {
@@ -74,10 +77,14 @@ export function createTokens(
   }
 
   return {
-    issueDeviceToken: (device) => issue(device, undefined, settings.deviceTokenLifetimeMs).token,
+    issueDeviceToken(device) {
+      const lifetimeMs = device.policy.tokenLifetimes.deviceMs ?? settings.deviceTokenLifetimeMs;
+      return issue(device, undefined, lifetimeMs).token;
+    },
 
     issueUserToken(device, user) {
-      const { token, claims } = issue(device, user.id, settings.userTokenLifetimeMs);
+      const lifetimeMs = device.policy.tokenLifetimes.userMs ?? settings.userTokenLifetimeMs;
+      const { token, claims } = issue(device, user.id, lifetimeMs);
       const row: UserTokenRow = {
         application_id: claims.applicationId,
         user_id: user.id,

@@ -93,6 +93,12 @@ interface ApplicationsTable {
   deleted_at: number | null;
   /** JSON, as `apps configure` read and checked it. */
   settings: ColumnType<string, string | undefined, string>;
+  /** While it is set every operation is refused; tokens stay good for afterwards. */
+  suspended_at: Generated<number | null>;
+  /** The shared secret of signed requests, sealed (`tenancy/policies.ts`). */
+  signing_secret: Generated<string | null>;
+  /** Keys of earlier generations are dead: one update ends all of them. */
+  key_generation: Generated<number>;
 }
 
 interface ApplicationKeysTable {
@@ -102,6 +108,10 @@ interface ApplicationKeysTable {
   digest: string;
   token_version: number;
   created_at: number;
+  generation: Generated<number>;
+  label: Generated<string | null>;
+  /** Set when it is taken out of use: nobody registers with it any more. */
+  retired_at: Generated<number | null>;
 }
 
 interface DevicesTable {
@@ -123,6 +133,9 @@ interface DevicesTable {
   tag: string | null;
   lat: number | null;
   lng: number | null;
+  /** The key that it registered with last, and when; null for a device that has not since this is written down. */
+  key_id: string | null;
+  registered_at: number | null;
 }
 
 /** What apps report of their crashes; read by operators. */
@@ -213,6 +226,8 @@ interface UsersTable extends Nullable<Located> {
   tag: string | null;
   /** 1 while the shifted points of what the user owns are being made or dropped, after a change of locationFuzzing. */
   is_reshifting: Generated<number>;
+  /** Set while an operator keeps the user from signing in, and from using what tokens there are. */
+  disabled_at: Generated<number | null>;
   /** Set first when a user is deleted: from then on it is gone for clients, while what it owns is being erased. */
   deleted_at: number | null;
 }

@@ -40,6 +40,9 @@ export const RegisterDevice = Type.Object({
 export const DeviceRegistration = Type.Object({
   accessToken: Type.String({ description: "Device access token, opaque." }),
   accessTokenExpires: WireDate,
+  serverSignature: Type.Optional(
+    Type.String({ description: "Of an application with a shared secret: proves that the server has it." }),
+  ),
 });
 
 export const ChangeDevice = Type.Object(deviceParameters(ClearableText));

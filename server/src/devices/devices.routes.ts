@@ -3,9 +3,12 @@ import type { Tokens } from "../auth/tokens.ts";
 import type { Database } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
+import { requireEnabled } from "../http/policy.ts";
 import { type Route, route } from "../http/route.ts";
+import { signRegistration } from "../http/signatures.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type IdGenerator, kindOfId } from "../lib/ids.ts";
+import type { Policies } from "../tenancy/policies.ts";
 import {
   ChangeDevice,
   changedFields,
@@ -21,10 +24,11 @@ import { findDevice, insertOrUpdateDevice, updateDevice } from "./devices.store.
 export function devicesRoutes(services: {
   readonly database: Database;
   readonly tokens: Tokens;
+  readonly policies: Policies;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, clock, ids } = services;
+  const { database, tokens, policies, clock, ids } = services;
 
   const registerDevice = route({
     method: "POST",
@@ -36,12 +40,14 @@ export function devicesRoutes(services: {
     parameters: RegisterDevice,
     status: 201,
     result: DeviceRegistration,
-    errors: ["ApplicationIdMalformed", "AuthAppCredentialsInvalid"],
-    async handle({ parameters }) {
+    errors: ["ApplicationIdMalformed", "AuthAppCredentialsInvalid", "AuthAPICallDisabledByDeveloper"],
+    async handle({ parameters, call }) {
       const { appid, appkey, platform, uniqueId } = parameters;
       if (kindOfId(appid) !== "App") throw new ApiError("ApplicationIdMalformed");
-      const credentials = await findCredentials(appid, appkey, database);
+      const credentials = await findCredentials(appid, appkey, { database, policies });
       if (credentials === undefined) throw new ApiError("AuthAppCredentialsInvalid");
+      const { policy } = credentials;
+      requireEnabled(policy, registerDevice, call.path);
 
       const now = clock.now();
       const device = await database.write(({ queries }) =>
@@ -55,11 +61,13 @@ export function devicesRoutes(services: {
             token_version: 0,
             created_at: now,
             modified_at: now,
+            key_id: credentials.keyId,
+            registered_at: now,
           },
           queries,
         ),
       );
-      return tokens.issueDeviceToken({
+      const token = tokens.issueDeviceToken({
         applicationId: appid,
         applicationKeyId: credentials.keyId,
         deviceId: device.id,
@@ -68,7 +76,10 @@ export function devicesRoutes(services: {
           key: credentials.keyVersion,
           device: device.token_version,
         },
+        policy,
       });
+      const { signing } = policy;
+      return signing === undefined ? token : { ...token, serverSignature: signRegistration(signing.secret, appkey) };
     },
   });
 

@@ -54,6 +54,8 @@ const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version"
       tag: parameter("tag"),
       lat: parameter("lat"),
       lng: parameter("lng"),
+      key_id: parameter("key_id"),
+      registered_at: parameter("registered_at"),
     })
     .onConflict((conflict) =>
       conflict.columns(["application_id", "unique_id"]).doUpdateSet(({ ref, fn }) => ({
@@ -68,6 +70,8 @@ const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version"
         tag: fn.coalesce("excluded.tag", "devices.tag"),
         lat: fn.coalesce("excluded.lat", "devices.lat"),
         lng: fn.coalesce("excluded.lng", "devices.lng"),
+        key_id: ref("excluded.key_id"),
+        registered_at: ref("excluded.registered_at"),
       })),
     )
     .returning(["id", "token_version"]),

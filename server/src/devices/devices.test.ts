@@ -68,8 +68,9 @@ describe('POST /devices: service.md "register a device", "Device registration re
     const answer = await register({ ...sent, uniqueId: "server fields" });
     assert.equal(answer.status, 201);
     const [device] = await devicesWith("server fields");
-    const { id, ...rest } = device ?? {};
+    const { id, key_id, ...rest } = device ?? {};
     assert.notEqual(id, sent.id);
+    assert.match(`${key_id}`, /^apk_/);
     assert.deepEqual(rest, {
       application_id: test.application.appid,
       unique_id: "server fields",
@@ -86,6 +87,7 @@ describe('POST /devices: service.md "register a device", "Device registration re
       tag: null,
       lat: null,
       lng: null,
+      registered_at: test.now(),
     });
   });
 });

@@ -7,6 +7,7 @@ import { ApiError } from "../errors.ts";
 import type { Call } from "../http/call.ts";
 import type { Paging } from "../http/paging.ts";
 import { changedPermissions, requireOwner } from "../http/permissions.ts";
+import { requireEnabled } from "../http/policy.ts";
 import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import { changedText } from "../http/wire.ts";
@@ -17,6 +18,7 @@ import type { Pictures } from "../pictures/pictures.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
+import type { Policies } from "../tenancy/policies.ts";
 import { fileContract, presentFile, ReadFile, ReadPicture } from "./files.contract.ts";
 import { createFile } from "./files.creation.ts";
 import { fileResult } from "./files.download.ts";
@@ -33,6 +35,7 @@ interface FilesServices {
   readonly pictures: Pictures;
   readonly background: Background;
   readonly paging: Paging;
+  readonly policies: Policies;
   readonly fuzzing: Fuzzing;
   readonly fileLinks: FileLinks;
   readonly clock: Clock;
@@ -45,7 +48,7 @@ export function filesRoutes(services: FilesServices): Route[] {
 }
 
 function routesOf(kind: FileKind, services: FilesServices): Route[] {
-  const { database, paging, fuzzing, fileLinks, clock } = services;
+  const { database, policies, paging, fuzzing, fileLinks, clock } = services;
   const { idKind, collection, noun } = kind;
   const contract = fileContract(kind);
   const tag = `${idKind}s`;
@@ -129,6 +132,8 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
       async handleSigned({ path, parameters }) {
         const id = idIn(path);
         const applicationId = fileLinks.open(parameters, bytesPath(id));
+        const policy = await policies.load(applicationId);
+        if (policy !== undefined) requireEnabled(policy, readFile, path);
         const file = await findLiveFile(applicationId, id, database.reads);
         if (file === undefined) throw new ApiError("ItemDoesNotExist");
         return fileResult(file, false, parameters.size, services);

@@ -4,7 +4,9 @@ import { parseBody, parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
 import { sendReply } from "./envelope.ts";
 import type { Authenticate, Operation } from "./operations.ts";
+import type { AnyCaller, Caller } from "./route.ts";
 import { sendFile } from "./send-file.ts";
+import { readSignature, requireSignature } from "./signatures.ts";
 import { receiveUpload, type UploadLimits } from "./upload.ts";
 
 declare module "fastify" {
@@ -63,6 +65,7 @@ export function mountOperation(
         return;
       }
       let { authorization } = request.headers;
+      let isSignable = true;
       if (isDownload) {
         // For who can send no header: a player, or a page that shows pictures.
         const given = new Map(Array.from(queryOf(request), ([name, value]) => [name.toLowerCase(), value]));
@@ -71,29 +74,36 @@ export function mountOperation(
           return;
         }
         const token = given.get("accesstoken");
-        if (typeof token === "string") authorization ??= `${scheme} ${token}`;
+        if (typeof token === "string" && authorization === undefined) {
+          authorization = `${scheme} ${token}`;
+          isSignable = readSignature(authorization) !== undefined; // a page that shows a picture may have none
+        }
       }
-      let caller: ReturnType<Authenticate>;
-      try {
-        caller = authenticate(authorization, required);
-      } catch (error) {
-        done(error as Error); // authenticate throws ApiError
-        return;
-      }
-      if (caller instanceof Promise) {
-        caller.then((found) => {
-          request.caller = found;
-          done();
-        }, done);
-      } else {
+      const accept = (caller: AnyCaller) => {
+        if (isSignable && "policy" in caller) requireSignedRequest(request, caller, authorization);
         request.caller = caller;
         done();
+      };
+      try {
+        const caller = authenticate(authorization, required);
+        if (caller instanceof Promise) caller.then(accept).catch(done);
+        else accept(caller);
+      } catch (error) {
+        done(error as Error); // each of these throws ApiError
       }
     },
     handler(request, reply) {
       answer(request, reply).catch((error) => reply.send(error));
     },
   });
+}
+
+function requireSignedRequest(request: FastifyRequest, caller: Caller, authorization: string | undefined): void {
+  const { signing } = caller.policy;
+  if (signing === undefined) return;
+  const [path = ""] = request.url.split("?", 1);
+  const { method } = request;
+  requireSignature(signing, readSignature(authorization), { method, applicationId: caller.applicationId, path });
 }
 
 /** A path as the router writes its parameters. */

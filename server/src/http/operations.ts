@@ -5,6 +5,7 @@ import type { Call, RawParameters, StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import { FileResult } from "./file-result.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
+import { requireEnabled } from "./policy.ts";
 import {
   type AnyCaller,
   type Caller,
@@ -92,6 +93,7 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
     route,
     async perform(call, caller) {
       try {
+        if (isClient(caller)) requireEnabled(caller.policy, route, call.path);
         if (route.upload !== undefined) return await answerUpload(route.upload, call, caller);
         return await answerOnce(call, caller);
       } catch (error) {

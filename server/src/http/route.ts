@@ -1,6 +1,7 @@
 import type { ErrorCondition } from "../errors.ts";
 import type { Call, StoredUpload, UploadedPart } from "./call.ts";
 import type { FileResult } from "./file-result.ts";
+import type { ApplicationPolicy } from "./policy.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 
 /** Who may call of the clients: the holder of any token of an application, or of a user token. */
@@ -18,6 +19,8 @@ export interface Caller {
   readonly userId: string | undefined;
   readonly tokenId: string;
   readonly tokenExpiresAt: number;
+  /** Of the application. */
+  readonly policy: ApplicationPolicy;
   /** The versions that the token was issued under; a token issued from this one inherits them. */
   readonly versions: { readonly application: number; readonly key: number; readonly device: number };
 }
@@ -135,7 +138,10 @@ export function takesIdempotencyKey({ method, caller }: Route): boolean {
 export function conditionsOf(route: Route): ErrorCondition[] {
   const conditions = new Set<ErrorCondition>(route.errors);
   if (route.caller === "operator") conditions.add("AuthFailed");
-  else if (route.caller !== "anyone") conditions.add("AuthAccessTokenInvalid");
+  else if (route.caller !== "anyone") {
+    conditions.add("AuthAccessTokenInvalid").add("AuthAPICallDisabledByDeveloper").add("AuthUserAccountDisabled");
+    conditions.add("AuthSignatureInvalid");
+  }
   if (route.caller === "user") conditions.add("AuthUserAccessTokenRequired");
   const shapes = [route.pathParameters, route.parameters].filter((shape) => shape !== undefined);
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");

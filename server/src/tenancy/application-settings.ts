@@ -1,7 +1,8 @@
 import type { OidcProvider } from "../auth/oidc.ts";
 import type { Queries } from "../db/database.ts";
+import { parseOperationPattern } from "../http/policy.ts";
 
-/** What an operator sets for one application with `rollcall apps configure` (surface.md section 5). */
+/** What an operator sets for one application. */
 export interface ApplicationSettings {
   /** OpenID Connect providers by identityProviderName. */
   readonly oidc: Readonly<Record<string, OidcProvider>>;
@@ -9,6 +10,14 @@ export interface ApplicationSettings {
   readonly retention?: Partial<Retention>;
   /** How much may be stored; no bound where it does not say. */
   readonly quotas?: Partial<Quotas>;
+  /** In place of those of the deployment. */
+  readonly tokenLifetimes?: { readonly deviceMs?: number; readonly userMs?: number };
+  /** Operations that are switched off, as `POST /users`. */
+  readonly disabledOperations?: readonly string[];
+  /** The origins of the web pages that may call; any without it. */
+  readonly origins?: readonly string[];
+  /** What happens to unsigned requests when there is a shared secret; `optional` without it. */
+  readonly signedRequests?: "optional" | "required";
 }
 
 /** Of files: how many, and how many bytes they have together. */
@@ -34,6 +43,8 @@ export interface Retention {
 
 const defaultRetention: Retention = { metricsDays: 90, crashReportsDays: 90 };
 const retentionDaysMax = 3_650;
+const tokenLifetimeMsMax = 315_360_000_000; // ten years
+const textsMax = 100;
 
 /** The text does not make settings; `problems` has a line per wrong member, all of them at once. */
 export class ApplicationSettingsError extends Error {
@@ -53,22 +64,29 @@ export class ApplicationSettingsError extends Error {
  */
 export function parseApplicationSettings(text: string): ApplicationSettings {
   const problems: string[] = [];
-  const members = readObject("the file", parseJson(text, problems), ["oidc", "retention", "quotas"], problems);
-  const providers = members?.has("oidc") ? readObject("oidc", members.get("oidc"), undefined, problems) : undefined;
-  const read = [...(providers ?? [])].map(([name, value]) => [name, readProvider(name, value, problems)] as const);
-  const retention = members?.has("retention")
-    ? readIntegers("retention", members.get("retention"), Object.keys(defaultRetention), 1, retentionDaysMax, problems)
-    : undefined;
-  const quotas = members?.has("quotas")
-    ? readIntegers("quotas", members.get("quotas"), quotaNames, 0, Number.MAX_SAFE_INTEGER, problems)
-    : undefined;
+  const members = readObject("the file", parseJson(text, problems), Object.keys(readers), problems);
+  const read = [...(members ?? [])]
+    .filter(([name]) => Object.hasOwn(readers, name)) // readObject has told of the others
+    .map(([name, value]) => [name, readers[name as keyof typeof readers](value, problems)]);
   if (problems.length > 0) throw new ApplicationSettingsError(problems);
-  return {
-    oidc: Object.fromEntries(read), // which makes a member of any name, also of __proto__
-    ...(retention !== undefined && { retention }),
-    ...(quotas !== undefined && { quotas }),
-  };
+  return { oidc: {}, ...Object.fromEntries(read) }; // each as its reader has judged it
 }
+
+type Reader = (value: unknown, problems: string[]) => unknown;
+
+const readers = {
+  oidc: readProviders,
+  retention: integers("retention", Object.keys(defaultRetention), 1, retentionDaysMax),
+  quotas: integers("quotas", quotaNames, 0, Number.MAX_SAFE_INTEGER),
+  tokenLifetimes: integers("tokenLifetimes", ["deviceMs", "userMs"], 1_000, tokenLifetimeMsMax),
+  disabledOperations: texts(
+    "disabledOperations",
+    "such as POST /users",
+    (text) => parseOperationPattern(text) !== undefined,
+  ),
+  origins: texts("origins", "such as https://app.example.com", isOrigin),
+  signedRequests: readSignedRequests,
+} as const satisfies Record<keyof ApplicationSettings, Reader>;
 
 /** The settings of an application as they are now; none when it has none. */
 export async function loadApplicationSettings(applicationId: string, queries: Queries): Promise<ApplicationSettings> {
@@ -112,6 +130,12 @@ export async function updateApplicationSettings(
 
 const providerNameCharactersMax = 256; // as long as an identityProviderName may be
 
+function readProviders(value: unknown, problems: string[]): Readonly<Record<string, OidcProvider>> {
+  const providers = readObject("oidc", value, undefined, problems);
+  const read = [...(providers ?? [])].map(([name, given]) => [name, readProvider(name, given, problems)] as const);
+  return Object.fromEntries(read); // which makes a member of any name, also of __proto__
+}
+
 function readProvider(name: string, value: unknown, problems: string[]): OidcProvider {
   const path = `oidc.${name}`;
   if (name.trim() === "" || [...name].length > providerNameCharactersMax || !isUnicode(name)) {
@@ -132,23 +156,41 @@ function readProvider(name: string, value: unknown, problems: string[]): OidcPro
   return provider;
 }
 
-function readIntegers(
-  path: string,
-  value: unknown,
-  names: readonly string[],
-  minimum: number,
-  maximum: number,
-  problems: string[],
-): Readonly<Record<string, number>> {
-  const members = readObject(path, value, names, problems);
-  const read: [name: string, value: number][] = [];
-  for (const [name, given] of members ?? []) {
-    if (!names.includes(name)) continue; // readObject has said so
-    if (Number.isSafeInteger(given) && Number(given) >= minimum && Number(given) <= maximum)
-      read.push([name, Number(given)]);
-    else problems.push(`${path}.${name} must be an integer from ${minimum} to ${maximum}`);
-  }
-  return Object.fromEntries(read);
+function integers(path: string, names: readonly string[], minimum: number, maximum: number): Reader {
+  return (value, problems) => {
+    const members = readObject(path, value, names, problems);
+    const read: [name: string, value: number][] = [];
+    for (const [name, given] of members ?? []) {
+      if (!names.includes(name)) continue; // readObject has said so
+      if (Number.isSafeInteger(given) && Number(given) >= minimum && Number(given) <= maximum) {
+        read.push([name, Number(given)]);
+      } else problems.push(`${path}.${name} must be an integer from ${minimum} to ${maximum}`);
+    }
+    return Object.fromEntries(read);
+  };
+}
+
+function texts(path: string, form: string, isRight: (text: string) => boolean): Reader {
+  return (value, problems) => {
+    if (
+      Array.isArray(value) &&
+      value.length <= textsMax &&
+      value.every((each) => typeof each === "string" && isRight(each))
+    ) {
+      return value;
+    }
+    problems.push(`${path} must be a list of at most ${textsMax} texts ${form}`);
+    return [];
+  };
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
+function readSignedRequests(value: unknown, problems: string[]): unknown {
+  if (value !== "optional" && value !== "required") problems.push("signedRequests must be optional or required");
+  return value;
 }
 
 function parseJson(text: string, problems: string[]): unknown {

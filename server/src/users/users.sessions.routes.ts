@@ -103,6 +103,7 @@ export function usersSessionsRoutes(services: {
       const found = await findUserByName(applicationId, userNameKey(username), database.reads);
       const isRight = await passwords.verify(found?.password_hash || undefined, password); // some have none
       if (found === undefined || !isRight) throw new ApiError("AuthBadUsernameOrPassword");
+      if (found.disabled_at !== null) throw new ApiError("AuthUserAccountDisabled");
       const from = found.password_hash;
       const rehash = passwords.isOutdated(from) ? { rehash: { from, to: await passwords.hash(password) } } : {};
       // The version that was read before the check: if the password was changed since, this token is dead already.

@@ -82,7 +82,8 @@ export function usersSocialRoutes(services: {
       const identity: ProvenIdentity = { applicationId, provider: identityProviderName, identifier: identityID };
       const { user, isNew, token } = await database.write(async ({ queries }) => {
         const login = await logIn(identity, claims, queries);
-        const { id, token_version: tokenVersion } = login.user;
+        const { id, token_version: tokenVersion, disabled_at } = login.user;
+        if (disabled_at !== null) throw new ApiError("AuthUserAccountDisabled");
         const { token, row } = tokens.issueUserToken(caller, { id, tokenVersion });
         await insertUserToken(row, queries);
         return { ...login, token };

@@ -28,6 +28,7 @@ export function newUserRow(
     last_login_at: user.created_at,
     modified_at: user.created_at,
     deleted_at: null,
+    disabled_at: null,
     ...user,
   };
 }

@@ -1,0 +1,67 @@
+import { ApiError } from "../errors.ts";
+import type { Call } from "./call.ts";
+
+/** What an operator has set for an application, as far as calls are judged by it. */
+export interface ApplicationPolicy {
+  /** Every operation is switched off. */
+  readonly isSuspended: boolean;
+  /** Operations that are switched off, as `POST /users`. */
+  readonly disabledOperations: readonly OperationPattern[];
+  /** The pages that may call, by their origin; undefined for any. */
+  readonly origins: ReadonlySet<string> | undefined;
+  readonly signing: { readonly secret: string; readonly isRequired: boolean } | undefined;
+  /** In place of those of the deployment. */
+  readonly tokenLifetimes: { readonly deviceMs?: number; readonly userMs?: number };
+}
+
+/** An operation, or some of its calls: in the path a name in braces stands for anything, also in the place of `me`. */
+export interface OperationPattern {
+  readonly method: string;
+  readonly segments: readonly string[];
+}
+
+/** A declared operation, its parameters in braces. */
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** @returns undefined when it is not of the form `POST /users` */
+export function parseOperationPattern(text: string): OperationPattern | undefined {
+  const [, method, path] = /^\s*(get|post|put|patch|delete)\s+(\/\S*)\s*$/i.exec(text) ?? [];
+  if (method === undefined || path === undefined) return undefined;
+  return { method: method.toUpperCase(), segments: segmentsOf(path) };
+}
+
+/**
+ * Refuses what the operator has switched off for the application.
+ *
+ * @throws ApiError AuthAPICallDisabledByDeveloper
+ */
+export function requireEnabled(policy: ApplicationPolicy, route: Operation, path: Call["path"]): void {
+  if (policy.isSuspended) throw new ApiError("AuthAPICallDisabledByDeveloper", "The application is suspended.");
+  for (const pattern of policy.disabledOperations) {
+    if (isMeant(pattern, route, path)) throw new ApiError("AuthAPICallDisabledByDeveloper");
+  }
+}
+
+function isMeant({ method, segments }: OperationPattern, route: Operation, path: Call["path"]): boolean {
+  if (method !== route.method) return false;
+  const named = segmentsOf(route.path);
+  return (
+    named.length === segments.length &&
+    named.every((name, at) => {
+      const meant = segments[at] ?? "";
+      if (!isVariable(name)) return name === meant;
+      return isVariable(meant) || String(path[name.slice(1, -1)]).toLowerCase() === meant.toLowerCase();
+    })
+  );
+}
+
+function segmentsOf(path: string): string[] {
+  return path.split("/").filter((segment) => segment !== "");
+}
+
+function isVariable(segment: string): boolean {
+  return segment.startsWith("{") && segment.endsWith("}");
+}

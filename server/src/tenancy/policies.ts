@@ -1,0 +1,106 @@
+import { LRUCache } from "lru-cache";
+import type { Database, Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import { type ApplicationPolicy, type OperationPattern, parseOperationPattern } from "../http/policy.ts";
+import { createSealer } from "../lib/seal.ts";
+import { parseApplicationSettings } from "./application-settings.ts";
+
+/** What is stored of an application that its policy is made of. */
+export interface PolicyColumns {
+  readonly settings: string;
+  readonly signing_secret: string | null;
+  readonly suspended_at: number | null;
+}
+
+/** The policies of applications: made once of what is stored, for as long as that stays the same. */
+export interface Policies {
+  of(applicationId: string, stored: PolicyColumns): ApplicationPolicy;
+  /** @returns undefined when there is no such application */
+  load(applicationId: string): Promise<ApplicationPolicy | undefined>;
+  /** A shared secret as it is stored. */
+  seal(applicationId: string, secret: string): string;
+}
+
+interface Made extends PolicyColumns {
+  readonly policy: ApplicationPolicy;
+}
+
+const policiesMax = 10_000;
+
+export function createPolicies({ secrets, database }: { secrets: readonly string[]; database: Database }): Policies {
+  const sealer = createSealer(secrets, "signing secret");
+  const made = new LRUCache<string, Made>({ max: policiesMax });
+
+  function of(applicationId: string, stored: PolicyColumns): ApplicationPolicy {
+    const found = made.get(applicationId);
+    if (found !== undefined && isSame(found, stored)) return found.policy;
+    const { settings, signing_secret, suspended_at } = stored;
+    const policy = makePolicy(stored, signing_secret === null ? undefined : sealer.open(signing_secret, applicationId));
+    made.set(applicationId, { settings, signing_secret, suspended_at, policy });
+    return policy;
+  }
+
+  return {
+    of,
+    async load(applicationId) {
+      const [stored] = await findStored(database.reads, { applicationId });
+      return stored && of(applicationId, stored);
+    },
+    seal: (applicationId, secret) => sealer.seal(secret, applicationId),
+  };
+}
+
+/** Replaces the shared secret of an application, or takes it away. @returns false when there is no such application */
+export async function updateSigningSecret(
+  applicationId: string,
+  sealed: string | null,
+  queries: Queries,
+): Promise<boolean> {
+  const updated = await queries
+    .updateTable("applications")
+    .set({ signing_secret: sealed })
+    .where("application_id", "=", applicationId)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
+  return updated.numUpdatedRows === 1n;
+}
+
+const findStored = prepare<{ applicationId: string }, PolicyColumns>((queries, parameter) =>
+  queries
+    .selectFrom("applications")
+    .select(["settings", "signing_secret", "suspended_at"])
+    .where("application_id", "=", parameter("applicationId"))
+    .where("deleted_at", "is", null),
+);
+
+function isSame(made: PolicyColumns, stored: PolicyColumns): boolean {
+  return (
+    made.settings === stored.settings &&
+    made.signing_secret === stored.signing_secret &&
+    made.suspended_at === stored.suspended_at
+  );
+}
+
+function makePolicy(stored: PolicyColumns, secret: string | undefined): ApplicationPolicy {
+  const {
+    disabledOperations = [],
+    origins,
+    signedRequests,
+    tokenLifetimes = {},
+  } = parseApplicationSettings(stored.settings);
+  return {
+    isSuspended: stored.suspended_at !== null,
+    disabledOperations: disabledOperations.map(parseOperationPattern).filter(isPattern),
+    origins: origins === undefined ? undefined : new Set(origins),
+    // A secret that cannot be opened any more must not open the application.
+    signing:
+      secret === undefined && signedRequests !== "required"
+        ? undefined
+        : { secret: secret ?? "", isRequired: signedRequests === "required" },
+    tokenLifetimes,
+  };
+}
+
+function isPattern(pattern: OperationPattern | undefined): pattern is OperationPattern {
+  return pattern !== undefined;
+}
