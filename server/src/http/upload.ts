@@ -90,6 +90,7 @@ export async function receiveUpload<File extends StoredUpload>(
     parser.on("error", breakOff);
     request.on("error", breakOff);
     request.on("close", onClose);
+    request.on("end", () => clearTimeout(stall)); // what is left to do with it is not the client's time
     let received = 0;
     request.on("data", (chunk: Buffer) => {
       stall.refresh();
