@@ -43,6 +43,14 @@ export const errorCatalogue = {
     when: "The token is missing, unreadable, expired, revoked or of another deployment.",
     remedy: "register again",
   },
+  AuthAPICallDisabledByDeveloper: {
+    error: "AuthAPICallDisabledByDeveloper",
+    errorNumber: 257,
+    status: 403,
+    message: "This operation is switched off for the application.",
+    when: "The operator switched the operation off for the application, or suspended the application.",
+    remedy: "ask the operator",
+  },
   AuthSignatureInvalid: {
     error: "AuthSignatureInvalid",
     errorNumber: 258,
@@ -103,6 +111,14 @@ export const errorCatalogue = {
     status: 400,
     message: "The request does not parse.",
     when: "A parameter, an id or the body does not parse.",
+    remedy: "fix the request",
+  },
+  HttpsRequired: {
+    error: "AuthAPICallDisabledByDeveloper",
+    errorNumber: 257,
+    status: 403,
+    message: "Calls in clear are switched off here. Use https.",
+    when: "The call came over http, where REQUIRE_HTTPS asks for https; health and calls from the machine itself aside.",
     remedy: "fix the request",
   },
   OperationNotFound: {

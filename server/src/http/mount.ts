@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
 import { parseBody, parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
+import { setOrigin } from "./cors.ts";
 import { sendReply } from "./envelope.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { sendFile } from "./send-file.ts";
@@ -12,6 +13,8 @@ declare module "fastify" {
     operation?: string;
     /** The body is left to the operation. */
     isUpload?: boolean;
+    /** Answered in clear too where https is required. */
+    mayBeClear?: boolean;
   }
 }
 
@@ -37,7 +40,7 @@ export function mountOperation(
     const call = {
       requestId: request.id,
       authorization,
-      address: request.ip,
+      address: request.address,
       idempotencyKey,
       path: request.params as Record<string, unknown>, // the router's, by the names in the path
       readParameters: () => rawParameters(request),
@@ -56,8 +59,8 @@ export function mountOperation(
   server.route({
     method: isDownload ? [route.method, "HEAD"] : route.method,
     url: routerPath(route.path),
-    config: { operation: route.operation, isUpload: route.upload !== undefined },
-    onRequest(request, _reply, done) {
+    config: { operation: route.operation, isUpload: route.upload !== undefined, mayBeClear: route.mayBeClear ?? false },
+    onRequest(request, reply, done) {
       if (required === "anyone") {
         done();
         return;
@@ -83,10 +86,12 @@ export function mountOperation(
       if (caller instanceof Promise) {
         caller.then((found) => {
           request.caller = found;
+          setOrigin(reply, request);
           done();
         }, done);
       } else {
         request.caller = caller;
+        setOrigin(reply, request);
         done();
       }
     },

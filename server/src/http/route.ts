@@ -1,6 +1,7 @@
 import type { ErrorCondition } from "../errors.ts";
 import type { Call, StoredUpload, UploadedPart } from "./call.ts";
 import type { FileResult } from "./file-result.ts";
+import type { ApplicationPolicy } from "./policy.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 
 /** Who may call of the clients: the holder of any token of an application, or of a user token. */
@@ -20,6 +21,8 @@ export interface Caller {
   readonly tokenExpiresAt: number;
   /** The versions that the token was issued under; a token issued from this one inherits them. */
   readonly versions: { readonly application: number; readonly key: number; readonly device: number };
+  /** What its application has set; undefined for nothing. */
+  readonly policy?: ApplicationPolicy;
 }
 
 export interface UserCaller extends Caller {
@@ -69,6 +72,8 @@ export interface RouteDeclaration<
   readonly caller: Kind;
   /** False for what a batch cannot hold. */
   readonly isBatchable?: false;
+  /** True for what is answered in clear too where https is required: probes of the machinery, which bring and get no secret. */
+  readonly mayBeClear?: true;
   readonly pathParameters?: Path;
   /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
   readonly parameters?: Parameters;
@@ -146,6 +151,7 @@ export function conditionsOf(route: Route): ErrorCondition[] {
   if (takesIdempotencyKey(route)) {
     conditions.add("IdempotencyKeyReused").add("ParameterOutOfRange"); // of the idempotency key
   }
+  if (!route.mayBeClear) conditions.add("HttpsRequired");
   conditions.add("ServiceUnavailable").add("InternalError");
   return [...conditions];
 }
