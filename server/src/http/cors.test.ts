@@ -19,7 +19,7 @@ describe("the origins whose pages may read an answer", () => {
       ...[undefined, "", "null", "*", "http://app.example", "https://app.example:8443", "https://app.example/"],
       ...["https://app.example.evil.example", "https://evil-app.example", "https://APP.example", `${ours}, ${ours}`],
     ]) {
-      assert.equal(allowedOrigin(origin, policy), undefined, origin);
+      assert.equal(allowedOrigin(origin, policy), undefined, `${origin}`);
     }
   });
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import type { Logger } from "pino";
 import { answerBrokenRequest } from "./broken-request.ts";
-import { type Certificate, type CertificateFiles, readCertificate, watchCertificate } from "./certificate.ts";
+import { type Certificate, type CertificateFiles, watchCertificate } from "./certificate.ts";
 
 /** The server of HTTP over TLS, which takes a new certificate while it runs. */
 export interface TlsServer {
@@ -16,13 +16,13 @@ export interface TlsServer {
   closeHandshakes(): void;
 }
 
-/** @throws ConfigError when the files are not a certificate and its key */
-export async function createTlsServer(
+/** @param certificate what the files hold */
+export function createTlsServer(
   files: CertificateFiles,
+  certificate: Certificate,
   options: ServerOptions,
   log: Logger,
-): Promise<TlsServer> {
-  const certificate = await readCertificate(files);
+): TlsServer {
   const server = createServer({ ...options, ...contextOf(certificate) });
   const watch = watchCertificate(files, certificate, {
     replace: (next) => server.setSecureContext(contextOf(next)), // connections that are there go on

@@ -10,6 +10,7 @@ import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
+import type { Certificate } from "./certificate.ts";
 import { allowAnyOrigin, answerPreflight } from "./cors.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { mountOperation } from "./mount.ts";
@@ -48,6 +49,8 @@ export interface TransportOptions {
     | "requireHttps"
     | "hstsMaxAgeSeconds"
   >;
+  /** What the files of `config.tls` hold. */
+  readonly certificate: Certificate | undefined;
   readonly log: Logger;
   readonly operations: readonly Operation[];
   readonly pages: readonly Page[];
@@ -76,7 +79,7 @@ export interface Transport {
  * read by their content, not their label; one log line per request, never with a query, a header or a body in it.
  */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
-  const { config, log } = options;
+  const { config, certificate, log } = options;
   const peers = createPeers(config.trustedProxies);
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const httpOptions = {
@@ -87,10 +90,11 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   };
   const { requestTimeoutMs: requestTimeout, keepAliveTimeoutMs: keepAliveTimeout } = config;
   const tls =
-    config.tls === undefined
+    config.tls === undefined || certificate === undefined
       ? undefined
-      : await createTlsServer(
+      : createTlsServer(
           config.tls,
+          certificate,
           { ...httpOptions, requestTimeout, keepAliveTimeout, handshakeTimeout: requestTimeout },
           log,
         );
