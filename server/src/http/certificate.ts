@@ -43,6 +43,7 @@ export function watchCertificate(
   let tried = first;
   let unreadable: string | undefined;
   let checked = Promise.resolve();
+  let waiting = 0;
   let timer: NodeJS.Timeout | undefined;
 
   async function check(): Promise<void> {
@@ -68,13 +69,17 @@ export function watchCertificate(
   }
 
   function checkNext(): Promise<void> {
-    checked = checked.then(check);
+    waiting += 1;
+    checked = checked.then(check).finally(() => {
+      waiting -= 1;
+    });
     return checked;
   }
 
   return {
     start() {
-      timer ??= setInterval(checkNext, pollMs).unref();
+      // A disk that does not answer is not asked again and again.
+      timer ??= setInterval(() => waiting === 0 && checkNext(), pollMs).unref();
     },
     check: checkNext,
     stop: () => clearInterval(timer),

@@ -8,7 +8,7 @@ export interface Peers {
   addressOf(request: IncomingMessage): string;
   /** Whether the client sent it over TLS, to this server or to a trusted proxy. */
   isSecure(request: IncomingMessage): boolean;
-  /** Whether it was sent on this very machine: by a proxy that is not trusted it was not. */
+  /** Whether it was sent on this very machine. What a proxy hands on was, if the proxy is trusted and says so. */
   isLocal(request: IncomingMessage): boolean;
 }
 
@@ -38,8 +38,7 @@ export function createPeers(trusted: readonly string[]): Peers {
     let address = socketAddress(request.socket);
     const forwarded = request.headers["x-forwarded-for"];
     if (!trustsAny || forwarded === undefined) return address;
-    const hops = `${forwarded}`.split(",").slice(-hopsMax).reverse();
-    for (const hop of hops) {
+    for (const hop of hopsOf(forwarded)) {
       if (!contains(proxies, address)) return address;
       const before = readAddress(hop);
       if (before === undefined) return address; // the proxy does not tell
@@ -56,10 +55,22 @@ export function createPeers(trusted: readonly string[]): Peers {
       return `${protocol}`.split(",").at(-1)?.trim().toLowerCase() === "https"; // what the proxy itself has seen
     },
     isLocal(request) {
-      if (!contains(loopback, addressOf(request))) return false;
-      return isProxied(request) || forwardingHeaders.every((name) => request.headers[name] === undefined);
+      const { headers, socket } = request;
+      if (!contains(loopback, socketAddress(socket))) return false;
+      if (forwardingHeaders.every((name) => headers[name] === undefined)) return true;
+      const forwarded = headers["x-forwarded-for"];
+      return (
+        forwarded !== undefined &&
+        isProxied(request) &&
+        hopsOf(forwarded).every((hop) => contains(loopback, readAddress(hop) ?? ""))
+      );
     },
   };
+}
+
+/** The addresses that proxies say that they were called from, the last of them first. */
+function hopsOf(forwarded: string | string[]): string[] {
+  return `${forwarded}`.split(",").slice(-hopsMax).reverse();
 }
 
 /** More proxies in a row are nowhere; what is to be read is bounded. */

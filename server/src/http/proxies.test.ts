@@ -127,6 +127,11 @@ describe("with a trusted proxy", () => {
     for (const forwardedFor of [`127.0.0.1, ${client}`, `::1,${client}`, `127.0.0.1,${client},10.0.0.2`]) {
       assertError(await test.call("GET /service/ping", { headers: through(forwardedFor) }), ...refusal);
     }
+    for (const forwardedFor of ["nonsense", "unix:", "", "10.0.0.2"]) {
+      assertError(await test.call("GET /service/ping", { headers: through(forwardedFor) }), ...refusal);
+    }
+    const ofTheProxyAlone = { headers: { "x-forwarded-proto": "http" } };
+    assertError(await test.call("GET /service/ping", ofTheProxyAlone), ...refusal);
     assertResult(await test.call("GET /service/ping", { headers: through("127.0.0.1") }), 200, "Pong");
   });
 });
