@@ -35,7 +35,7 @@ describe("the headers of an answer", () => {
   async function headersFor(caller: Partial<Caller> | undefined, origin?: string) {
     const server = Fastify();
     server.get("/", (request, reply) => {
-      allowAnyOrigin(reply);
+      allowAnyOrigin(reply, request);
       request.caller = caller as Caller | undefined; // of it nothing but the policy is looked at
       setOrigin(reply, request);
       return "";

@@ -13,8 +13,10 @@ const allowedMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].join(",
 const preflightSeconds = 86_400;
 
 /** Lets the pages of any origin read the answer: what holds until it is known which application is called. */
-export function allowAnyOrigin(reply: FastifyReply): void {
-  reply.header("access-control-allow-origin", anyOrigin).header("access-control-expose-headers", exposedHeaders);
+export function allowAnyOrigin(reply: FastifyReply, request: FastifyRequest): void {
+  reply.header("access-control-allow-origin", anyOrigin);
+  // Apps are no pages, and need not carry the list.
+  if (request.headers.origin !== undefined) reply.header("access-control-expose-headers", exposedHeaders);
 }
 
 /** Narrows that to what the caller's application allows. */

@@ -137,7 +137,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   /** What every request begins with, whatever comes of it. */
   function begin(request: FastifyRequest, reply: FastifyReply): void {
     request.address = peers.addressOf(request.raw);
-    allowAnyOrigin(reply);
+    allowAnyOrigin(reply, request);
     reply.header("x-content-type-options", "nosniff");
     if (hsts !== undefined && peers.isSecure(request.raw)) reply.header("strict-transport-security", hsts);
   }
