@@ -16,6 +16,7 @@ import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.oper
 import { devicesRoutes } from "./devices/devices.routes.ts";
 import { createFileLinks } from "./files/files.links.ts";
 import { filesRoutes } from "./files/files.routes.ts";
+import { readCertificate } from "./http/certificate.ts";
 import { createDispatcher } from "./http/dispatch.ts";
 import { type Authenticate, createOperation } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
@@ -79,6 +80,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const clock = overrides.clock ?? createClock();
   const ids = createIdGenerator(() => clock.now());
   const secrets = loadSecrets(config);
+  const certificate = config.tls && (await readCertificate(config.tls)); // before anything is open that would have to be closed
   const bytes = await openByteStore(config);
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
@@ -166,6 +168,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   dispatcher.add(operations);
   const transport = await createTransport({
     config,
+    certificate,
     log,
     operations,
     pages: documentationPages(routes, config.publicUrl),

@@ -37,6 +37,7 @@ const integers: [name: string, minimum: number, maximum: number][] = [
   ["REQUEST_TIMEOUT_MS", 100, 3_600_000],
   ["KEEP_ALIVE_TIMEOUT_MS", 100, 3_600_000],
   ["SHUTDOWN_GRACE_MS", 0, 3_600_000],
+  ["HSTS_MAX_AGE_SECONDS", 0, 315_360_000],
   ["DATABASE_CONNECTIONS_MAX", 2, 1_000],
   ["DATABASE_TIMEOUT_MS", 100, 600_000],
   ["RESET_CODE_LIFETIME_MS", 1_000, 315_360_000_000],
@@ -73,6 +74,10 @@ describe("loadConfig", () => {
       requestTimeoutMs: 30_000,
       keepAliveTimeoutMs: 72_000,
       shutdownGraceMs: 10_000,
+      tls: undefined,
+      trustedProxies: [],
+      requireHttps: false,
+      hstsMaxAgeSeconds: 31_536_000,
       databaseConnectionsMax: 10,
       databaseTimeoutMs: 5_000,
       smtpUrl: undefined,
@@ -98,9 +103,8 @@ describe("loadConfig", () => {
     const withDefaults = Object.fromEntries(settings.map((setting) => [setting.name, setting.default]));
     assert.deepEqual(loadConfig(withDefaults), loadConfig({}));
     for (const { name, about } of settings) {
-      const around = name === "FILES_DOWNLOAD" ? bucket : {};
-      const changed = loadConfig({ ...around, [name]: other(name) });
-      assert.notDeepEqual(changed, loadConfig(around), `${name} changes nothing`);
+      const changed = loadConfig({ [name]: other(name), ...companions[name] });
+      assert.notDeepEqual(changed, loadConfig(name === "FILES_DOWNLOAD" ? bucket : {}), `${name} changes nothing`);
       assert.match(about, /\.$/);
     }
   });
@@ -118,6 +122,8 @@ describe("loadConfig", () => {
       MAIL_FROM: "nobody",
       FILES_URL: "/var/lib/files",
       FILES_DOWNLOAD: "both",
+      TRUST_PROXY: "everybody",
+      REQUIRE_HTTPS: "perhaps",
       LOG_LEVEL: "loud",
     };
     const problems = problemsOf(environment);
@@ -258,6 +264,39 @@ describe("loadConfig", () => {
     }
   });
 
+  it("TLS_CERT_FILE and TLS_KEY_FILE: both or none", () => {
+    const files = { TLS_CERT_FILE: "/etc/tls/cert.pem", TLS_KEY_FILE: "/etc/tls/key.pem" };
+    assert.deepEqual(loadConfig(files).tls, { certFile: files.TLS_CERT_FILE, keyFile: files.TLS_KEY_FILE });
+    assert.deepEqual(problemsOf({ TLS_CERT_FILE: "a" }), ["TLS_KEY_FILE must be set when TLS_CERT_FILE is"]);
+    assert.deepEqual(problemsOf({ TLS_KEY_FILE: "a" }), ["TLS_CERT_FILE must be set when TLS_KEY_FILE is"]);
+  });
+
+  it("TRUST_PROXY is addresses, blocks and loopback, and never everybody", () => {
+    const words = "loopback, 10.0.0.0/8,192.0.2.1 ,2001:db8::/32,::1,0.0.0.0/1";
+    assert.deepEqual(
+      loadConfig({ TRUST_PROXY: words }).trustedProxies,
+      words.split(",").map((word) => word.trim()),
+    );
+    for (const word of [
+      ...["true", "1", "*", "proxy.example", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8/8", "::1/129"],
+      ...["0.0.0.0/0", "::/0", "10.0.0", "010.0.0.1", "fe80::1%eth0", "[::1]", "10.0.0.1:80", "10.0.0.0/255.0.0.0"],
+    ]) {
+      const problems = problemsOf({ TRUST_PROXY: `loopback,${word}` });
+      assert.equal(problems.length, 1, word);
+      assert.match(problems[0] ?? "", /^TRUST_PROXY must be IP addresses, blocks of them/);
+    }
+  });
+
+  it("REQUIRE_HTTPS is true or false, and asks for a PUBLIC_URL of https", () => {
+    for (const word of ["true", "TRUE"]) assert.equal(loadConfig({ REQUIRE_HTTPS: word }).requireHttps, true);
+    for (const word of ["yes", "1", "on"]) {
+      assert.deepEqual(problemsOf({ REQUIRE_HTTPS: word }), ["REQUIRE_HTTPS must be true or false"]);
+    }
+    const problems = ["PUBLIC_URL must be an https:// URL when REQUIRE_HTTPS is true"];
+    assert.deepEqual(problemsOf({ REQUIRE_HTTPS: "true", PUBLIC_URL: "http://a" }), problems);
+    assert.deepEqual(problemsOf({ REQUIRE_HTTPS: "true", PUBLIC_URL: "https://a" }), []);
+  });
+
   it("words of choice: REGION, AUTH_SCHEMES, LOG_LEVEL", () => {
     assert.equal(loadConfig({ REGION: "eu-west-1" }).region, "eu-west-1");
     for (const region of ["EU", "a.b", "a b", "é", "a".repeat(33)])
@@ -277,6 +316,13 @@ describe("loadConfig", () => {
   });
 });
 
+/** What else must be set for a setting to be right. */
+const companions: Readonly<Record<string, Environment>> = {
+  FILES_DOWNLOAD: bucket,
+  TLS_CERT_FILE: { TLS_KEY_FILE: "key.pem" },
+  TLS_KEY_FILE: { TLS_CERT_FILE: "cert.pem" },
+};
+
 /** A right value that is not the default. */
 function other(name: string): string {
   const words: Record<string, string> = {
@@ -291,6 +337,10 @@ function other(name: string): string {
     MAIL_FROM: "a@b",
     FILES_URL: "file:///elsewhere",
     FILES_DOWNLOAD: "redirect",
+    TLS_CERT_FILE: "cert.pem",
+    TLS_KEY_FILE: "key.pem",
+    TRUST_PROXY: "loopback",
+    REQUIRE_HTTPS: "true",
     LOG_LEVEL: "warn",
   };
   return words[name] ?? `${integers.find(([integer]) => integer === name)?.[2] ?? 101}`;

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -33,6 +34,12 @@ export interface Config {
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
   readonly shutdownGraceMs: number;
+  /** The certificate and its key; undefined means "http". */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** Addresses, blocks as `10.0.0.0/8`, and `loopback`. */
+  readonly trustedProxies: readonly string[];
+  readonly requireHttps: boolean;
+  readonly hstsMaxAgeSeconds: number;
   readonly databaseConnectionsMax: number;
   readonly databaseTimeoutMs: number;
   /** Where mails go to be sent; undefined means "written into dataDir". */
@@ -65,7 +72,33 @@ export const settings = [
     default: "",
     about: "postgres://user:password@host:port/database, or empty for SQLite in DATA_DIR.",
   },
-  { name: "PUBLIC_URL", default: "", about: "Address that clients reach the server at; empty for http://HOST:PORT." },
+  {
+    name: "PUBLIC_URL",
+    default: "",
+    about: "Address that clients reach the server at; empty for http://HOST:PORT, or https:// with TLS_CERT_FILE.",
+  },
+  {
+    name: "TLS_CERT_FILE",
+    default: "",
+    about: "PEM file of the certificate and its chain, to serve https; read again when it changes.",
+  },
+  { name: "TLS_KEY_FILE", default: "", about: "PEM file of the key of TLS_CERT_FILE." },
+  {
+    name: "TRUST_PROXY",
+    default: "",
+    about:
+      "Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed: addresses, blocks (10.0.0.0/8) and loopback, separated by commas.",
+  },
+  {
+    name: "REQUIRE_HTTPS",
+    default: "false",
+    about: "true refuses what comes over http, to the server or to a trusted proxy, from other machines; health aside.",
+  },
+  {
+    name: "HSTS_MAX_AGE_SECONDS",
+    default: "31536000",
+    about: "How long browsers insist on https, told with TLS_CERT_FILE or REQUIRE_HTTPS (1 year); 0 ends it.",
+  },
   {
     name: "ROLLCALL_SECRET",
     default: "",
@@ -175,6 +208,11 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     );
     return value;
   }
+  function truth(name: SettingName): boolean {
+    const word = text(name).toLowerCase();
+    check(name, word === "true" || word === "false", "must be true or false");
+    return word === "true";
+  }
   function list(name: SettingName): string[] {
     return text(name)
       .split(",")
@@ -193,6 +231,22 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
 
   const publicUrl = text("PUBLIC_URL").replace(/\/+$/, "");
   check("PUBLIC_URL", publicUrl === "" || isUrl(publicUrl, ["http:", "https:"]), "must be an http:// or https:// URL");
+
+  const [certFile, keyFile] = [text("TLS_CERT_FILE"), text("TLS_KEY_FILE")];
+  check("TLS_CERT_FILE", certFile !== "" || keyFile === "", "must be set when TLS_KEY_FILE is");
+  check("TLS_KEY_FILE", keyFile !== "" || certFile === "", "must be set when TLS_CERT_FILE is");
+  const trustedProxies = list("TRUST_PROXY");
+  check(
+    "TRUST_PROXY",
+    trustedProxies.every((word) => word === "loopback" || isAddressBlock(word)),
+    "must be IP addresses, blocks of them (10.0.0.0/8) and loopback, separated by commas; not everybody (/0)",
+  );
+  const requireHttps = truth("REQUIRE_HTTPS");
+  check(
+    "PUBLIC_URL",
+    !requireHttps || !publicUrl.startsWith("http:"),
+    "must be an https:// URL when REQUIRE_HTTPS is true",
+  );
 
   const secrets = list("ROLLCALL_SECRET");
   check("ROLLCALL_SECRET", !onPostgres || secrets.length > 0, "must be set when DATABASE_URL names PostgreSQL");
@@ -261,6 +315,10 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     requestTimeoutMs: integer("REQUEST_TIMEOUT_MS", 100, 3_600_000),
     keepAliveTimeoutMs: integer("KEEP_ALIVE_TIMEOUT_MS", 100, 3_600_000),
     shutdownGraceMs: integer("SHUTDOWN_GRACE_MS", 0, 3_600_000),
+    tls: certFile === "" || keyFile === "" ? undefined : { certFile, keyFile },
+    trustedProxies,
+    requireHttps,
+    hstsMaxAgeSeconds: integer("HSTS_MAX_AGE_SECONDS", 0, 315_360_000),
     databaseConnectionsMax: integer("DATABASE_CONNECTIONS_MAX", 2, 1_000),
     databaseTimeoutMs: integer("DATABASE_TIMEOUT_MS", 100, 600_000),
     smtpUrl: smtpUrl === "" ? undefined : smtpUrl,
@@ -312,4 +370,11 @@ function isFilesUrl(text: string): boolean {
 
 function isUrl(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.includes(new URL(text).protocol);
+}
+
+/** An IP address, or a block of them that is not all. */
+function isAddressBlock(text: string): boolean {
+  const [, address = "", length = "1"] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(length) >= 1 && Number(length) <= (family === 4 ? 32 : 128);
 }

@@ -121,6 +121,14 @@ export const errorCatalogue = {
     when: "A parameter, an id or the body does not parse.",
     remedy: "fix the request",
   },
+  HttpsRequired: {
+    error: "AuthAPICallDisabledByDeveloper",
+    errorNumber: 257,
+    status: 403,
+    message: "Calls in clear are switched off here. Use https.",
+    when: "The call came over http, where REQUIRE_HTTPS asks for https; health and calls from the machine itself aside.",
+    remedy: "fix the request",
+  },
   OperationNotFound: {
     error: "OperationNotFound",
     errorNumber: 516,

@@ -31,6 +31,7 @@ export async function serve(config: Config): Promise<void> {
   }
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
+  if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
 }
 
 /** What a new embedded database begins with, so that there is something to try. */

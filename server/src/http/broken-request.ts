@@ -25,6 +25,7 @@ export function answerBrokenRequest(error: { readonly code?: string }, socket: S
     `Content-Type: ${jsonContentType}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     `Access-Control-Allow-Origin: ${anyOrigin}`,
+    "X-Content-Type-Options: nosniff",
     "Connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
@@ -45,6 +46,8 @@ function brokenRequestError(code: string | undefined): ApiError {
       return new ApiError("ParameterIncorrectFormat", "The only expectation there is is 100-continue.");
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new ApiError("ParameterIncorrectFormat", "The request did not arrive in time.");
+    case "ERR_SSL_HTTP_REQUEST":
+      return new ApiError("ParameterIncorrectFormat", "This port takes https only.");
     default:
       return new ApiError("ParameterIncorrectFormat", "The request is not valid HTTP.");
   }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
 import { parseBody, parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
+import { setOrigin } from "./cors.ts";
 import { sendReply } from "./envelope.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import type { AnyCaller, Caller } from "./route.ts";
@@ -14,6 +15,8 @@ declare module "fastify" {
     operation?: string;
     /** The body is left to the operation. */
     isUpload?: boolean;
+    /** Answered in clear too where https is required. */
+    mayBeClear?: boolean;
   }
 }
 
@@ -39,7 +42,7 @@ export function mountOperation(
     const call = {
       requestId: request.id,
       authorization,
-      address: request.ip,
+      address: request.address,
       idempotencyKey,
       path: request.params as Record<string, unknown>, // the router's, by the names in the path
       readParameters: () => rawParameters(request),
@@ -58,8 +61,8 @@ export function mountOperation(
   server.route({
     method: isDownload ? [route.method, "HEAD"] : route.method,
     url: routerPath(route.path),
-    config: { operation: route.operation, isUpload: route.upload !== undefined },
-    onRequest(request, _reply, done) {
+    config: { operation: route.operation, isUpload: route.upload !== undefined, mayBeClear: route.mayBeClear ?? false },
+    onRequest(request, reply, done) {
       if (required === "anyone") {
         done();
         return;
@@ -80,17 +83,25 @@ export function mountOperation(
         }
       }
       const accept = (caller: AnyCaller) => {
-        if (isSignable && "policy" in caller) requireSignedRequest(request, caller, authorization);
         request.caller = caller;
+        setOrigin(reply, request);
+        try {
+          if (isSignable && "policy" in caller) requireSignedRequest(request, caller, authorization);
+        } catch (error) {
+          done(error as Error); // an ApiError
+          return;
+        }
         done();
       };
+      let caller: ReturnType<Authenticate>;
       try {
-        const caller = authenticate(authorization, required);
-        if (caller instanceof Promise) caller.then(accept).catch(done);
-        else accept(caller);
+        caller = authenticate(authorization, required);
       } catch (error) {
-        done(error as Error); // each of these throws ApiError
+        done(error as Error); // authenticate throws ApiError
+        return;
       }
+      if (caller instanceof Promise) caller.then(accept, done);
+      else accept(caller);
     },
     handler(request, reply) {
       answer(request, reply).catch((error) => reply.send(error));

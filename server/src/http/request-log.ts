@@ -31,7 +31,7 @@ export function logRequest(log: Logger, request: FastifyRequest, reply: FastifyR
     failure,
     ms: reply.elapsedTime,
     caller,
-    address: request.ip,
+    address: request.address,
   });
 }
 

@@ -72,6 +72,8 @@ export interface RouteDeclaration<
   readonly caller: Kind;
   /** False for what a batch cannot hold. */
   readonly isBatchable?: false;
+  /** True for what is answered in clear too where https is required: probes of the machinery, which bring and get no secret. */
+  readonly mayBeClear?: true;
   readonly pathParameters?: Path;
   /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
   readonly parameters?: Parameters;
@@ -152,6 +154,7 @@ export function conditionsOf(route: Route): ErrorCondition[] {
   if (takesIdempotencyKey(route)) {
     conditions.add("IdempotencyKeyReused").add("ParameterOutOfRange"); // of the idempotency key
   }
+  if (!route.mayBeClear) conditions.add("HttpsRequired");
   conditions.add("ServiceUnavailable").add("InternalError");
   return [...conditions];
 }

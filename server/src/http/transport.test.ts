@@ -40,6 +40,7 @@ describe("surface.md 1: every answer", () => {
     );
     for (const { headers, body, status } of answers) {
       assert.equal(headers["content-type"], "application/json");
+      assert.equal(headers["x-content-type-options"], "nosniff");
       assert.equal(body.status, status);
       assert.match(body.request_id, /^[\w-]+$/);
       assert.equal(body.success, status < 400);
@@ -182,6 +183,9 @@ describe("surface.md 1: CORS", () => {
       "bad path": await test.call("GET /%zz", { headers }),
       "long head": await exchange(tooLongHead),
     };
+    const exposed = `${answers.success.headers["access-control-expose-headers"]}`.split(", ");
+    for (const name of ["Retry-After", "RateLimit", "RateLimit-Policy", "ETag"])
+      assert.ok(exposed.includes(name), name);
     const origins = Object.entries(answers).map(([name, answer]) => [
       name,
       answer.headers["access-control-allow-origin"],

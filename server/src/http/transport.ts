@@ -1,16 +1,24 @@
-import type { IncomingMessage } from "node:http";
-import cors from "@fastify/cors";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { IncomingMessage, Server } from "node:http";
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerFactory,
+} from "fastify";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
-import { anyOrigin, errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
+import type { Certificate } from "./certificate.ts";
+import { allowAnyOrigin, answerPreflight } from "./cors.ts";
+import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
+import { createPeers } from "./peer.ts";
 import { logRequest } from "./request-log.ts";
 import type { AnyCaller } from "./route.ts";
+import { createTlsServer } from "./tls-server.ts";
 import { createTurn } from "./turn.ts";
 import { isUploading } from "./upload.ts";
 import { mountPage, type Page } from "./web-page.ts";
@@ -18,6 +26,8 @@ import { mountPage, type Page } from "./web-page.ts";
 declare module "fastify" {
   interface FastifyRequest {
     caller: AnyCaller | undefined;
+    /** The IP address of the client. `ip` is that of the connection, which may be a proxy's. */
+    address: string;
     /** The label of the body, hidden from the framework (see `hideContentType`). */
     contentType: string | undefined;
     /** What was refused and why, for the log. */
@@ -28,8 +38,19 @@ declare module "fastify" {
 export interface TransportOptions {
   readonly config: Pick<
     Config,
-    "bodyBytesMax" | "fileBytesMax" | "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs" | "authSchemes"
+    | "bodyBytesMax"
+    | "fileBytesMax"
+    | "headerBytesMax"
+    | "requestTimeoutMs"
+    | "keepAliveTimeoutMs"
+    | "authSchemes"
+    | "tls"
+    | "trustedProxies"
+    | "requireHttps"
+    | "hstsMaxAgeSeconds"
   >;
+  /** What the files of `config.tls` hold. */
+  readonly certificate: Certificate | undefined;
   readonly log: Logger;
   readonly operations: readonly Operation[];
   readonly pages: readonly Page[];
@@ -47,6 +68,8 @@ export interface Transport {
   listen(host: string, port: number): Promise<number>;
   /** The address that it listens on, once it does. */
   url(): string;
+  /** Looks at once whether there is a new certificate, as it else does every few seconds. */
+  reloadCertificate(): Promise<void>;
   /** Stops accepting, lets requests in flight finish, and cuts what is left after `graceMs`. */
   drain(graceMs: number): Promise<void>;
 }
@@ -56,20 +79,34 @@ export interface Transport {
  * read by their content, not their label; one log line per request, never with a query, a header or a body in it.
  */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
-  const { config, log } = options;
+  const { config, certificate, log } = options;
+  const peers = createPeers(config.trustedProxies);
+  const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
+  const httpOptions = {
+    maxHeaderSize: config.headerBytesMax,
+    headersTimeout: config.requestTimeoutMs, // Node enforces neither time-out when this one is the longer
+    connectionsCheckingInterval: 1_000,
+    requireHostHeader: false, // refused in the envelope below
+  };
+  const { requestTimeoutMs: requestTimeout, keepAliveTimeoutMs: keepAliveTimeout } = config;
+  const tls =
+    config.tls === undefined || certificate === undefined
+      ? undefined
+      : createTlsServer(
+          config.tls,
+          certificate,
+          { ...httpOptions, requestTimeout, keepAliveTimeout, handshakeTimeout: requestTimeout },
+          log,
+        );
   const server = Fastify({
     logger: false, // one line per request is written below, for a tenth of the cost
     genReqId: newRequestId,
     requestIdHeader: false,
     bodyLimit: config.bodyBytesMax,
-    requestTimeout: config.requestTimeoutMs,
-    keepAliveTimeout: config.keepAliveTimeoutMs,
-    http: {
-      maxHeaderSize: config.headerBytesMax,
-      headersTimeout: config.requestTimeoutMs, // Node enforces neither time-out when this one is the longer
-      connectionsCheckingInterval: 1_000,
-      requireHostHeader: false, // refused in the envelope below
-    },
+    requestTimeout,
+    keepAliveTimeout,
+    http: httpOptions,
+    ...(tls !== undefined && { serverFactory: serveBy(tls.server) }),
     exposeHeadRoutes: false,
     return503OnClosing: false, // refused in the envelope below
     routerOptions: {
@@ -80,20 +117,30 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     },
     frameworkErrors: (error, request, reply) => {
       // These run no hooks, so what hooks do is done here.
-      reply.header("access-control-allow-origin", anyOrigin);
+      begin(request, reply);
       answerError(error, request, reply);
       logRequest(log, request, reply);
     },
     clientErrorHandler: (error, socket) => {
       // An upload may take as long as it goes on: `receiveUpload` ends those that do not.
       if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(socket)) return;
+      if (tls?.refuseHandshake(error, socket)) return;
       answerBrokenRequest(error, socket, log);
     },
   });
 
   server.decorateRequest("caller", undefined);
+  server.decorateRequest("address", "");
   server.decorateRequest("contentType", undefined);
   server.decorateRequest("failure", undefined);
+
+  /** What every request begins with, whatever comes of it. */
+  function begin(request: FastifyRequest, reply: FastifyReply): void {
+    request.address = peers.addressOf(request.raw);
+    allowAnyOrigin(reply, request);
+    reply.header("x-content-type-options", "nosniff");
+    if (hsts !== undefined && peers.isSecure(request.raw)) reply.header("strict-transport-security", hsts);
+  }
 
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const failure = toApiError(error);
@@ -112,19 +159,20 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request, reply) => answerError(new ApiError("OperationNotFound"), request, reply));
 
-  await server.register(cors, {
-    origin: anyOrigin,
-    methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-    exposedHeaders: [
-      ...["Retry-After", "Idempotent-Replayed"],
-      ...["Accept-Ranges", "Content-Disposition", "Content-Range", "ETag"],
-    ],
-    maxAge: 86_400,
-    strictPreflight: false,
-  });
-
   const endOfTurn = createTurn(options.beginTurn);
-  server.addHook("onRequest", (_request, _reply, done) => endOfTurn(done));
+  server.addHook("onRequest", (request, reply, done) => {
+    begin(request, reply);
+    // Before anything else is looked at; a preflight too, or the browser would send the token next.
+    if (config.requireHttps && isInClear(request)) {
+      done(new ApiError("HttpsRequired"));
+      return;
+    }
+    if (request.method === "OPTIONS") {
+      answerPreflight(request, reply);
+      return;
+    }
+    endOfTurn(done);
+  });
   server.addHook("onRequest", (request, reply, done) => {
     if (options.isDraining()) {
       reply.header("connection", "close");
@@ -163,6 +211,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   }
   for (const page of options.pages) mountPage(server, page);
 
+  function isInClear({ raw, routeOptions }: FastifyRequest): boolean {
+    return !peers.isSecure(raw) && !peers.isLocal(raw) && routeOptions.config.mayBeClear !== true;
+  }
+
   let url = "";
   return {
     server,
@@ -170,19 +222,27 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       await server.listen({ host, port });
       const address = server.server.address();
       const taken = typeof address === "object" && address !== null ? address.port : port;
-      url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
+      url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${taken}`;
       return taken;
     },
     url: () => url,
+    reloadCertificate: async () => tls?.reloadCertificate(),
     async drain(graceMs) {
       // The server closes the connections that are idle now; those that become idle later are for us to close.
-      const sweep = setInterval(() => server.server.closeIdleConnections(), 20);
+      const sweep = setInterval(() => {
+        server.server.closeIdleConnections();
+        tls?.closeHandshakes();
+      }, 20);
       const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
       await server.close();
       clearInterval(sweep);
       clearTimeout(cut);
     },
   };
+}
+
+function serveBy(server: Server): FastifyServerFactory {
+  return (handler) => server.on("request", handler);
 }
 
 /** The framework would choose a parser by the label and refuse labels that it cannot read. */

@@ -62,6 +62,9 @@ describe("/_/docs", () => {
       assert.ok(policy.includes("base-uri 'none'"), path);
       assert.ok(!policy.some((rule) => /https?:|\*|unsafe-eval|script-src.*unsafe-inline/.test(rule)), path);
       assert.equal(headers["x-content-type-options"], "nosniff", path);
+      assert.equal(headers["referrer-policy"], "no-referrer", path);
+      assert.equal(headers["cross-origin-opener-policy"], "same-origin", path);
+      assert.equal(headers["cross-origin-resource-policy"], "same-origin", path);
     }
   });
 

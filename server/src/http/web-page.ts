@@ -19,7 +19,8 @@ export function mountPage(server: FastifyInstance, page: Page): void {
     reply
       .header("content-type", page.contentType)
       .header("content-security-policy", contentSecurityPolicy)
-      .header("x-content-type-options", "nosniff")
+      .header("cross-origin-opener-policy", "same-origin")
+      .header("cross-origin-resource-policy", "same-origin")
       .header("referrer-policy", "no-referrer")
       .header("cache-control", "no-cache")
       .send(content);

@@ -141,6 +141,40 @@ describe("lifetimes of tokens of an application", () => {
   });
 });
 
+describe("origins", () => {
+  const ours = "https://app.example";
+
+  /** What a page of this origin gets. */
+  async function headersFor(token: string | undefined, origin: string | undefined, path = "/users/me") {
+    const { headers } = await test.call(`GET ${path}`, {
+      ...(token !== undefined && { token }),
+      headers: origin === undefined ? {} : { origin },
+    });
+    const { vary, "access-control-allow-origin": allowed, "access-control-expose-headers": exposed } = headers;
+    return { vary, allowed, isExposed: exposed !== undefined };
+  }
+
+  it("any page reads the answers of an application that names none, and what is of no application", async () => {
+    const { token } = await test.signUp();
+    const any = { vary: undefined, allowed: "*", isExposed: true };
+    assert.deepEqual(await headersFor(token, ours), any);
+    assert.deepEqual(await headersFor("nobody's", ours), any);
+    assert.deepEqual(await headersFor(undefined, ours, "/_/health/ready"), any);
+  });
+
+  it("else the pages that it names and no others, and caches are told so", async () => {
+    const application = await test.createApplication();
+    const { token } = await test.signUp("Jane", application);
+    await configure(application, { origins: [ours, "http://localhost:3000"] });
+    for (const origin of [ours, "http://localhost:3000"]) {
+      assert.deepEqual(await headersFor(token, origin), { vary: "Origin", allowed: origin, isExposed: true });
+    }
+    for (const origin of ["https://other.example", "null", undefined]) {
+      assert.deepEqual(await headersFor(token, origin), { vary: "Origin", allowed: undefined, isExposed: false });
+    }
+  });
+});
+
 describe("signed requests: surface.md section 13", () => {
   const secret = "a shared secret";
   const sign = (text: string, key = secret) => createHmac("sha256", key).update(text).digest("hex");

@@ -1,0 +1,126 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
+import type { Logger } from "pino";
+import { ConfigError } from "../config.ts";
+
+export interface CertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** What the server proves itself with: a chain of certificates and the key of the first, as PEM. */
+export interface Certificate {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** Looks every now and then whether the files have changed. */
+export interface CertificateWatch {
+  start(): void;
+  /** Looks now. */
+  check(): Promise<void>;
+  stop(): void;
+}
+
+/** @throws ConfigError that names the setting, and never what is in a file */
+export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
+  const certificate = await readFiles(files);
+  checkCertificate(certificate);
+  return certificate;
+}
+
+/**
+ * Hands on each new pair that the files come to hold, if it is a good one. Contents are compared, not times: symbolic links
+ * are swapped (certbot, Kubernetes), and a notice of that is not to be relied on. Between the writing of one file and of the
+ * other the two do not match; then the last good pair stays until they do.
+ */
+export function watchCertificate(
+  files: CertificateFiles,
+  first: Certificate,
+  { replace, log }: { replace(certificate: Certificate): void; log: Logger },
+): CertificateWatch {
+  let tried = first;
+  let unreadable: string | undefined;
+  let checked = Promise.resolve();
+  let waiting = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function check(): Promise<void> {
+    let found: Certificate;
+    try {
+      found = await readFiles(files);
+    } catch (error) {
+      const problem = reasonOf(error);
+      if (problem !== unreadable) log.error({ problem }, keptMessage);
+      unreadable = problem;
+      return;
+    }
+    unreadable = undefined;
+    if (tried.cert.equals(found.cert) && tried.key.equals(found.key)) return; // one that was refused is so once
+    tried = found;
+    try {
+      checkCertificate(found);
+      replace(found);
+      log.info({ expires: new X509Certificate(found.cert).validTo }, "new TLS certificate");
+    } catch (error) {
+      log.error({ problem: reasonOf(error) }, keptMessage);
+    }
+  }
+
+  function checkNext(): Promise<void> {
+    waiting += 1;
+    checked = checked.then(check).finally(() => {
+      waiting -= 1;
+    });
+    return checked;
+  }
+
+  return {
+    start() {
+      // A disk that does not answer is not asked again and again.
+      timer ??= setInterval(() => waiting === 0 && checkNext(), pollMs).unref();
+    },
+    check: checkNext,
+    stop: () => clearInterval(timer),
+  };
+}
+
+const pollMs = 2_000;
+const keptMessage = "the new TLS certificate cannot be used, the old one stays";
+
+async function readFiles({ certFile, keyFile }: CertificateFiles): Promise<Certificate> {
+  const read = (setting: string, file: string) =>
+    readFile(file).catch((error: NodeJS.ErrnoException) => {
+      throw new ConfigError([`${setting} must name a file that can be read (${error.code})`]);
+    });
+  const [cert, key] = await Promise.all([read("TLS_CERT_FILE", certFile), read("TLS_KEY_FILE", keyFile)]);
+  return { cert, key };
+}
+
+/** @throws ConfigError */
+function checkCertificate({ cert, key }: Certificate): void {
+  const certRule = "TLS_CERT_FILE must hold a certificate, and those that lead to a known authority, as PEM";
+  const parsed = tryTo(() => new X509Certificate(cert), certRule);
+  const privateKey = tryTo(
+    () => createPrivateKey(key),
+    "TLS_KEY_FILE must hold a private key without a password, as PEM",
+  );
+  if (!parsed.checkPrivateKey(privateKey)) {
+    throw new ConfigError(["TLS_KEY_FILE must hold the key of the certificate in TLS_CERT_FILE"]);
+  }
+  tryTo(() => createSecureContext({ cert, key }), certRule); // the rest of the chain
+}
+
+function tryTo<Result>(work: () => Result, rule: string): Result {
+  try {
+    return work();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException; // of OpenSSL, and never what it has read
+    throw new ConfigError([`${rule} (${code})`]);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof ConfigError ? error.problems.join("; ") : String(error);
+}

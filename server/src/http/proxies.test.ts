@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { assertError, assertResult, send, startTestApp, type TestApp } from "../../test/harness.ts";
+
+/** TRUST_PROXY and REQUIRE_HTTPS. All tests call from this machine, so a trusted proxy on it plays all others. */
+
+const refusal = [
+  403,
+  "AuthAPICallDisabledByDeveloper",
+  257,
+  "Calls in clear are switched off here. Use https.",
+] as const;
+const client = "203.0.113.9";
+
+/** What the log says of the last call. */
+function lastLine(test: TestApp): Record<string, unknown> {
+  return test.logLines.at(-1) ?? {};
+}
+
+describe("without TRUST_PROXY", () => {
+  let test: TestApp;
+  before(async () => {
+    test = await startTestApp({ REQUIRE_HTTPS: "true" });
+  });
+  after(() => test.close());
+
+  it("forged X-Forwarded headers are nobody's address and no https", async () => {
+    const headers = { "x-forwarded-for": client, "x-forwarded-proto": "https" };
+    assertError(await test.call("GET /service/ping", { headers }), ...refusal);
+    assert.equal(lastLine(test)["address"], "127.0.0.1");
+  });
+
+  it("REQUIRE_HTTPS lets pass what is called from the machine itself", async () => {
+    const answer = await test.call("GET /service/ping");
+    assertResult(answer, 200, "Pong");
+    assert.equal(answer.headers["strict-transport-security"], undefined, "it came in clear");
+    await test.signUp();
+  });
+
+  it("REQUIRE_HTTPS refuses what a proxy on the machine hands on that is not trusted", async () => {
+    for (const name of ["x-forwarded-for", "x-forwarded-proto", "forwarded", "x-real-ip"]) {
+      assertError(await test.call("GET /service/ping", { headers: { [name]: "127.0.0.1" } }), ...refusal);
+    }
+  });
+});
+
+describe("with a trusted proxy", () => {
+  let test: TestApp;
+  before(async () => {
+    test = await startTestApp({
+      REQUIRE_HTTPS: "true",
+      TRUST_PROXY: "loopback,10.0.0.0/8",
+      HSTS_MAX_AGE_SECONDS: "60",
+    });
+  });
+  after(() => test.close());
+
+  const through = (forwardedFor: string, protocol?: string) => ({
+    "x-forwarded-for": forwardedFor,
+    ...(protocol !== undefined && { "x-forwarded-proto": protocol }),
+  });
+
+  it("the client's address is what the proxy says, not what the client put in front of it", async () => {
+    for (const [forwardedFor, address] of [
+      [client, client],
+      [`127.0.0.1, ${client}`, client],
+      [`10.0.0.1, 198.51.100.7, ${client}, 10.1.2.3`, client],
+      ["nonsense", "127.0.0.1"],
+      [`${client}, nonsense`, "127.0.0.1"],
+      ["2001:dead::1", "2001:dead::1"],
+    ] as const) {
+      await test.call("GET /service/ping", { headers: through(forwardedFor, "https") });
+      assert.equal(lastLine(test)["address"], address, forwardedFor);
+    }
+  });
+
+  it("the items of a batch have the client's address too", async () => {
+    const { token } = await test.signUp();
+    const body = { requests: [{ method: "GET", path: "/users/me" }] };
+    await test.call("POST /batch", { token, body, headers: through(client, "https") });
+    const items = test.logLines.filter(({ batch }) => batch !== undefined);
+    assert.deepEqual(
+      items.map(({ address }) => address),
+      [client],
+    );
+  });
+
+  it("a call over https is served, and told to stay with it", async () => {
+    const answer = await test.call("GET /service/ping", { headers: through(client, "https") });
+    assertResult(answer, 200, "Pong");
+    assert.equal(answer.headers["strict-transport-security"], "max-age=60");
+  });
+
+  it("a call in clear is refused: every operation and page, with a good token, and before a body is read", async () => {
+    const { token } = await test.signUp();
+    for (const { method, path } of test.app.routes) {
+      if (path.startsWith("/_/health/")) continue;
+      const answer = await send(test.port, method, path.replaceAll(/[{}]/g, ""), { token, headers: through(client) });
+      assertError(answer, ...refusal);
+    }
+    for (const path of ["/_/docs", "/_/openapi.json", "/nowhere", "/users/me/../../nowhere"]) {
+      assertError(await send(test.port, "GET", path, { headers: through(client, "http") }), ...refusal);
+    }
+    for (const protocol of ["http", "https, http", "", "ws", "httpsx"]) {
+      const answer = await test.call("GET /users/me", { token, headers: through(client, protocol) });
+      assertError(answer, ...refusal);
+      assert.equal(answer.headers["strict-transport-security"], undefined);
+    }
+    const large = await send(test.port, "POST", "/devices", { body: "x".repeat(1_048_577), headers: through(client) });
+    assertError(large, ...refusal);
+  });
+
+  it("a preflight in clear is refused, or the browser would send the token next", async () => {
+    const preflight = { origin: "https://app.example", "access-control-request-method": "GET" };
+    const refused = await send(test.port, "OPTIONS", "/users/me", { headers: { ...through(client), ...preflight } });
+    assertError(refused, ...refusal);
+    const headers = { ...through(client, "https"), ...preflight };
+    assert.equal((await send(test.port, "OPTIONS", "/users/me", { headers })).status, 204);
+  });
+
+  it("health is answered in clear: probes bring no secret and get none", async () => {
+    assertResult(await test.call("GET /_/health/live", { headers: through(client) }), 200, "live");
+    assertResult(await test.call("GET /_/health/ready", { headers: through(client) }), 200, "ready");
+  });
+
+  it("a client cannot say that it is on this machine", async () => {
+    for (const forwardedFor of [`127.0.0.1, ${client}`, `::1,${client}`, `127.0.0.1,${client},10.0.0.2`]) {
+      assertError(await test.call("GET /service/ping", { headers: through(forwardedFor) }), ...refusal);
+    }
+    for (const forwardedFor of ["nonsense", "unix:", "", "10.0.0.2"]) {
+      assertError(await test.call("GET /service/ping", { headers: through(forwardedFor) }), ...refusal);
+    }
+    const ofTheProxyAlone = { headers: { "x-forwarded-proto": "http" } };
+    assertError(await test.call("GET /service/ping", ofTheProxyAlone), ...refusal);
+    assertResult(await test.call("GET /service/ping", { headers: through("127.0.0.1") }), 200, "Pong");
+  });
+});
+
+describe("without REQUIRE_HTTPS", () => {
+  it("calls in clear are served, and nothing is said of https", async () => {
+    const test = await startTestApp({ TRUST_PROXY: "loopback" });
+    const answer = await test.call("GET /service/ping", { headers: { "x-forwarded-for": client } });
+    assertResult(answer, 200, "Pong");
+    assert.equal(answer.headers["strict-transport-security"], undefined);
+    await test.close();
+  });
+});
