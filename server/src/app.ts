@@ -6,7 +6,7 @@ import { createPasswords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
-import { createBackground } from "./background.ts";
+import { type Background, createBackground } from "./background.ts";
 import { batchRoutes } from "./batch/batch.routes.ts";
 import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
@@ -16,7 +16,9 @@ import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.oper
 import { devicesRoutes } from "./devices/devices.routes.ts";
 import { createFileLinks } from "./files/files.links.ts";
 import { filesRoutes } from "./files/files.routes.ts";
+import { tusEndpoint } from "./files/files.tus.ts";
 import { createDispatcher } from "./http/dispatch.ts";
+import type { Endpoint } from "./http/endpoint.ts";
 import { type Authenticate, createOperation } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
 import type { Route } from "./http/route.ts";
@@ -51,6 +53,8 @@ export interface App {
   readonly transport: Transport;
   readonly database: Database;
   readonly routes: readonly Route[];
+  readonly endpoints: readonly Endpoint[];
+  readonly background: Background;
   readonly log: Log;
   readonly clock: Clock;
   readonly ids: IdGenerator;
@@ -110,6 +114,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   });
 
   let isDraining = false;
+  const serverUrl = () => config.publicUrl ?? transport.url();
   const services = {
     database,
     background,
@@ -122,7 +127,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     pseudonyms,
     compactor,
     bytes,
-    fileLinks: createFileLinks({ ...config, secrets, clock, serverUrl: () => config.publicUrl ?? transport.url() }),
+    fileLinks: createFileLinks({ ...config, secrets, clock, serverUrl }),
+    serverUrl,
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -155,6 +161,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...serviceRoutes(services),
   ];
 
+  const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
+
   const runOnce = createRunOnce({ database, clock, secrets });
   const operations = routes.map((route) => createOperation(route, { runOnce, log }));
   dispatcher.add(operations);
@@ -162,7 +170,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     config,
     log,
     operations,
-    pages: documentationPages(routes, config.publicUrl),
+    endpoints,
+    pages: documentationPages({ routes, endpoints }, config.publicUrl),
     beginTurn: callers.noticeRevocations,
     authenticate,
     isDraining: services.isDraining,
@@ -181,6 +190,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     transport,
     database,
     routes,
+    endpoints,
+    background,
     log,
     clock,
     ids,

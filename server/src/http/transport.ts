@@ -6,6 +6,7 @@ import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
+import { type Endpoint, exposedHeaders, mountEndpoint, optionsHeaders } from "./endpoint.ts";
 import { anyOrigin, errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
@@ -32,6 +33,7 @@ export interface TransportOptions {
   >;
   readonly log: Logger;
   readonly operations: readonly Operation[];
+  readonly endpoints: readonly Endpoint[];
   readonly pages: readonly Page[];
   /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
   beginTurn(): void;
@@ -112,12 +114,19 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request, reply) => answerError(new ApiError("OperationNotFound"), request, reply));
 
+  server.addHook("onRequest", (request, reply, done) => {
+    // Answered by the next hook, like all OPTIONS.
+    const headers = request.method === "OPTIONS" ? optionsHeaders(options.endpoints, request.url) : undefined;
+    if (headers !== undefined) reply.headers(headers);
+    done();
+  });
   await server.register(cors, {
     origin: anyOrigin,
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
     exposedHeaders: [
       ...["Retry-After", "Idempotent-Replayed"],
       ...["Accept-Ranges", "Content-Disposition", "Content-Range", "ETag"],
+      ...new Set(options.endpoints.flatMap(exposedHeaders)),
     ],
     maxAge: 86_400,
     strictPreflight: false,
@@ -160,6 +169,9 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       limits: config,
       scheme: config.authSchemes[0] ?? "",
     });
+  }
+  for (const endpoint of options.endpoints) {
+    mountEndpoint(server, endpoint, { authenticate: options.authenticate, limits: config });
   }
   for (const page of options.pages) mountPage(server, page);
 
