@@ -3,18 +3,27 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import {
+  type Answer,
   assertError,
   assertResult,
-  type Answer,
   openRaw,
   startTestApp,
   type TestApp,
   type TestUser,
 } from "../../test/harness.ts";
 import { startS3Server } from "../../test/s3-server.ts";
-import { begin, createUpload, findUpload, offsetOf, pathOf, sendBytes, tusHeaders } from "../../test/tus.ts";
+import {
+  begin,
+  createUpload,
+  findUpload,
+  metadataOf,
+  offsetOf,
+  pathOf,
+  sendBytes,
+  tusHeaders,
+} from "../../test/tus.ts";
 import { download, png } from "../../test/uploads.ts";
 import { maintain } from "../maintenance.ts";
 import { type Quotas, updateApplicationSettings } from "../tenancy/application-settings.ts";
@@ -56,6 +65,14 @@ function objectsBelow(path: string): string[] {
   return objectsOf().filter((name) => name.startsWith(`/${path.split("/").at(-1)}/`));
 }
 
+/** Another process of the deployment. */
+async function startOther(t: TestContext): Promise<TestApp> {
+  const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, FILES_URL: test.config.filesUrl });
+  t.after(() => other.close());
+  other.advance(test.now() - other.now());
+  return other;
+}
+
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 8_000;
   while (!(await isSo())) {
@@ -89,8 +106,9 @@ async function sendAndCut(path: string, offset: number, bytes: Buffer, cutAt: nu
 describe("a resumable upload (surface.md section 10)", () => {
   it("whole: the file under the id that was told at first, with its parameters, and nothing else is left", async () => {
     const bytes = randomBytes(100_000);
-    const values = { kind: "Video", filename: "../../etc/a.mp4", filetype: "Video/MP4", title: "T", bitRate: "5", tag: "t" };
-    const created = await createUpload(test, jane.token, bytes.length, { ...values, readPermissions: "app" });
+    const own = { title: "T", bitRate: "5", tag: "t", readPermissions: "app" };
+    const values = { kind: "Video", filename: "../../etc/a.mp4", filetype: "Video/MP4", ...own };
+    const created = await createUpload(test, jane.token, bytes.length, values);
     assert.equal(created.status, 201);
     assert.equal(created.text, "");
     const path = pathOf(created);
@@ -99,7 +117,13 @@ describe("a resumable upload (surface.md section 10)", () => {
     assert.equal(created.headers["tus-resumable"], "1.0.0");
     const expires = new Date(test.now() + dayMs).toUTCString();
     assert.equal(created.headers["upload-expires"], expires);
-    assertError(await test.call(`GET /videos/${id}`, { token: jane.token }), 404, "ItemDoesNotExist", 769, "The item does not exist.");
+    assertError(
+      await test.call(`GET /videos/${id}`, { token: jane.token }),
+      404,
+      "ItemDoesNotExist",
+      769,
+      "The item does not exist.",
+    );
 
     const first = await sendBytes(test, jane.token, path, 0, bytes.subarray(0, 60_000));
     assert.deepEqual([first.status, first.text], [204, ""]);
@@ -107,7 +131,7 @@ describe("a resumable upload (surface.md section 10)", () => {
     const head = await findUpload(test, jane.token, path);
     const { "upload-offset": offset, "upload-length": length, "cache-control": cache } = head.headers;
     assert.deepEqual([head.status, offset, length, cache], [200, "60000", "100000", "no-store"]);
-    assert.equal(head.headers["upload-metadata"], created.headers["upload-metadata"] ?? head.headers["upload-metadata"]);
+    assert.equal(head.headers["upload-metadata"], metadataOf(values));
 
     const last = await sendBytes(test, jane.token, path, 60_000, bytes.subarray(60_000));
     assert.deepEqual([last.status, last.headers["upload-offset"]], [204, "100000"]);
@@ -116,13 +140,16 @@ describe("a resumable upload (surface.md section 10)", () => {
     await assertStored(fileOf(last), bytes);
     const { result } = (await test.call(`GET /videos/${id}`, { token: jane.token })).body;
     const { contentType, title, bitRate, tag, readPermissions } = result;
-    assert.deepEqual({ contentType, title, bitRate, tag, readPermissions }, {
-      contentType: "video/mp4",
-      title: "T",
-      bitRate: 5,
-      tag: "t",
-      readPermissions: "App",
-    });
+    assert.deepEqual(
+      { contentType, title, bitRate, tag, readPermissions },
+      {
+        contentType: "video/mp4",
+        title: "T",
+        bitRate: 5,
+        tag: "t",
+        readPermissions: "App",
+      },
+    );
     const read = await download(test, `/videos/${id}/file`, { token: jane.token });
     assert.match(`${read.headers.get("content-disposition")}`, /filename="a\.mp4"/);
     await until(() => objectsBelow(path).length === 1);
@@ -202,7 +229,7 @@ describe("a resumable upload (surface.md section 10)", () => {
     const long = await begin(test, jane.token, 5);
     assertError(
       await sendBytes(test, jane.token, long, 0, "abcdef"),
-      ...[413, "RequestTooLarge", 1281, "The upload would have more bytes than it was to have."] as const,
+      ...([413, "RequestTooLarge", 1281, "The upload would have more bytes than it was to have."] as const),
     );
     assert.equal(await offsetOf(test, jane.token, long), 0);
   });
@@ -250,7 +277,7 @@ describe("an upload that ends otherwise", () => {
     assert.deepEqual([ended.status, ended.text], [204, ""]);
     assertError(
       await sendBytes(test, jane.token, path, 3, "def"),
-      ...[404, "ItemDoesNotExist", 769, "The item does not exist."] as const,
+      ...([404, "ItemDoesNotExist", 769, "The item does not exist."] as const),
     );
     await until(() => objectsBelow(path).length === 0);
     await maintain(test.app);
@@ -321,15 +348,14 @@ describe("finishing that was interrupted", () => {
     }
   });
 
-  it("by several at once makes one file, and charges it once", async () => {
-    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, FILES_URL: test.config.filesUrl });
+  it("by several at once makes one file", async (t) => {
+    const other = await startOther(t);
     const bytes = randomBytes(1_000);
     const path = await leaveWhole(bytes);
     test.advance(1_001);
     const answers = await Promise.all([test, other, test, other].map((app) => findUpload(app, jane.token, path)));
     for (const { status } of answers) assert.ok([200, 503].includes(status), `${status}`);
     assert.ok(answers.some(({ status }) => status === 200));
-    await other.close();
     await assertStored(`/blobs/${path.split("/").at(-1)}`, bytes);
   });
 });
@@ -346,8 +372,8 @@ describe("bytes of an upload for another place than it has come to", () => {
     assert.equal(await offsetOf(test, jane.token, path), 3);
   });
 
-  it("two at once, in one process or in two: one of them counts, and its bytes are the file's", async () => {
-    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, FILES_URL: test.config.filesUrl });
+  it("two at once, in one process or in two: one of them counts, and its bytes are the file's", async (t) => {
+    const other = await startOther(t);
     for (const second of [test, other, other, test]) {
       const path = await begin(test, jane.token, 200_000);
       const bodies = [Buffer.alloc(200_000, "a"), Buffer.alloc(200_000, "b")];
@@ -355,15 +381,17 @@ describe("bytes of an upload for another place than it has come to", () => {
         [test, second].map((app, index) => sendBytes(app, jane.token, path, 0, bodies[index] ?? "")),
       );
       const reached = await offsetOf(test, jane.token, path);
-      const winner = answers.findIndex(({ status, headers }) => status === 204 && headers["upload-offset"] === `${reached}`);
+      const winner = answers.findIndex(
+        ({ status, headers }) => status === 204 && headers["upload-offset"] === `${reached}`,
+      );
       assert.notEqual(winner, -1, answers.map(({ status, text }) => `${status} ${text}`).join());
-      assert.equal(answers[1 - winner]?.status, 409);
+      const loser = answers[1 - winner]; // where it was asked to stop before its first byte, it is told so
+      assert.ok(loser?.status === 409 || (loser?.status === 204 && loser.headers["upload-offset"] === "0"));
       const bytes = bodies[winner] ?? Buffer.of();
       if (reached < bytes.length) await sendBytes(test, jane.token, path, reached, bytes.subarray(reached));
       await assertStored(`/blobs/${path.split("/").at(-1)}`, bytes);
       await until(() => objectsBelow(path).length === 1);
     }
-    await other.close();
   });
 
   it("a request whose connection is dead makes room for the next one of its upload, with what had arrived", async () => {
@@ -424,7 +452,7 @@ describe("quotas and limits of uploads", () => {
     assert.equal(taken.length, 100);
     assertError(
       await createUpload(test, token, 1),
-      ...[413, "RequestTooLarge", 1281, "The user has 100 unfinished uploads."] as const,
+      ...([413, "RequestTooLarge", 1281, "The user has 100 unfinished uploads."] as const),
     );
     const [first] = taken;
     assert.ok(first);
@@ -443,6 +471,9 @@ describe("quotas and limits of uploads", () => {
     assert.deepEqual(objectsBelow(path), []);
     const { reads } = test.app.database;
     const keys = await reads.selectFrom("loose_bytes").select("key").execute();
-    assert.deepEqual(keys.filter(({ key }) => key.includes(path.split("/").at(-1) ?? "-")), []);
+    assert.deepEqual(
+      keys.filter(({ key }) => key.includes(path.split("/").at(-1) ?? "-")),
+      [],
+    );
   });
 });
