@@ -158,7 +158,7 @@ export const errorCatalogue = {
     errorNumber: 514,
     status: 409,
     message: "Upload-Offset is not where the upload is. Ask with HEAD.",
-    when: "tus: bytes are sent for another place than the one that the upload has come to.",
+    when: "Bytes of a resumable upload are sent for another place than the one that the upload has come to.",
     remedy: "fix the request",
   },
   UploadVersionUnsupported: {
@@ -166,7 +166,7 @@ export const errorCatalogue = {
     errorNumber: 514,
     status: 412,
     message: "Tus-Resumable must be 1.0.0.",
-    when: "tus: Tus-Resumable is missing, or not 1.0.0.",
+    when: "A resumable upload: Tus-Resumable is missing, or not 1.0.0.",
     remedy: "fix the request",
   },
   UploadContentTypeWrong: {
@@ -174,7 +174,7 @@ export const errorCatalogue = {
     errorNumber: 514,
     status: 415,
     message: "Content-Type must be application/offset+octet-stream.",
-    when: "tus: the bytes of a PATCH have another Content-Type than application/offset+octet-stream.",
+    when: "Bytes of a resumable upload have another Content-Type than application/offset+octet-stream.",
     remedy: "fix the request",
   },
   UploadChecksumMismatch: {
@@ -182,7 +182,7 @@ export const errorCatalogue = {
     errorNumber: 1025,
     status: 460,
     message: "The bytes have another checksum. They were dropped.",
-    when: "tus: the bytes of a PATCH are not those that Upload-Checksum was made of.",
+    when: "Bytes of a resumable upload are not those that Upload-Checksum was made of.",
     remedy: "retry later",
   },
   IdempotencyKeyReused: {

@@ -21,8 +21,8 @@ export interface FinishingServices {
 }
 
 /** So long a process that dies keeps others from going on in its place. */
-const leaseMs = 15_000;
-const leaseExtendedMs = 5_000;
+const leaseMs = 6_000;
+const leaseExtendedMs = 2_000;
 
 export function leaseFrom(now: number): { readonly now: number; readonly leasedUntil: number } {
   return { now, leasedUntil: now + leaseMs };
