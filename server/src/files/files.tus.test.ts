@@ -241,7 +241,7 @@ describe("Upload-Metadata", () => {
       [
         { kind: "blob", filename: "a\0b" },
         "ParameterIncorrectFormat",
-        "filename must not contain NUL or lone surrogates.",
+        "filename must be Unicode text without NUL.",
       ],
     ];
     for (const [values, error, message] of wrong) {
