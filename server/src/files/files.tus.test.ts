@@ -238,11 +238,7 @@ describe("Upload-Metadata", () => {
         { kind: "blob", writePermissions: "App" },
         ...(["ParameterOutOfRange", "writePermissions App needs readPermissions App."] as const),
       ],
-      [
-        { kind: "blob", filename: "a\0b" },
-        "ParameterIncorrectFormat",
-        "filename must be Unicode text without NUL.",
-      ],
+      [{ kind: "blob", filename: "a\0b" }, "ParameterIncorrectFormat", "filename must be Unicode text without NUL."],
     ];
     for (const [values, error, message] of wrong) {
       const answer = await createUpload(test, jane.token, 5, values);
