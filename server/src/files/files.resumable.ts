@@ -136,7 +136,8 @@ export async function receiveBytes(
     const lease = leaseFrom(clock.now());
     const advanced = await database.write(({ queries }) => advanceUpload(upload, segments, lease, queries));
     if (advanced === undefined) {
-      const isGone = (await findUpload(upload.application_id, upload.id, database.reads)) === undefined;
+      const row = await findUpload(upload.application_id, upload.id, database.reads);
+      const isGone = row === undefined || row.expires_at <= clock.now();
       throw new ApiError(isGone ? "ItemDoesNotExist" : "UploadOffsetConflict");
     }
     upload = advanced;
