@@ -9,7 +9,7 @@ import { renderPublished } from "./published.ts";
 const root = path.resolve(import.meta.dirname, "..");
 const dataDir = mkdtempSync(path.join(tmpdir(), "rollcall-docs-"));
 const app = await buildApp(loadConfig({ DATA_DIR: dataDir, LOG_LEVEL: "silent" }));
-for (const [file, text] of Object.entries(renderPublished(app.routes))) {
+for (const [file, text] of Object.entries(renderPublished(app))) {
   writeFileSync(path.join(root, file), text);
   console.log(`wrote ${file}`);
 }

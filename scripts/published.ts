@@ -1,23 +1,40 @@
 import { settings } from "../server/src/config.ts";
 import { type ErrorCondition, errorCatalogue, errorRow } from "../server/src/errors.ts";
+import type { Endpoint } from "../server/src/http/endpoint.ts";
+import { describeEndpoints } from "../server/src/http/endpoint-openapi.ts";
 import { describeRoutes } from "../server/src/http/openapi.ts";
 import { conditionsOf, type Route } from "../server/src/http/route.ts";
 import { version } from "../server/src/version.ts";
 
+interface Published {
+  readonly routes: readonly Route[];
+  readonly endpoints: readonly Endpoint[];
+}
+
 /** The files that are written from the code, by their path from the root; a test checks that they match it. */
-export function renderPublished(routes: readonly Route[]): Readonly<Record<string, string>> {
+export function renderPublished({ routes, endpoints }: Published): Readonly<Record<string, string>> {
   return {
-    "docs/errors.md": renderErrors(routes),
-    "docs/openapi.json": `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "/" }), null, 2)}\n`,
+    "docs/errors.md": renderErrors([
+      ...routes.map((route) => ({ operation: route.operation, conditions: conditionsOf(route) })),
+      ...endpoints.flatMap(({ operations }) =>
+        operations.map(({ operation, errors }) => ({ operation, conditions: errors })),
+      ),
+    ]),
+    "docs/openapi.json": `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "/" }, describeEndpoints(endpoints)), null, 2)}\n`,
     ".env.example": renderEnvironment(),
   };
 }
 
-function renderErrors(routes: readonly Route[]): string {
+interface Operation {
+  readonly operation: string;
+  readonly conditions: readonly ErrorCondition[];
+}
+
+function renderErrors(operations: readonly Operation[]): string {
   const conditions = Object.keys(errorCatalogue) as ErrorCondition[]; // Object.keys forgets the key type
   const lines = conditions.map((condition) => {
     const { error, errorNumber, status, when, remedy } = errorRow(condition);
-    return `| ${error} | ${errorNumber} | ${status} | ${when} | ${remedy} | ${operationsWith(condition, routes)} |`;
+    return `| ${error} | ${errorNumber} | ${status} | ${when} | ${remedy} | ${operationsWith(condition, operations)} |`;
   });
   return `<!-- Written by "npm run docs" from server/src/errors.ts. -->
 # Errors
@@ -34,9 +51,9 @@ ${lines.join("\n")}
 `;
 }
 
-function operationsWith(condition: ErrorCondition, routes: readonly Route[]): string {
-  const having = routes.filter((route) => conditionsOf(route).includes(condition));
-  if (having.length === routes.length) return "all";
+function operationsWith(condition: ErrorCondition, operations: readonly Operation[]): string {
+  const having = operations.filter(({ conditions }) => conditions.includes(condition));
+  if (having.length === operations.length) return "all";
   if (having.length === 0) return "any other path or verb";
   return having.length > 6 ? `${having.length} operations` : having.map(({ operation }) => operation).join(", ");
 }

@@ -37,6 +37,7 @@ import { social } from "./checks/social.ts";
 import { tenancy } from "./checks/tenancy.ts";
 import { tokens } from "./checks/tokens.ts";
 import { transport } from "./checks/transport.ts";
+import { uploads } from "./checks/uploads.ts";
 import { userSearch } from "./checks/user-search.ts";
 import { users } from "./checks/users.ts";
 
@@ -62,6 +63,7 @@ export const groups: readonly Group[] = [
   userSearch,
   checkins,
   files,
+  uploads,
   checkinChanges,
   checkinPermissions,
   paging,

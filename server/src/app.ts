@@ -6,7 +6,7 @@ import { createPasswords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
-import { createBackground } from "./background.ts";
+import { type Background, createBackground } from "./background.ts";
 import { batchRoutes } from "./batch/batch.routes.ts";
 import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
@@ -16,8 +16,10 @@ import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.oper
 import { devicesRoutes } from "./devices/devices.routes.ts";
 import { createFileLinks } from "./files/files.links.ts";
 import { filesRoutes } from "./files/files.routes.ts";
+import { tusEndpoint } from "./files/files.tus.ts";
 import { readCertificate } from "./http/certificate.ts";
 import { createDispatcher } from "./http/dispatch.ts";
+import type { Endpoint } from "./http/endpoint.ts";
 import { type Authenticate, createOperation } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
 import type { Route } from "./http/route.ts";
@@ -33,7 +35,7 @@ import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts"
 import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
 import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
 import { metricsRoutes } from "./metrics/metrics.routes.ts";
-import { createPictures } from "./pictures/pictures.ts";
+import { createPictures, type Pictures } from "./pictures/pictures.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
@@ -54,6 +56,8 @@ export interface App {
   readonly transport: Transport;
   readonly database: Database;
   readonly routes: readonly Route[];
+  readonly endpoints: readonly Endpoint[];
+  readonly background: Background;
   readonly log: Log;
   readonly clock: Clock;
   readonly ids: IdGenerator;
@@ -61,6 +65,7 @@ export interface App {
   readonly tokenUses: TokenUses;
   readonly compactor: Compactor;
   readonly bytes: ByteStore;
+  readonly pictures: Pictures;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -116,6 +121,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   });
 
   let isDraining = false;
+  const serverUrl = () => config.publicUrl ?? transport.url();
   const services = {
     database,
     background,
@@ -130,7 +136,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     compactor,
     bytes,
     pictures,
-    fileLinks: createFileLinks({ ...config, secrets, clock, serverUrl: () => config.publicUrl ?? transport.url() }),
+    fileLinks: createFileLinks({ ...config, secrets, clock, serverUrl }),
+    serverUrl,
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -163,6 +170,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...serviceRoutes(services),
   ];
 
+  const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
+
   const runOnce = createRunOnce({ database, clock, secrets });
   const operations = routes.map((route) => createOperation(route, { runOnce, log }));
   dispatcher.add(operations);
@@ -171,7 +180,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     certificate,
     log,
     operations,
-    pages: documentationPages(routes, config.publicUrl),
+    endpoints,
+    pages: documentationPages({ routes, endpoints }, config.publicUrl),
     beginTurn: callers.noticeRevocations,
     authenticate,
     isDraining: services.isDraining,
@@ -191,6 +201,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     transport,
     database,
     routes,
+    endpoints,
+    background,
     log,
     clock,
     ids,
@@ -198,6 +210,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     tokenUses,
     compactor,
     bytes,
+    pictures,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

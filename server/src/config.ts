@@ -26,6 +26,7 @@ export interface Config {
   readonly bodyBytesMax: number;
   readonly headerBytesMax: number;
   readonly fileBytesMax: number;
+  readonly uploadLifetimeMs: number;
   readonly signedUrlLifetimeMs: number;
   readonly pageItemsDefault: number;
   readonly pageItemsMax: number;
@@ -121,6 +122,7 @@ export const settings = [
   { name: "BODY_BYTES_MAX", default: "1048576", about: "Largest request body." },
   { name: "HEADER_BYTES_MAX", default: "16384", about: "Largest request head: path and headers together." },
   { name: "FILE_BYTES_MAX", default: "1073741824", about: "Largest file that can be uploaded (1 GiB)." },
+  { name: "UPLOAD_LIFETIME_MS", default: "86400000", about: "Time for a resumable upload to become whole (1 day)." },
   { name: "SIGNED_URL_LIFETIME_MS", default: "3600000", about: "How long a signedUrl opens its file (1 hour)." },
   { name: "PAGE_ITEMS_DEFAULT", default: "100", about: "Items of a page when the request names no pageSize." },
   { name: "PAGE_ITEMS_MAX", default: "1000", about: "Largest pageSize." },
@@ -307,6 +309,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     bodyBytesMax: integer("BODY_BYTES_MAX", 1_024, 1_073_741_824),
     headerBytesMax: integer("HEADER_BYTES_MAX", 4_096, 1_048_576),
     fileBytesMax: integer("FILE_BYTES_MAX", 1, 1_099_511_627_776),
+    uploadLifetimeMs: integer("UPLOAD_LIFETIME_MS", 1_000, tenYearsMs),
     signedUrlLifetimeMs: integer("SIGNED_URL_LIFETIME_MS", 1_000, tenYearsMs),
     pageItemsDefault: integer("PAGE_ITEMS_DEFAULT", 1, 10_000),
     pageItemsMax: integer("PAGE_ITEMS_MAX", 1, 10_000),

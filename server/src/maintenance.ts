@@ -3,6 +3,7 @@ import { deleteApplicationRows, listApplications } from "./applications/applicat
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
 import { finishErasures } from "./db/metadata-erasure.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
+import { settleUploads } from "./files/files.resumable.expiry.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
@@ -68,6 +69,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }
+  await settleUploads(app, signal);
   // Last: a store that is out of reach must not keep the rest from being done.
   await eraseOldLooseBytes(clock.now(), app, signal);
   await bytes.cleanUp(unfinishedWritesMs, signal);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -13,6 +14,7 @@ import { createClock } from "../src/lib/clock.ts";
 import { createIdGenerator } from "../src/lib/ids.ts";
 import { createTestDatabase } from "./databases.ts";
 import { openRaw, runProgram, send } from "./harness.ts";
+import { bytesHeaders, metadataOf, tusHeaders } from "./tus.ts";
 import { dataPart, formHeaders, formOf, png } from "./uploads.ts";
 
 /** The program itself: `node server/src/main.ts`. */
@@ -321,6 +323,53 @@ describe("kill -9 (hostile.md 31)", () => {
       await waitUntil(() => answered.size >= goal);
       await server.end("SIGKILL");
       await Promise.all(clients);
+    }
+  });
+
+  it("a resumable upload goes on after kills, also of who was finishing it, and nothing else is left of it", async () => {
+    const { settings, ...application } = await newDeployment();
+    const bytes = randomBytes(40_000_000);
+    const path = (location: unknown) => new URL(`${location}`).pathname;
+    let token = "";
+    let upload = "";
+    let told = 0;
+    for (let kills = 0; ; kills += 1) {
+      const server = await start(settings);
+      if (kills === 0) {
+        token = (await signUp(server.port, application)).token;
+        const metadata = { "upload-length": `${bytes.length}`, "upload-metadata": metadataOf({ kind: "blob" }) };
+        const created = await send(server.port, "POST", "/files/uploads", {
+          token,
+          headers: { ...tusHeaders, ...metadata },
+        });
+        upload = path(created.headers["location"]);
+      }
+      let head = await send(server.port, "HEAD", upload, { token, headers: tusHeaders });
+      while (head.status === 503) {
+        await new Promise((resolve) => setTimeout(resolve, 200)); // until the lease of who was killed ends
+        head = await send(server.port, "HEAD", upload, { token, headers: tusHeaders });
+      }
+      assert.equal(head.status, 200);
+      const offset = Number(head.headers["upload-offset"]);
+      assert.ok(offset >= told, "bytes that were counted are lost");
+      told = offset;
+      if (offset === bytes.length) {
+        const file = `${head.headers["content-location"]}`;
+        const { result } = (await send(server.port, "GET", file, { token })).body;
+        assert.equal(result.contentHash, createHash("sha256").update(bytes).digest("hex"));
+        const folder = join(settings["DATA_DIR"] ?? "", "files", application.appid);
+        await waitUntil(() => readdirSync(folder, { recursive: true }).length === 2); // the folder of the file, and it
+        await server.end("SIGTERM");
+        assert.ok(kills > 2);
+        return;
+      }
+      // Two are killed while bytes arrive, the others while or after the last ones do.
+      const headers = { ...bytesHeaders, "upload-offset": `${offset}` };
+      const rest = bytes.subarray(offset, kills < 2 ? offset + 15_000_000 : bytes.length);
+      const sending = send(server.port, "PATCH", upload, { token, headers, body: rest }).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, kills < 2 ? 60 + 40 * kills : 250));
+      await server.end("SIGKILL");
+      await sending;
     }
   });
 

@@ -15,7 +15,7 @@ after(() => test.close());
 describe("published files", () => {
   for (const file of ["docs/errors.md", "docs/openapi.json", ".env.example"]) {
     it(`${file} matches the code (npm run docs writes it)`, () => {
-      assert.equal(readFileSync(path.join(root, file), "utf8"), renderPublished(test.app.routes)[file]);
+      assert.equal(readFileSync(path.join(root, file), "utf8"), renderPublished(test.app)[file]);
     });
   }
 

@@ -2,11 +2,12 @@ import type { Check, Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { expectEqual, expectThat, isObject } from "../expect.ts";
 
-/** Pages under /_/, files, preflights and HEAD speak their own protocol; raw bytes are judged where they are sent. */
+/** Pages under /_/, files, tus, preflights and HEAD speak their own protocol; raw bytes are judged where they are sent. */
 function isEnvelope({ method, path, status }: Answer): boolean {
   const isPage = /^\/_\/(?!health\/)/.test(path) && status < 400;
   const isFile = /^\/(pictures|videos|blobs)\/[^/]+\/file(\?|$)/.test(path) && status < 400;
-  return !isPage && !isFile && !["OPTIONS", "HEAD", ""].includes(method);
+  const isTus = /^\/files\/uploads(\/|$)/.test(path) && status < 400;
+  return !isPage && !isFile && !isTus && !["OPTIONS", "HEAD", ""].includes(method);
 }
 
 function all(expect: (answer: Answer) => void): Check {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
+import { begin, sendBytes } from "../../test/tus.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
 import { maintain } from "../maintenance.ts";
 import { insertBatch } from "../metrics/metrics.batches.store.ts";
@@ -37,6 +38,7 @@ async function createFullApplication(): Promise<NewApplication> {
   await test.call("PATCH /users/me", { token, body: { locationFuzzing: true } });
   await upload(test, token, "/blobs", dataPart("x"));
   await test.call("PUT /metadata/me/key", { token, body: { value: 1 } });
+  await sendBytes(test, token, await begin(test, token, 2), 0, "x");
   const reset = { user_id: user.id, digest: "", tries_left: 5, expires_at: 0 };
   const application_id = application.appid;
   await test.app.database.write(async ({ queries }) => {
@@ -88,7 +90,9 @@ const oneRowEach = {
   identities: 1,
   checkins: 1,
   files: 1,
-  loose_bytes: 1,
+  loose_bytes: 2,
+  resumable_uploads: 1,
+  upload_segments: 1,
   file_usage: 2,
   kept_replies: 1,
   metadata: 1,

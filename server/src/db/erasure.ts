@@ -14,6 +14,8 @@ const rowKeys = {
   unfinished_erasures: ["object_id"],
   checkins: ["id"],
   files: ["id"],
+  upload_segments: ["upload_id", "first_byte"],
+  resumable_uploads: ["id"],
   loose_bytes: ["key"],
   file_usage: ["user_id"],
   identities: ["identifier"],

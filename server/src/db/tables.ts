@@ -36,6 +36,8 @@ export interface Tables {
   files: FilesTable;
   loose_bytes: LooseBytesTable;
   file_usage: FileUsageTable;
+  resumable_uploads: ResumableUploadsTable;
+  upload_segments: UploadSegmentsTable;
 }
 
 /** The tables that belong to the deployment and to no application. */
@@ -48,6 +50,8 @@ export const tablesInErasureOrder = [
   "unfinished_erasures",
   "checkins",
   "files",
+  "upload_segments",
+  "resumable_uploads",
   "loose_bytes",
   "file_usage",
   "metric_inbox",
@@ -71,7 +75,7 @@ export const tablesInErasureOrder = [
 
 /**
  * Those of them in which a user's data lies: each has a `user_id`. Check-ins go after them, each with its
- * metadata, and files, each with its bytes (`users.erasure.ts`).
+ * metadata, and files and unfinished uploads, each with its bytes (`users.erasure.ts`).
  */
 export const userTablesInErasureOrder = [
   "kept_replies",
@@ -454,17 +458,46 @@ interface LooseBytesTable {
   application_id: string;
   /** What the keys of the objects begin with. */
   key: string;
-  /** When the upload was last heard of; 0 when they are to be erased. */
+  /** When the upload was last heard of, or when it is going to expire; 0 when they are to be erased. */
   loose_at: number;
 }
 
-/** How much is stored; changed in the transactions that insert and delete files. */
+/** How much is stored, or going to be; changed in the transactions that insert and delete files and unfinished uploads. */
 interface FileUsageTable {
   application_id: string;
   /** Empty for the whole application. */
   user_id: string;
   bytes: number;
   files: number;
+}
+
+/** A file that arrives in several requests; it has the id of the file that it will be (`files/files.resumable.ts`). */
+interface ResumableUploadsTable {
+  application_id: string;
+  id: string;
+  user_id: string;
+  /** What the client told of the file at first, as it came: Upload-Metadata. */
+  metadata: string;
+  /** Of the whole file; the user's quota is charged with it. */
+  length: number;
+  /** So much of it is on disk, in segments. */
+  received: number;
+  /** How many rows it has in upload_segments. */
+  segments: number;
+  /** Until then somebody makes the file of the segments; 0 when nobody does. */
+  finishing_until: number;
+  created_at: number;
+  expires_at: number;
+}
+
+/** Some of the bytes of an unfinished upload. */
+interface UploadSegmentsTable {
+  application_id: string;
+  upload_id: string;
+  /** How many bytes come before it. */
+  first_byte: number;
+  /** Of the object in the store. */
+  key: string;
 }
 
 export type UserRow = Selectable<UsersTable>;
@@ -481,6 +514,7 @@ export type UserTokenRow = Selectable<UserTokensTable>;
 export type OperatorRow = Selectable<OperatorsTable>;
 export type MetadataRow = Selectable<MetadataTable>;
 export type FileRow = Selectable<FilesTable>;
+export type ResumableUploadRow = Selectable<ResumableUploadsTable>;
 /** What is read of a file to show it. */
 export type ShownFileRow = Omit<FileRow, "application_id" | "kind" | "setter_id" | "file_name" | "cell" | "seen_cell">;
 export type LocatedRow = Located;

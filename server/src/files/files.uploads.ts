@@ -23,6 +23,9 @@ export interface StoredFile extends StoredUpload {
   readonly size: PictureSize | undefined;
 }
 
+/** The bytes of a file, and what their sender says of them. */
+export type ClaimedFile = Omit<UploadedPart, "signal"> & { readonly signal?: AbortSignal };
+
 export interface UploadServices {
   readonly database: Database;
   readonly bytes: ByteStore;
@@ -52,7 +55,6 @@ export async function storeUpload(
 ): Promise<StoredFile> {
   const { database, bytes, pictures, clock, ids } = services;
   const id = ids.newId(kind.idKind);
-  const key = originalKey(applicationId, id);
   const prefix = filePrefix(applicationId, id);
   const room = mayBeRepeat ? undefined : await roomOf(applicationId, userId, database.reads);
   await database
@@ -62,17 +64,12 @@ export async function storeUpload(
       throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
     });
 
-  const hash = createHash("sha256");
   let length = 0;
-  let head = Buffer.alloc(0);
   let touchedAt = clock.now();
   async function* passing(): AsyncGenerator<Uint8Array> {
     for await (const chunk of part.bytes) {
-      hash.update(chunk);
       length += chunk.length;
       if (room !== undefined && length > room.bytes) throw room.exceeded();
-      if (head.length < sniffedBytes) head = Buffer.concat([head, chunk.subarray(0, sniffedBytes - head.length)]);
-      if (kind.isPicture && head.length === sniffedBytes) requirePicture(head);
       if (clock.now() - touchedAt > touchedMs) {
         touchedAt = clock.now();
         if (!(await database.write(({ queries }) => touchLooseBytes(applicationId, prefix, touchedAt, queries)))) {
@@ -81,22 +78,54 @@ export async function storeUpload(
       }
       yield chunk;
     }
-    if (length === 0) throw new ApiError("FileUploadFailed", "The file is empty.");
   }
 
   // Bytes that are left behind all the same are dropped by maintenance.
   const discard = () =>
     eraseLooseBytes(applicationId, prefix, Number.MAX_SAFE_INTEGER, { database, bytes }).catch(() => {});
   try {
-    await bytes.write(key, passing(), { signal: part.signal });
-    const contentType = kind.isPicture ? requirePicture(head) : claimedType(part.contentType);
-    const size = kind.isPicture ? await pictures.readPictureSize(await bytes.read(key)) : undefined;
-    const digest = hash.digest("hex");
-    return { id, contentType, contentLength: length, fileName: nameOf(part.fileName), size, digest, discard };
+    const claimed = { ...part, bytes: passing() };
+    return { ...(await writeOriginal(kind, applicationId, id, claimed, { bytes, pictures })), discard };
   } catch (error) {
     await discard();
     throw error;
   }
+}
+
+/**
+ * Writes the bytes of a file, and finds out what they are.
+ *
+ * @throws ApiError FileUploadFailed when they are none, or no picture; ServiceUnavailable; and what their source throws
+ */
+export async function writeOriginal(
+  kind: FileKind,
+  applicationId: string,
+  id: string,
+  claimed: ClaimedFile,
+  { bytes, pictures }: Pick<UploadServices, "bytes" | "pictures">,
+): Promise<Omit<StoredFile, "discard">> {
+  const key = originalKey(applicationId, id);
+  const hash = createHash("sha256");
+  let contentLength = 0;
+  let head = Buffer.alloc(0);
+  async function* passing(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of claimed.bytes) {
+      hash.update(chunk);
+      contentLength += chunk.length;
+      if (head.length < sniffedBytes) head = Buffer.concat([head, chunk.subarray(0, sniffedBytes - head.length)]);
+      if (kind.isPicture && head.length === sniffedBytes) requirePicture(head);
+      yield chunk;
+    }
+    if (contentLength === 0) throw emptyFile();
+  }
+  await bytes.write(key, passing(), claimed.signal === undefined ? {} : { signal: claimed.signal });
+  const contentType = kind.isPicture ? requirePicture(head) : claimedType(claimed.contentType);
+  const size = kind.isPicture ? await pictures.readPictureSize(await bytes.read(key)) : undefined;
+  return { id, contentType, contentLength, fileName: nameOf(claimed.fileName), size, digest: hash.digest("hex") };
+}
+
+export function emptyFile(): ApiError {
+  return new ApiError("FileUploadFailed", "The file is empty.");
 }
 
 function requirePicture(head: Uint8Array): string {

@@ -2,18 +2,22 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { anyOrigin } from "./envelope.ts";
 import type { ApplicationPolicy } from "./policy.ts";
 
-/** The headers of answers that web pages may read, beside those that they always may. */
-const exposedHeaders = [
+const readableHeaders = [
   ...["Retry-After", "Idempotent-Replayed"],
   ...["RateLimit", "RateLimit-Policy"],
   ...["Accept-Ranges", "Content-Disposition", "Content-Range", "ETag"],
-].join(", ");
+];
+
+/** The headers of answers that web pages may read, beside those that they always may, with these others. */
+export function exposedHeaders(others: readonly string[]): string {
+  return [...new Set([...readableHeaders, ...others])].join(", ");
+}
 
 const allowedMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].join(", ");
 const preflightSeconds = 86_400;
 
 /** Lets the pages of any origin read the answer: what holds until it is known which application is called. */
-export function allowAnyOrigin(reply: FastifyReply, request: FastifyRequest): void {
+export function allowAnyOrigin(reply: FastifyReply, request: FastifyRequest, exposedHeaders: string): void {
   reply.header("access-control-allow-origin", anyOrigin);
   // Apps are no pages, and need not carry the list.
   if (request.headers.origin !== undefined) reply.header("access-control-expose-headers", exposedHeaders);

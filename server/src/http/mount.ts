@@ -109,7 +109,8 @@ export function mountOperation(
   });
 }
 
-function requireSignedRequest(request: FastifyRequest, caller: Caller, authorization: string | undefined): void {
+/** @throws ApiError AuthSignatureInvalid */
+export function requireSignedRequest(request: FastifyRequest, caller: Caller, authorization: string | undefined): void {
   const { signing } = caller.policy;
   if (signing === undefined) return;
   const [path = ""] = request.url.split("?", 1);

@@ -42,7 +42,9 @@ describe("/_/openapi.json", () => {
 
   it("has every operation, and no other", () => {
     const described = operations().map(({ method, path, operation }) => `${operation.operationId} ${method} ${path}`);
-    const declared = test.app.routes.map(({ method, path, operation }) => `${operation} ${method} ${path}`);
+    const { routes, endpoints } = test.app;
+    const all = [...routes, ...endpoints.flatMap((endpoint) => endpoint.operations)];
+    const declared = all.map(({ method, path, operation }) => `${operation} ${method} ${path}`);
     assert.deepEqual(described.sort(), declared.sort());
     assert.equal(new Set(operations().map(({ operation }) => operation.operationId)).size, described.length);
   });
@@ -87,6 +89,22 @@ describe("/_/openapi.json", () => {
         const { status, error, errorNumber } = errorRow(condition);
         assert.ok(operation.responses[status]?.description.includes(`\`${error}\` ${errorNumber}`));
       }
+    }
+  });
+
+  it("says of uploads in a protocol of their own what headers they take, and everything they may answer", () => {
+    const described = test.app.endpoints.flatMap((endpoint) => endpoint.operations);
+    assert.ok(described.length > 0);
+    for (const { method, path, status, requestHeaders, errors } of described) {
+      const operation = document.paths[path]?.[method.toLowerCase()];
+      assert.deepEqual(operation?.security, [{ userToken: [] }]);
+      const headers = operation.parameters.filter((parameter) => parameter.in === "header");
+      assert.deepEqual(
+        headers.map(({ name, required }) => [name, required]),
+        Object.entries(requestHeaders).map(([name, { isRequired }]) => [name, isRequired]),
+      );
+      const statuses = new Set([status, ...errors.map((condition) => errorRow(condition).status)]);
+      assert.deepEqual(Object.keys(operation.responses).map(Number), [...statuses].sort());
     }
   });
 

@@ -3,12 +3,17 @@ import { ErrorEnvelope } from "./envelope.ts";
 import { conditionsOf, type Route } from "./route.ts";
 import { isOptional, type ObjectSchema, type Schema, Type } from "./schema.ts";
 
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** The OpenAPI 3.1 document of these operations, from their declarations alone. */
+/**
+ * The OpenAPI 3.1 document of these operations, from their declarations alone.
+ *
+ * @param others what is described elsewhere
+ */
 export function describeRoutes(
   routes: readonly Route[],
   info: { readonly version: string; readonly serverUrl: string },
+  others: { readonly tags: readonly string[]; readonly paths: Readonly<Record<string, Record<string, Json>>> },
 ): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) {
@@ -24,8 +29,8 @@ export function describeRoutes(
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: info.serverUrl }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
-    paths,
+    tags: [...new Set([...routes.map(({ tag }) => tag), ...others.tags])].map((name) => ({ name })),
+    paths: { ...paths, ...others.paths },
     components: {
       schemas: { Error: published(ErrorEnvelope) },
       securitySchemes: {
@@ -117,7 +122,7 @@ const sentElsewhere = {
   headers: { Location: { schema: { type: "string", format: "uri" } } },
 };
 
-function describeFailures(conditions: readonly ErrorCondition[]): Record<string, Json> {
+export function describeFailures(conditions: readonly ErrorCondition[]): Record<string, Json> {
   const byStatus = new Map<number, ErrorCondition[]>();
   for (const condition of conditions) {
     const { status } = errorRow(condition);

@@ -11,7 +11,8 @@ import { ApiError } from "../errors.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
-import { allowAnyOrigin, answerPreflight } from "./cors.ts";
+import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
+import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
@@ -53,6 +54,7 @@ export interface TransportOptions {
   readonly certificate: Certificate | undefined;
   readonly log: Logger;
   readonly operations: readonly Operation[];
+  readonly endpoints: readonly Endpoint[];
   readonly pages: readonly Page[];
   /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
   beginTurn(): void;
@@ -134,10 +136,12 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   server.decorateRequest("contentType", undefined);
   server.decorateRequest("failure", undefined);
 
+  const exposed = exposedHeaders(options.endpoints.flatMap(readableHeaders));
+
   /** What every request begins with, whatever comes of it. */
   function begin(request: FastifyRequest, reply: FastifyReply): void {
     request.address = peers.addressOf(request.raw);
-    allowAnyOrigin(reply, request);
+    allowAnyOrigin(reply, request, exposed);
     reply.header("x-content-type-options", "nosniff");
     if (hsts !== undefined && peers.isSecure(request.raw)) reply.header("strict-transport-security", hsts);
   }
@@ -168,6 +172,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       return;
     }
     if (request.method === "OPTIONS") {
+      reply.headers(optionsHeaders(options.endpoints, request.url) ?? {});
       answerPreflight(request, reply);
       return;
     }
@@ -208,6 +213,9 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       limits: config,
       scheme: config.authSchemes[0] ?? "",
     });
+  }
+  for (const endpoint of options.endpoints) {
+    mountEndpoint(server, endpoint, { authenticate: options.authenticate, limits: config });
   }
   for (const page of options.pages) mountPage(server, page);
 

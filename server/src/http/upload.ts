@@ -30,6 +30,12 @@ export function isUploading(socket: Socket): boolean {
   return uploading.has(socket);
 }
 
+/** Says that an upload arrives over this connection. @returns what ends it */
+export function beginUploading(socket: Socket): () => void {
+  uploading.add(socket);
+  return () => void uploading.delete(socket);
+}
+
 /**
  * Takes in a form with a file in the part `data`, which is stored while it arrives: its parts come in any order, and
  * nothing of the file is kept in memory. The parameters are the other parts, or a JSON object in the part `body`, which is
@@ -62,7 +68,7 @@ export async function receiveUpload<File extends StoredUpload>(
   let partsBytes = 0;
   const formMax = limits.fileBytesMax + limits.bodyBytesMax + framingBytesMax;
 
-  uploading.add(request.socket);
+  const endUploading = beginUploading(request.socket);
   try {
     parser = createParser(contentType, limits);
     parser.on("file", (_name, file, fileName, _encoding, mimeType) => {
@@ -117,7 +123,7 @@ export async function receiveUpload<File extends StoredUpload>(
   } finally {
     clearTimeout(stall);
     request.off("close", onClose);
-    uploading.delete(request.socket);
+    endUploading();
   }
 }
 

@@ -1,17 +1,25 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import type { Endpoint } from "../http/endpoint.ts";
+import { describeEndpoints } from "../http/endpoint-openapi.ts";
 import { describeRoutes } from "../http/openapi.ts";
 import type { Route } from "../http/route.ts";
 import type { Page } from "../http/web-page.ts";
 import { version } from "../version.ts";
 
 /** `/_/openapi.json`, and `/_/docs` to read it in a browser; every byte of it comes from this server. */
-export function documentationPages(routes: readonly Route[], serverUrl: string | undefined): Page[] {
+export function documentationPages(
+  { routes, endpoints }: { readonly routes: readonly Route[]; readonly endpoints: readonly Endpoint[] },
+  serverUrl: string | undefined,
+): Page[] {
   return [
     {
       path: "/_/openapi.json",
       contentType: "application/json",
-      load: () => JSON.stringify(describeRoutes(routes, { version, serverUrl: serverUrl ?? "/" })),
+      load: () => {
+        const info = { version, serverUrl: serverUrl ?? "/" };
+        return JSON.stringify(describeRoutes(routes, info, describeEndpoints(endpoints)));
+      },
     },
     { path: "/_/docs", contentType: "text/html; charset=utf-8", load: () => html },
     { path: "/_/docs/start.js", contentType: "text/javascript; charset=utf-8", load: () => start },

@@ -10,6 +10,7 @@ import {
   type TestUser,
 } from "../../test/harness.ts";
 import { checkinRow, insertCheckins } from "../../test/rows.ts";
+import { begin, sendBytes } from "../../test/tus.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
 import { createRevocations } from "../auth/revocations.ts";
 import { maintain } from "../maintenance.ts";
@@ -69,6 +70,7 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   await app.call("POST /checkins", { token, body: { location: "1,2", readPermissions: "App" } });
   await app.call("POST /metrics/events/level", { token });
   await upload(app, token, "/blobs", dataPart("x"));
+  await sendBytes(app, token, await begin(app, token, 2), 0, "x");
   await app.app.database.write(({ queries }) =>
     putResetCode({ applicationId: appid, userId: id, digest: "x" }, app.now() + 1_000, queries),
   );
@@ -85,6 +87,7 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
     "location_shifts",
     "metric_handles",
     "password_resets",
+    "resumable_uploads",
     "user_tokens",
     "users",
   ];

@@ -5,6 +5,7 @@ import { deleteSomeRows } from "../db/erasure.ts";
 import { deleteSomeOfObjects, deleteSomeOwnSlots, forgetSomePlaces } from "../db/metadata-erasure.ts";
 import { userTablesInErasureOrder } from "../db/tables.ts";
 import { filePrefix, loosenBytes } from "../storage/loose-bytes.ts";
+import { dropUpload } from "../storage/resumable-uploads.ts";
 import { refundUsage } from "../storage/usage.ts";
 import { updateUser } from "./users.store.ts";
 
@@ -50,6 +51,7 @@ const erasers: readonly Eraser[] = [
   (application_id, userId, queries) =>
     deleteSomeRows("metadata", { application_id, object_id: userId }, rowsPerStep, queries),
   eraseSomeCheckins,
+  eraseSomeUploads,
   eraseSomeFiles,
   (application_id, user_id, queries) => deleteSomeRows("file_usage", { application_id, user_id }, rowsPerStep, queries),
 ];
@@ -68,6 +70,27 @@ async function eraseSomeCheckins(applicationId: string, userId: string, queries:
   if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
   await queries.deleteFrom("checkins").where("application_id", "=", applicationId).where("id", "in", ids).execute();
   return some.length;
+}
+
+const uploadsPerStep = 10; // each of many segments
+
+/** Some unfinished uploads; maintenance erases their bytes. */
+async function eraseSomeUploads(applicationId: string, userId: string, queries: Queries): Promise<number> {
+  const some = await queries
+    .selectFrom("resumable_uploads as upload")
+    .innerJoin("users as user", (join) =>
+      join.onRef("user.application_id", "=", "upload.application_id").onRef("user.id", "=", "upload.user_id"),
+    )
+    .select(["upload.id", "user.deleted_at"])
+    .where("upload.application_id", "=", applicationId)
+    .where("upload.user_id", "=", userId)
+    .limit(uploadsPerStep)
+    .execute();
+  for (const { id, deleted_at } of some) {
+    const now = deleted_at ?? 0; // it is set by then
+    await dropUpload(applicationId, id, { now, leaseMax: Number.MAX_SAFE_INTEGER }, queries);
+  }
+  return some.length === uploadsPerStep ? rowsPerStep : some.length;
 }
 
 /** Some files; maintenance erases their bytes. */

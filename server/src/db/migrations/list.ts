@@ -7,6 +7,7 @@ import { metrics } from "./0006-metrics.ts";
 import { keptReplies } from "./0007-kept-replies.ts";
 import { files } from "./0008-files.ts";
 import { fileUsage } from "./0009-file-usage.ts";
+import { resumableUploads } from "./0010-resumable-uploads.ts";
 import { applicationControl } from "./0014-application-control.ts";
 import type { Migration } from "./migration.ts";
 
@@ -21,5 +22,6 @@ export const migrations: readonly Migration[] = [
   keptReplies,
   files,
   fileUsage,
+  resumableUploads,
   applicationControl,
 ];

@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { ApiError } from "../errors.ts";
+
+/** What Upload-Checksum may name, and how many bytes such a checksum has. */
+const algorithms: Readonly<Record<string, number>> = { sha1: 20, sha256: 32, md5: 16 };
+
+export const checksumAlgorithms = Object.keys(algorithms).join(",");
+
+/** Compares the bytes that pass with what their sender has calculated. */
+export interface Checksum {
+  update(chunk: Uint8Array): void;
+  isRight(): boolean;
+}
+
+/** Reads Upload-Checksum: an algorithm, and the checksum in base64. @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange */
+export function readChecksum(header: string): Checksum {
+  const [algorithm = "", text = "", ...more] = header.trim().split(/ +/);
+  const expected = Buffer.from(text, "base64");
+  if (more.length > 0 || text === "" || expected.toString("base64") !== text) {
+    throw new ApiError("ParameterIncorrectFormat", "Upload-Checksum must be an algorithm and a checksum in base64.");
+  }
+  const length = Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm] : undefined;
+  if (length === undefined) {
+    throw new ApiError("ParameterOutOfRange", `The algorithm of Upload-Checksum must be one of ${checksumAlgorithms}.`);
+  }
+  if (expected.length !== length) {
+    throw new ApiError("ParameterOutOfRange", `A checksum of ${algorithm} has ${length} bytes.`);
+  }
+  const hash = createHash(algorithm);
+  return {
+    update: (chunk) => void hash.update(chunk),
+    isRight: () => hash.digest().equals(expected),
+  };
+}

@@ -1,0 +1,117 @@
+import type { Background } from "../background.ts";
+import type { Database } from "../db/database.ts";
+import type { ResumableUploadRow } from "../db/tables.ts";
+import { ApiError, errorRow } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Pictures } from "../pictures/pictures.ts";
+import type { Fuzzing } from "../privacy/fuzzing.ts";
+import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
+import { eraseLooseBytes, filePrefix, loosenBytes } from "../storage/loose-bytes.ts";
+import { dropUpload } from "../storage/resumable-uploads.ts";
+import { createFile } from "./files.creation.ts";
+import { describeFile } from "./files.resumable.metadata.ts";
+import { extendLease, leaseUpload, listSegmentKeys, takeUpload } from "./files.resumable.store.ts";
+import { writeOriginal } from "./files.uploads.ts";
+
+export interface FinishingServices {
+  readonly database: Database;
+  readonly bytes: ByteStore;
+  readonly pictures: Pictures;
+  readonly background: Background;
+  readonly fuzzing: Fuzzing;
+  readonly clock: Clock;
+}
+
+/** So long a process that dies keeps others from going on in its place. */
+const leaseMs = 6_000;
+const leaseExtendedMs = 2_000;
+
+export function leaseFrom(now: number): { readonly now: number; readonly leasedUntil: number } {
+  return { now, leasedUntil: now + leaseMs };
+}
+
+/** What the keys of an upload's segments begin with. */
+export function segmentsPrefix({ application_id, id }: Pick<ResumableUploadRow, "application_id" | "id">): string {
+  return `${filePrefix(application_id, id)}s/`;
+}
+
+/**
+ * Finishes an upload that is whole and that nobody finishes: it was interrupted.
+ *
+ * @throws ApiError ServiceUnavailable while somebody else does; else as {@link finishUpload}
+ */
+export async function resumeFinishing(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
+  const { database, clock } = services;
+  const lease = leaseFrom(clock.now());
+  if (!(await database.write(({ queries }) => leaseUpload(upload, lease, queries)))) {
+    throw new ApiError("ServiceUnavailable", "The upload is being finished.");
+  }
+  await finishUpload({ ...upload, finishing_until: lease.leasedUntil }, services);
+}
+
+/**
+ * Makes the file of an upload that is whole, for who holds its lease. What the bytes are not good for ends the upload; after
+ * a fault it can be tried again.
+ *
+ * @throws ApiError FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid; then it is gone. ServiceUnavailable
+ */
+export async function finishUpload(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
+  const { database, bytes, background, clock } = services;
+  const { application_id, id } = upload;
+  let lease = upload.finishing_until;
+  const extending = setInterval(() => {
+    const to = clock.now() + leaseMs;
+    database
+      .write(({ queries }) => extendLease(upload, lease, to, queries))
+      .then(
+        (isOurs) => {
+          if (isOurs) lease = to;
+        },
+        () => {}, // it is tried again
+      );
+  }, leaseExtendedMs);
+
+  try {
+    await makeFile(upload, services);
+  } catch (error) {
+    const refusal =
+      error instanceof BytesMissing ? new ApiError("FileUploadFailed", undefined, { cause: error }) : error;
+    if (isFinal(refusal)) {
+      const dropped = { now: clock.now(), leaseMax: lease };
+      await database.write(({ queries }) => dropUpload(application_id, id, dropped, queries));
+      background.run("erase an upload", () => bytes.deleteAll(filePrefix(application_id, id)));
+    } else {
+      await database.write(({ queries }) => extendLease(upload, lease, 0, queries)).catch(() => {}); // it ends by itself
+    }
+    throw refusal;
+  } finally {
+    clearInterval(extending);
+  }
+}
+
+async function makeFile(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
+  const { database, bytes, background } = services;
+  const { application_id, id, user_id } = upload;
+  const { kind, parameters, ...claimed } = describeFile(upload.metadata);
+  const keys = await listSegmentKeys(upload, database.reads);
+  const stored = await writeOriginal(kind, application_id, id, { ...claimed, bytes: readAll(keys, bytes) }, services);
+  const owner = { applicationId: application_id, userId: user_id };
+  const prefix = segmentsPrefix(upload);
+  await database.write(async ({ queries, afterCommit }) => {
+    if (!(await takeUpload(upload, queries))) throw new ApiError("ItemDoesNotExist");
+    await createFile(kind, owner, parameters, stored, services, queries);
+    await loosenBytes(application_id, [prefix], queries);
+    afterCommit(() =>
+      background.run("eraseLooseBytes", () => eraseLooseBytes(application_id, prefix, 0, { database, bytes })),
+    );
+  });
+}
+
+async function* readAll(keys: readonly string[], bytes: ByteStore): AsyncGenerator<Uint8Array> {
+  for (const key of keys) yield* await bytes.read(key);
+}
+
+/** Whether it would be refused again, however often it is tried. */
+function isFinal(error: unknown): error is ApiError {
+  return error instanceof ApiError && errorRow(error.condition).status < 500;
+}

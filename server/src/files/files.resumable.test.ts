@@ -1,0 +1,479 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import {
+  type Answer,
+  assertError,
+  assertResult,
+  openRaw,
+  startTestApp,
+  type TestApp,
+  type TestUser,
+} from "../../test/harness.ts";
+import { startS3Server } from "../../test/s3-server.ts";
+import {
+  begin,
+  createUpload,
+  findUpload,
+  metadataOf,
+  offsetOf,
+  pathOf,
+  sendBytes,
+  tusHeaders,
+} from "../../test/tus.ts";
+import { download, png } from "../../test/uploads.ts";
+import { maintain } from "../maintenance.ts";
+import { type Quotas, updateApplicationSettings } from "../tenancy/application-settings.ts";
+
+let test: TestApp;
+let jane: TestUser;
+before(async () => {
+  test = await startTestApp({ FILE_BYTES_MAX: "50000000" });
+  jane = await test.signUp();
+});
+after(() => test.close());
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+
+function fileOf({ headers }: Answer): string {
+  return `${headers["content-location"]}`;
+}
+
+async function assertStored(path: string, bytes: Buffer, token = jane.token, app = test): Promise<void> {
+  const { body } = await app.call(`GET ${path}`, { token });
+  assert.equal(body.result?.contentLength, bytes.length);
+  assert.equal(body.result.contentHash, createHash("sha256").update(bytes).digest("hex"));
+  const read = await download(app, `${path}/file`, { token });
+  assert.ok(read.bytes.equals(bytes));
+}
+
+/** Every object of an application that lies in the folder. */
+function objectsOf(appid = test.application.appid): string[] {
+  const folder = join(test.config.dataDir, "files", appid);
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length));
+}
+
+function objectsBelow(path: string): string[] {
+  return objectsOf().filter((name) => name.startsWith(`/${path.split("/").at(-1)}/`));
+}
+
+/** Another process of the deployment. */
+async function startOther(t: TestContext): Promise<TestApp> {
+  const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, FILES_URL: test.config.filesUrl });
+  t.after(() => other.close());
+  other.advance(test.now() - other.now());
+  return other;
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 8_000;
+  while (!(await isSo())) {
+    assert.ok(Date.now() < deadline, "it did not come about in time");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function rowsLeft(): Promise<{ uploads: number; segments: number; loose: number }> {
+  const { reads } = test.app.database;
+  const [uploads, segments, loose] = await Promise.all([
+    reads.selectFrom("resumable_uploads").selectAll().execute(),
+    reads.selectFrom("upload_segments").selectAll().execute(),
+    reads.selectFrom("loose_bytes").selectAll().execute(),
+  ]);
+  return { uploads: uploads.length, segments: segments.length, loose: loose.length };
+}
+
+/** Sends the first bytes of a longer body over a connection that is then cut. */
+async function sendAndCut(path: string, offset: number, bytes: Buffer, cutAt: number): Promise<void> {
+  const connection = openRaw(test.port);
+  connection.write(
+    `PATCH ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\n` +
+      `Upload-Offset: ${offset}\r\nContent-Type: application/offset+octet-stream\r\nContent-Length: ${bytes.length - offset}\r\n\r\n`,
+  );
+  connection.write(bytes.subarray(offset, offset + cutAt));
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  connection.close();
+}
+
+describe("a resumable upload (surface.md section 10)", () => {
+  it("whole: the file under the id that was told at first, with its parameters, and nothing else is left", async () => {
+    const bytes = randomBytes(100_000);
+    const own = { title: "T", bitRate: "5", tag: "t", readPermissions: "app" };
+    const values = { kind: "Video", filename: "../../etc/a.mp4", filetype: "Video/MP4", ...own };
+    const created = await createUpload(test, jane.token, bytes.length, values);
+    assert.equal(created.status, 201);
+    assert.equal(created.text, "");
+    const path = pathOf(created);
+    const id = path.split("/").at(-1) ?? "";
+    assert.equal(created.headers["location"], `${test.url}/files/uploads/${id}`);
+    assert.equal(created.headers["tus-resumable"], "1.0.0");
+    const expires = new Date(test.now() + dayMs).toUTCString();
+    assert.equal(created.headers["upload-expires"], expires);
+    assertError(
+      await test.call(`GET /videos/${id}`, { token: jane.token }),
+      404,
+      "ItemDoesNotExist",
+      769,
+      "The item does not exist.",
+    );
+
+    const first = await sendBytes(test, jane.token, path, 0, bytes.subarray(0, 60_000));
+    assert.deepEqual([first.status, first.text], [204, ""]);
+    assert.deepEqual([first.headers["upload-offset"], first.headers["upload-expires"]], ["60000", expires]);
+    const head = await findUpload(test, jane.token, path);
+    const { "upload-offset": offset, "upload-length": length, "cache-control": cache } = head.headers;
+    assert.deepEqual([head.status, offset, length, cache], [200, "60000", "100000", "no-store"]);
+    assert.equal(head.headers["upload-metadata"], metadataOf(values));
+
+    const last = await sendBytes(test, jane.token, path, 60_000, bytes.subarray(60_000));
+    assert.deepEqual([last.status, last.headers["upload-offset"]], [204, "100000"]);
+    assert.equal(last.headers["upload-expires"], undefined);
+    assert.equal(fileOf(last), `/videos/${id}`);
+    await assertStored(fileOf(last), bytes);
+    const { result } = (await test.call(`GET /videos/${id}`, { token: jane.token })).body;
+    const { contentType, title, bitRate, tag, readPermissions } = result;
+    assert.deepEqual(
+      { contentType, title, bitRate, tag, readPermissions },
+      {
+        contentType: "video/mp4",
+        title: "T",
+        bitRate: 5,
+        tag: "t",
+        readPermissions: "App",
+      },
+    );
+    const read = await download(test, `/videos/${id}/file`, { token: jane.token });
+    assert.match(`${read.headers.get("content-disposition")}`, /filename="a\.mp4"/);
+    await until(() => objectsBelow(path).length === 1);
+    assert.deepEqual(objectsBelow(path), [`/${id}/original`]);
+    await until(async () => (await rowsLeft()).loose === 0);
+    assert.deepEqual(await rowsLeft(), { uploads: 0, segments: 0, loose: 0 });
+  });
+
+  it("of which the last answer was lost is told to be whole, and where its file is", async () => {
+    const path = await begin(test, jane.token, 3);
+    const file = fileOf(await sendBytes(test, jane.token, path, 0, "abc"));
+    const head = await findUpload(test, jane.token, path);
+    assert.deepEqual(
+      [head.status, head.headers["upload-offset"], head.headers["upload-length"], fileOf(head)],
+      [200, "3", "3", file],
+    );
+    const again = await sendBytes(test, jane.token, path, 3, "");
+    assert.deepEqual([again.status, again.headers["upload-offset"], fileOf(again)], [204, "3", file]);
+    const removal = await test.call(`DELETE ${path}`, { token: jane.token, headers: tusHeaders });
+    assertError(removal, 403, "ObjectPermissionDenied", 771, "The upload is a file by now: delete that.");
+    assert.equal((await test.call(`GET ${file}`, { token: jane.token })).status, 200);
+  });
+
+  it("with its first bytes, or all of them, in the request that begins it", async () => {
+    const headers = { "content-type": "application/offset+octet-stream" };
+    const some = await createUpload(test, jane.token, 6, { kind: "blob" }, { headers, body: "abc" });
+    assert.deepEqual([some.status, some.headers["upload-offset"]], [201, "3"]);
+    const last = await sendBytes(test, jane.token, pathOf(some), 3, "def");
+    await assertStored(fileOf(last), Buffer.from("abcdef"));
+    const all = await createUpload(test, jane.token, 6, { kind: "blob" }, { headers, body: "abcdef" });
+    assert.deepEqual([all.status, all.headers["upload-offset"]], [201, "6"]);
+    await assertStored(fileOf(all), Buffer.from("abcdef"));
+  });
+
+  it("cut off at any byte goes on from what has arrived", async () => {
+    const bytes = randomBytes(40_000);
+    const path = await begin(test, jane.token, bytes.length);
+    let offset = 0;
+    for (const cutAt of [1, 7_000, 0, 12_345, 2]) {
+      await sendAndCut(path, offset, bytes, cutAt);
+      const reached = await offsetOf(test, jane.token, path);
+      assert.equal(reached, offset + cutAt);
+      offset = reached;
+    }
+    const last = await sendBytes(test, jane.token, path, offset, bytes.subarray(offset));
+    await assertStored(fileOf(last), bytes);
+  });
+
+  it("larger than a segment, cut off at random bytes", { timeout: 60_000 }, async () => {
+    const bytes = randomBytes(30_000_000);
+    const path = await begin(test, jane.token, bytes.length, { kind: "video" });
+    let cuts = 0;
+    for (;;) {
+      const offset = await offsetOf(test, jane.token, path);
+      if (cuts === 4) {
+        const last = await sendBytes(test, jane.token, path, offset, bytes.subarray(offset));
+        assert.equal(last.status, 204);
+        await assertStored(fileOf(last), bytes);
+        return;
+      }
+      await sendAndCut(path, offset, bytes, Math.floor(Math.random() * 9_000_000));
+      cuts += 1;
+    }
+  });
+
+  it("comes in chunks without a length, and with more than it was to have is refused without a byte of that", async () => {
+    const path = await begin(test, jane.token, 5);
+    const head = `PATCH ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\nContent-Type: application/offset+octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const connection = openRaw(test.port);
+    connection.write(`${head}6\r\nabcdef\r\n0\r\n\r\n`);
+    const refused = await connection.receive();
+    assert.deepEqual([refused?.status, refused?.body.error], [413, "RequestTooLarge"]);
+    connection.write(`${head}5\r\nabcde\r\n0\r\n\r\n`);
+    assert.equal((await connection.receive())?.status, 204);
+    connection.close();
+    await assertStored(`/blobs/${path.split("/").at(-1)}`, Buffer.from("abcde"));
+    const long = await begin(test, jane.token, 5);
+    assertError(
+      await sendBytes(test, jane.token, long, 0, "abcdef"),
+      ...([413, "RequestTooLarge", 1281, "The upload would have more bytes than it was to have."] as const),
+    );
+    assert.equal(await offsetOf(test, jane.token, long), 0);
+  });
+
+  it("in an S3 store", { timeout: 60_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-tus-"));
+    const s3 = await startS3Server(folder);
+    const { awsAccessKeyId, awsSecretAccessKey } = s3.keys;
+    const keys = { AWS_ACCESS_KEY_ID: awsAccessKeyId, AWS_SECRET_ACCESS_KEY: awsSecretAccessKey };
+    const app = await startTestApp({ FILES_URL: s3.url, ...keys });
+    try {
+      const { token } = await app.signUp();
+      const bytes = randomBytes(20_000_000);
+      const path = await begin(app, token, bytes.length);
+      assert.equal((await sendBytes(app, token, path, 0, bytes.subarray(0, 9_000_000))).status, 204);
+      const last = await sendBytes(app, token, path, 9_000_000, bytes.subarray(9_000_000));
+      await assertStored(fileOf(last), bytes, token, app);
+    } finally {
+      await app.close();
+      await s3.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("an upload that ends otherwise", () => {
+  it("a picture that is none: FileUploadFailed with its last byte, and the upload is gone with its bytes", async () => {
+    const path = await begin(test, jane.token, 50, { kind: "picture", title: "t" });
+    const answer = await sendBytes(test, jane.token, path, 0, "x".repeat(50));
+    assertError(answer, 400, "FileUploadFailed", 1025, "A picture must be a JPEG, PNG, GIF, WebP or AVIF.");
+    assert.equal((await findUpload(test, jane.token, path)).status, 404);
+    await until(() => objectsBelow(path).length === 0);
+    const bytes = await png(20, 10);
+    const good = await begin(test, jane.token, bytes.length, { kind: "picture", filetype: "text/html" });
+    const last = await sendBytes(test, jane.token, good, 0, bytes);
+    const { result } = (await test.call(`GET ${fileOf(last)}`, { token: jane.token })).body;
+    assert.deepEqual([result.contentType, result.size], ["image/png", { w: 20, h: 10 }]);
+  });
+
+  it("given up: 204, then it is gone, with its bytes at once and its loose row an hour later", async () => {
+    const path = await begin(test, jane.token, 10);
+    await sendBytes(test, jane.token, path, 0, "abc");
+    assert.equal(objectsBelow(path).length, 1);
+    const ended = await test.call(`DELETE ${path}`, { token: jane.token, headers: tusHeaders });
+    assert.deepEqual([ended.status, ended.text], [204, ""]);
+    assertError(
+      await sendBytes(test, jane.token, path, 3, "def"),
+      ...([404, "ItemDoesNotExist", 769, "The item does not exist."] as const),
+    );
+    await until(() => objectsBelow(path).length === 0);
+    await maintain(test.app);
+    test.advance(hourMs + 1);
+    await maintain(test.app);
+    assert.equal((await rowsLeft()).loose, (await rowsLeft()).uploads);
+  });
+
+  it("expires after UPLOAD_LIFETIME_MS, whatever arrives, and leaves no bytes, row or charge", async () => {
+    const path = await begin(test, jane.token, 10);
+    await sendBytes(test, jane.token, path, 0, "abc");
+    test.advance(dayMs - 1);
+    await maintain(test.app);
+    assert.equal(await offsetOf(test, jane.token, path), 3);
+    test.advance(1);
+    assert.equal((await findUpload(test, jane.token, path)).status, 404);
+    assert.equal((await sendBytes(test, jane.token, path, 3, "def")).status, 404);
+    await maintain(test.app);
+    assert.deepEqual(objectsBelow(path), []);
+    test.advance(hourMs);
+    await maintain(test.app);
+    assert.deepEqual(await rowsLeft(), { uploads: 0, segments: 0, loose: 0 });
+  });
+
+  it("broken off in the request that begins it is dropped at once: where it is, nobody was told", async () => {
+    const before = await rowsLeft();
+    const connection = openRaw(test.port);
+    connection.write(
+      `POST /files/uploads HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\nUpload-Length: 100\r\n` +
+        `Upload-Metadata: kind ${btoa("blob")}\r\nContent-Type: application/offset+octet-stream\r\nContent-Length: 100\r\n\r\nabc`,
+    );
+    await until(async () => (await rowsLeft()).uploads === before.uploads + 1);
+    connection.close();
+    await until(async () => (await rowsLeft()).uploads === before.uploads);
+  });
+});
+
+describe("finishing that was interrupted", () => {
+  /** As a process leaves it that is killed after the last byte. */
+  async function leaveWhole(bytes: Buffer, values = { kind: "blob" }): Promise<string> {
+    const path = await begin(test, jane.token, bytes.length + 1, values);
+    await sendBytes(test, jane.token, path, 0, bytes);
+    await test.app.database.write(({ queries }) =>
+      queries
+        .updateTable("resumable_uploads")
+        .set({ length: bytes.length, finishing_until: test.now() + 1_000 })
+        .where("id", "=", path.split("/").at(-1) ?? "")
+        .execute(),
+    );
+    return path;
+  }
+
+  it("is answered with 503 while its process may live, and then done by HEAD, by PATCH or by maintenance", async () => {
+    const bytes = randomBytes(1_000);
+    const finishers: ((path: string) => Promise<unknown>)[] = [
+      (path) => findUpload(test, jane.token, path),
+      (path) => sendBytes(test, jane.token, path, 1_000, ""),
+      () => maintain(test.app),
+    ];
+    for (const finish of finishers) {
+      const path = await leaveWhole(bytes);
+      assert.equal((await findUpload(test, jane.token, path)).status, 503);
+      assert.equal((await test.call(`DELETE ${path}`, { token: jane.token, headers: tusHeaders })).status, 503);
+      test.advance(1_001);
+      await finish(path);
+      await assertStored(`/blobs/${path.split("/").at(-1)}`, bytes);
+      assert.equal((await findUpload(test, jane.token, path)).headers["upload-offset"], "1000");
+    }
+  });
+
+  it("by several at once makes one file", async (t) => {
+    const other = await startOther(t);
+    const bytes = randomBytes(1_000);
+    const path = await leaveWhole(bytes);
+    test.advance(1_001);
+    const answers = await Promise.all([test, other, test, other].map((app) => findUpload(app, jane.token, path)));
+    for (const { status } of answers) assert.ok([200, 503].includes(status), `${status}`);
+    assert.ok(answers.some(({ status }) => status === 200));
+    await assertStored(`/blobs/${path.split("/").at(-1)}`, bytes);
+  });
+});
+
+describe("bytes of an upload for another place than it has come to", () => {
+  it("409, and nothing changes", async () => {
+    const path = await begin(test, jane.token, 10);
+    await sendBytes(test, jane.token, path, 0, "abc");
+    for (const offset of [0, 2, 4, 10, 11]) {
+      const answer = await sendBytes(test, jane.token, path, offset, "xyz");
+      const message = "Upload-Offset is not where the upload is. Ask with HEAD.";
+      assertError(answer, 409, "ParameterOutOfRange", 514, message);
+    }
+    assert.equal(await offsetOf(test, jane.token, path), 3);
+  });
+
+  it("two at once, in one process or in two: one of them counts, and its bytes are the file's", async (t) => {
+    const other = await startOther(t);
+    for (const second of [test, other, other, test]) {
+      const path = await begin(test, jane.token, 200_000);
+      const bodies = [Buffer.alloc(200_000, "a"), Buffer.alloc(200_000, "b")];
+      const answers = await Promise.all(
+        [test, second].map((app, index) => sendBytes(app, jane.token, path, 0, bodies[index] ?? "")),
+      );
+      const reached = await offsetOf(test, jane.token, path);
+      const winner = answers.findIndex(
+        ({ status, headers }) => status === 204 && headers["upload-offset"] === `${reached}`,
+      );
+      assert.notEqual(winner, -1, answers.map(({ status, text }) => `${status} ${text}`).join());
+      const loser = answers[1 - winner]; // where it was asked to stop before its first byte, it is told so
+      assert.ok(loser?.status === 409 || (loser?.status === 204 && loser.headers["upload-offset"] === "0"));
+      const bytes = bodies[winner] ?? Buffer.of();
+      if (reached < bytes.length) await sendBytes(test, jane.token, path, reached, bytes.subarray(reached));
+      await assertStored(`/blobs/${path.split("/").at(-1)}`, bytes);
+      await until(() => objectsBelow(path).length === 1);
+    }
+  });
+
+  it("a request whose connection is dead makes room for the next one of its upload, with what had arrived", async () => {
+    const path = await begin(test, jane.token, 10);
+    const dead = openRaw(test.port);
+    dead.write(
+      `PATCH ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\nContent-Type: application/offset+octet-stream\r\nContent-Length: 10\r\n\r\nabc`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.equal(await offsetOf(test, jane.token, path), 3);
+    const last = await sendBytes(test, jane.token, path, 3, "defghij");
+    await assertStored(fileOf(last), Buffer.from("abcdefghij"));
+    dead.close();
+  });
+});
+
+describe("quotas and limits of uploads", () => {
+  async function withQuotas(quotas: Partial<Quotas>): Promise<{ appid: string; token: string; id: string }> {
+    const application = await test.createApplication();
+    const { appid } = application;
+    await test.app.database.write(({ queries }) => updateApplicationSettings(appid, { oidc: {}, quotas }, queries));
+    return { appid, ...(await test.signUp("user", application)) };
+  }
+  async function usageOf(appid: string, userId: string): Promise<unknown> {
+    const { reads } = test.app.database;
+    const rows = await reads.selectFrom("file_usage").selectAll().where("application_id", "=", appid).execute();
+    return rows.filter(({ user_id }) => user_id === userId).map(({ bytes, files }) => [bytes, files])[0];
+  }
+
+  it("the whole length counts from the beginning, once, and no more when the upload ends", async () => {
+    const { appid, token, id } = await withQuotas({ bytesPerUser: 100 });
+    const path = await begin(test, token, 60);
+    assert.deepEqual(await usageOf(appid, id), [60, 1]);
+    const message = "The files of this user would be larger than 100 bytes together (bytesPerUser).";
+    assertError(await createUpload(test, token, 41), 413, "RequestTooLarge", 1281, message);
+    await sendBytes(test, token, path, 0, "x".repeat(60));
+    assert.deepEqual(await usageOf(appid, id), [60, 1]);
+    const second = await begin(test, token, 40);
+    assert.deepEqual(await usageOf(appid, id), [100, 2]);
+    await test.call(`DELETE ${second}`, { token, headers: tusHeaders });
+    assert.deepEqual(await usageOf(appid, id), [60, 1]);
+    await begin(test, token, 40);
+    test.advance(dayMs + 1);
+    await maintain(test.app);
+    assert.deepEqual(await usageOf(appid, id), [60, 1]);
+  });
+
+  it("FILE_BYTES_MAX, and an empty file, as of form uploads", async () => {
+    const message = "The file is larger than 50000000 bytes.";
+    assertError(await createUpload(test, jane.token, 50_000_001), 413, "RequestTooLarge", 1281, message);
+    assertError(await createUpload(test, jane.token, 0), 400, "FileUploadFailed", 1025, "The file is empty.");
+  });
+
+  it("a user has at most 100 unfinished uploads, also when many are begun at once", async () => {
+    const { token } = await test.signUp();
+    const answers = await Promise.all(Array.from({ length: 120 }, () => createUpload(test, token, 1)));
+    const taken = answers.filter(({ status }) => status === 201);
+    assert.equal(taken.length, 100);
+    assertError(
+      await createUpload(test, token, 1),
+      ...([413, "RequestTooLarge", 1281, "The user has 100 unfinished uploads."] as const),
+    );
+    const [first] = taken;
+    assert.ok(first);
+    await sendBytes(test, token, pathOf(first), 0, "x");
+    assert.equal((await createUpload(test, token, 1)).status, 201);
+  });
+
+  it("a user who is deleted leaves nothing of an upload", async () => {
+    const user = await test.signUp();
+    const path = await begin(test, user.token, 10);
+    await sendBytes(test, user.token, path, 0, "abc");
+    assertResult(await test.call("DELETE /users/me", { token: user.token }), 200, true);
+    await maintain(test.app);
+    test.advance(hourMs + 1);
+    await maintain(test.app);
+    assert.deepEqual(objectsBelow(path), []);
+    const { reads } = test.app.database;
+    const keys = await reads.selectFrom("loose_bytes").select("key").execute();
+    assert.deepEqual(
+      keys.filter(({ key }) => key.includes(path.split("/").at(-1) ?? "-")),
+      [],
+    );
+  });
+});

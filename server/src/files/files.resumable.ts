@@ -1,0 +1,197 @@
+import { isForeignKeyViolation } from "../db/dialect.ts";
+import type { ResumableUploadRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import type { ArrivingBytes } from "../http/arriving-bytes.ts";
+import { requireEnabled } from "../http/policy.ts";
+import type { UserCaller } from "../http/route.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import { filePrefix, putLooseBytes } from "../storage/loose-bytes.ts";
+import { dropUpload } from "../storage/resumable-uploads.ts";
+import { chargeUsage } from "../storage/usage.ts";
+import type { Checksum } from "./files.resumable.checksum.ts";
+import {
+  type FinishingServices,
+  finishUpload,
+  leaseFrom,
+  resumeFinishing,
+  segmentsPrefix,
+} from "./files.resumable.finish.ts";
+import { describeFile } from "./files.resumable.metadata.ts";
+import { segmentBytesOf, writeSegments } from "./files.resumable.segments.ts";
+import { advanceUpload, countUploads, findUpload, insertUpload, type Segment } from "./files.resumable.store.ts";
+import { findLiveFile } from "./files.store.ts";
+import { emptyFile } from "./files.uploads.ts";
+
+export interface ResumableUploadServices extends FinishingServices {
+  readonly ids: IdGenerator;
+  readonly limits: { readonly fileBytesMax: number; readonly uploadLifetimeMs: number };
+}
+
+/** How far an upload has come. */
+export interface UploadState {
+  readonly id: string;
+  readonly length: number;
+  readonly received: number;
+  readonly createdAt: number;
+  /** Undefined once it is a file. */
+  readonly row: ResumableUploadRow | undefined;
+}
+
+const uploadsPerUserMax = 100;
+/** Whole ones are a thousand at most: the rest is for those that interruptions cut short. */
+const segmentsMax = 2_000;
+
+/**
+ * Begins an upload: its quota is charged, and its parameters are read, before any byte of it arrives.
+ *
+ * @throws ApiError AuthAPICallDisabledByDeveloper, FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid, and what {@link describeFile} throws
+ */
+export async function createUpload(
+  { applicationId, userId, policy }: UserCaller,
+  length: number,
+  metadata: string,
+  { database, clock, ids, limits }: ResumableUploadServices,
+): Promise<UploadState> {
+  const { kind } = describeFile(metadata);
+  requireEnabled(policy, { method: "POST", path: `/${kind.collection}` }, {}); // what makes such a file in one request
+  if (length === 0) throw emptyFile();
+  if (length > limits.fileBytesMax) {
+    throw new ApiError("RequestTooLarge", `The file is larger than ${limits.fileBytesMax} bytes.`);
+  }
+  const id = ids.newId(kind.idKind);
+  const created_at = clock.now();
+  const expires_at = created_at + limits.uploadLifetimeMs;
+  const row: ResumableUploadRow = {
+    ...{ application_id: applicationId, id, user_id: userId, metadata, length, received: 0, segments: 0 },
+    ...{ finishing_until: 0, created_at, expires_at },
+  };
+  await database
+    .write(async ({ queries }) => {
+      await chargeUsage(applicationId, userId, length, queries); // those of one user wait here for each other
+      if ((await countUploads(applicationId, userId, queries)) >= uploadsPerUserMax) {
+        throw new ApiError("RequestTooLarge", `The user has ${uploadsPerUserMax} unfinished uploads.`);
+      }
+      await putLooseBytes(applicationId, filePrefix(applicationId, id), expires_at, queries);
+      await insertUpload(row, queries);
+    })
+    .catch((error) => {
+      // The application or the user has been erased since the token was checked.
+      throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+    });
+  return stateOf(row);
+}
+
+/** An upload of this user, or the file that it has become. @throws ApiError ItemDoesNotExist */
+export async function findUploadState(
+  { applicationId, userId }: UserCaller,
+  id: string,
+  { database, clock }: ResumableUploadServices,
+): Promise<UploadState> {
+  const row = await findUpload(applicationId, id, database.reads);
+  const isAlive = row !== undefined && (row.expires_at > clock.now() || isWhole(row));
+  if (isAlive && row.user_id === userId) return stateOf(row);
+  const file = await findLiveFile(applicationId, id, database.reads);
+  if (file?.user_id !== userId) throw new ApiError("ItemDoesNotExist");
+  return { id, length: file.content_length, received: file.content_length, createdAt: file.created_at, row: undefined };
+}
+
+/** The same; one that is whole becomes the file first. @throws ApiError ItemDoesNotExist, and as `resumeFinishing` */
+export async function settleUpload(
+  caller: UserCaller,
+  id: string,
+  services: ResumableUploadServices,
+): Promise<UploadState> {
+  const state = await findUploadState(caller, id, services);
+  if (state.row === undefined || !isWhole(state.row)) return state;
+  await resumeFinishing(state.row, services);
+  return { ...state, row: undefined };
+}
+
+/**
+ * Takes in what comes at the place that an upload has come to. Each segment counts once it is on disk; with a checksum all
+ * of them together, once it is known to be right. Makes the file when the upload is whole.
+ *
+ * @throws ApiError UploadOffsetConflict, UploadChecksumMismatch, RequestTooLarge, ServiceUnavailable, ItemDoesNotExist, and
+ *   what `finishUpload` throws
+ */
+export async function receiveBytes(
+  begun: ResumableUploadRow,
+  body: ArrivingBytes,
+  checksum: Checksum | undefined,
+  services: ResumableUploadServices,
+): Promise<UploadState> {
+  const { database, bytes, clock } = services;
+  let upload = begun;
+  const unchecked: Segment[] = [];
+
+  /** Does not let it end in the middle of more than it was to have: what is too much may show too late. */
+  async function* passing(): AsyncGenerator<Uint8Array> {
+    let room = begun.length - begun.received;
+    for await (const chunk of body.chunks) {
+      room -= chunk.length;
+      if (room < 0) throw new ApiError("RequestTooLarge", `The upload has more than ${begun.length} bytes.`);
+      checksum?.update(chunk);
+      yield chunk;
+    }
+  }
+  async function advance(segments: readonly Segment[]): Promise<void> {
+    const lease = leaseFrom(clock.now());
+    const advanced = await database.write(({ queries }) => advanceUpload(upload, segments, lease, queries));
+    if (advanced === undefined) {
+      const row = await findUpload(upload.application_id, upload.id, database.reads);
+      const isGone = row === undefined || row.expires_at <= clock.now();
+      throw new ApiError(isGone ? "ItemDoesNotExist" : "UploadOffsetConflict");
+    }
+    upload = advanced;
+  }
+
+  const pending = new Set<Segment>();
+  try {
+    const segments = writeSegments(passing(), segmentsPrefix(begun), segmentBytesOf(begun.length), bytes);
+    for await (const segment of segments) {
+      pending.add(segment);
+      if (upload.segments + unchecked.length >= segmentsMax) {
+        throw new ApiError("RequestTooLarge", `The upload came in more than ${segmentsMax} pieces.`);
+      }
+      if (checksum !== undefined) unchecked.push(segment);
+      else {
+        await advance([segment]);
+        pending.clear();
+      }
+    }
+    if (checksum !== undefined) {
+      if (!body.isWhole() || !checksum.isRight()) throw new ApiError("UploadChecksumMismatch");
+      if (unchecked.length > 0) await advance(unchecked);
+      pending.clear();
+    }
+  } catch (error) {
+    // What is left behind all the same goes with the upload.
+    for (const { key } of pending) await bytes.deleteAll(key).catch(() => {});
+    throw error;
+  }
+  if (isWhole(upload)) {
+    await finishUpload(upload, services);
+    return { ...stateOf(upload), row: undefined };
+  }
+  return stateOf(upload);
+}
+
+/** @throws ApiError ItemDoesNotExist; ObjectPermissionDenied when it is a file by now, ServiceUnavailable while it becomes one */
+export async function removeUpload(caller: UserCaller, id: string, services: ResumableUploadServices): Promise<void> {
+  const { applicationId } = caller;
+  const { database, bytes, background, clock } = services;
+  const { row } = await findUploadState(caller, id, services);
+  if (row === undefined) throw new ApiError("ObjectPermissionDenied", "The upload is a file by now: delete that.");
+  if (!(await database.write(({ queries }) => dropUpload(applicationId, id, { now: clock.now() }, queries)))) {
+    throw new ApiError("ServiceUnavailable", "The upload is being finished.");
+  }
+  background.run("erase an upload", () => bytes.deleteAll(filePrefix(applicationId, id)));
+}
+
+function isWhole({ length, received }: ResumableUploadRow): boolean {
+  return received === length;
+}
+
+function stateOf(row: ResumableUploadRow): UploadState {
+  return { id: row.id, length: row.length, received: row.received, createdAt: row.created_at, row };
+}

@@ -1,0 +1,96 @@
+import type { ErrorCondition } from "../errors.ts";
+import type { EndpointOperation, HeaderDescription } from "../http/endpoint.ts";
+
+export const tusPath = "/files/uploads";
+export const tusVersion = "1.0.0";
+export const bytesType = "application/offset+octet-stream";
+
+const required = (description: string): HeaderDescription => ({ isRequired: true, description });
+const optional = (description: string): HeaderDescription => ({ isRequired: false, description });
+
+const version = { "Tus-Resumable": required(tusVersion) };
+const checksum = {
+  "Upload-Checksum": optional("sha1, sha256 or md5, a space, and the checksum of this request's bytes in base64."),
+};
+const metadata =
+  "Names, each with a value in base64, separated by commas: kind (picture, video or blob), filename, filetype, and " +
+  "the parameters of the kind's creation.";
+const place = "The path of the file, once it is one.";
+const expiry = "When the upload is dropped if it is not whole by then.";
+
+const always = [
+  ...(["AuthAccessTokenInvalid", "AuthUserAccessTokenRequired", "UploadVersionUnsupported"] as const),
+  ...(["ParameterIncorrectFormat", "ServiceUnavailable", "InternalError"] as const),
+] satisfies ErrorCondition[];
+const ofBytes = [
+  ...(["ParameterMissingRequiredValue", "ParameterOutOfRange", "FileUploadFailed"] as const),
+  ...(["RequestTooLarge", "UploadChecksumMismatch", "UploadOffsetConflict"] as const),
+] satisfies ErrorCondition[];
+
+const uploadPath = `${tusPath}/{uploadId}`;
+
+/** Resumable uploads: tus 1.0 with creation, creation-with-upload, expiration, checksum and termination. */
+export const tusOperations: readonly EndpointOperation[] = [
+  {
+    method: "POST",
+    path: tusPath,
+    operation: "createUpload",
+    summary: "Begin a resumable upload of a picture, video or blob (tus 1.0), perhaps with its first bytes",
+    requestHeaders: {
+      ...version,
+      "Upload-Length": required("Of the whole file, in bytes."),
+      "Upload-Metadata": required(metadata),
+      ...checksum,
+    },
+    takes: bytesType,
+    status: 201,
+    responseHeaders: {
+      Location: "Where the upload is. Its last part is the id of the file to be.",
+      "Upload-Offset": "How many bytes have arrived, if some were sent.",
+      "Upload-Expires": expiry,
+      "Content-Location": place,
+    },
+    errors: [...always, ...ofBytes],
+  },
+  {
+    method: "HEAD",
+    path: uploadPath,
+    operation: "findUpload",
+    summary: "How far a resumable upload has come",
+    requestHeaders: version,
+    status: 200,
+    responseHeaders: {
+      "Upload-Offset": "How many bytes have arrived.",
+      "Upload-Length": "Of the whole file, in bytes.",
+      "Upload-Metadata": "As it was sent; not once the upload is a file.",
+      "Upload-Expires": expiry,
+      "Content-Location": place,
+    },
+    errors: [...always, "ItemDoesNotExist", "FileUploadFailed", "RequestTooLarge"],
+  },
+  {
+    method: "PATCH",
+    path: uploadPath,
+    operation: "continueUpload",
+    summary: "Send more bytes of a resumable upload; the last ones make the file",
+    requestHeaders: { ...version, "Upload-Offset": required("How many bytes have arrived before."), ...checksum },
+    takes: bytesType,
+    status: 204,
+    responseHeaders: {
+      "Upload-Offset": "How many bytes have arrived.",
+      "Upload-Expires": expiry,
+      "Content-Location": place,
+    },
+    errors: [...always, ...ofBytes, "UploadContentTypeWrong", "ItemDoesNotExist"],
+  },
+  {
+    method: "DELETE",
+    path: uploadPath,
+    operation: "endUpload",
+    summary: "Give up a resumable upload that is not whole",
+    requestHeaders: version,
+    status: 204,
+    responseHeaders: {},
+    errors: [...always, "ItemDoesNotExist", "ObjectPermissionDenied"],
+  },
+];

@@ -1,0 +1,203 @@
+import type { Locker, ServerOptions } from "@tus/server";
+import { ApiError } from "../errors.ts";
+import type { Endpoint, EndpointReply, Exchange } from "../http/endpoint.ts";
+import { kindOfId } from "../lib/ids.ts";
+import { fileKinds } from "./files.kinds.ts";
+import { checksumAlgorithms, readChecksum } from "./files.resumable.checksum.ts";
+import {
+  createUpload,
+  findUploadState,
+  type ResumableUploadServices,
+  receiveBytes,
+  removeUpload,
+  settleUpload,
+  type UploadState,
+} from "./files.resumable.ts";
+import { createTurns, type Turns } from "./files.resumable.turns.ts";
+import { bytesType, tusOperations, tusPath, tusVersion } from "./files.tus.operations.ts";
+
+const extensions = ["creation", "creation-with-upload", "expiration", "checksum", "termination"];
+
+interface TusServices extends ResumableUploadServices {
+  serverUrl(): string;
+}
+
+/**
+ * Resumable uploads (surface.md section 10): the tus protocol, as `@tus/server` speaks it. It gets the headers alone; the
+ * bytes go from the request to the store. docs/decisions/0010-tus-with-our-own-bytes.md
+ */
+export function tusEndpoint(services: TusServices): Endpoint {
+  const turns = createTurns();
+  return {
+    tag: "Uploads",
+    operations: tusOperations,
+    headers: { "Tus-Resumable": tusVersion, "Tus-Version": tusVersion },
+    options: {
+      "Tus-Extension": extensions.join(","),
+      "Tus-Max-Size": String(services.limits.fileBytesMax),
+      "Tus-Checksum-Algorithm": checksumAlgorithms,
+    },
+    async answer(exchange) {
+      checkHeaders(exchange);
+      return speak(exchange, turns, services);
+    },
+  };
+}
+
+/** What the package leaves out, or answers otherwise than the protocol has it. @throws ApiError */
+function checkHeaders({ headers, contentType, operation: { method } }: Exchange): void {
+  if (headers["tus-resumable"] !== tusVersion) throw new ApiError("UploadVersionUnsupported");
+  if (method === "PATCH") {
+    if (!isBytes(contentType)) throw new ApiError("UploadContentTypeWrong");
+    requireHeader("Upload-Offset", headers["upload-offset"]);
+  }
+  if (method === "POST") {
+    requireHeader("Upload-Length", headers["upload-length"]);
+    for (const name of ["Upload-Defer-Length", "Upload-Concat"]) {
+      if (headers[name.toLowerCase()] !== undefined) {
+        throw new ApiError("ParameterOutOfRange", `${name} is not supported.`);
+      }
+    }
+  }
+}
+
+function requireHeader(name: string, value: unknown): void {
+  if (value === undefined) throw new ApiError("ParameterMissingRequiredValue", `${name} is required.`);
+}
+
+function isBytes(contentType: string | undefined): boolean {
+  return contentType?.trim().toLowerCase() === bytesType;
+}
+
+/** One request, in the words of the package: a server of its own, whose store is this one upload. */
+async function speak(exchange: Exchange, turns: Turns, services: TusServices): Promise<EndpointReply> {
+  const { DataStore, Server, Upload } = await import("@tus/server"); // at the first upload: few need it
+  const { caller, operation, headers, path, body } = exchange;
+  const { applicationId } = caller;
+  const { method } = operation;
+  const checksum =
+    typeof headers["upload-checksum"] === "string" ? readChecksum(headers["upload-checksum"]) : undefined;
+  const metadata = headers["upload-metadata"];
+  let id = path["uploadId"] ?? "";
+  let state: UploadState | undefined;
+  let failure: unknown;
+
+  const present = ({ length, received, createdAt }: UploadState) =>
+    new Upload({ id, size: length, offset: received, creation_date: new Date(createdAt).toISOString() });
+
+  const store = Object.assign(new DataStore(), {
+    extensions,
+    getExpiration: () => services.limits.uploadLifetimeMs,
+    async create(upload: InstanceType<typeof Upload>) {
+      state = await createUpload(caller, upload.size ?? 0, typeof metadata === "string" ? metadata : "", services);
+      id = state.id;
+      return Object.assign(upload, present(state));
+    },
+    async getUpload() {
+      state = await settleUpload(caller, id, services);
+      return present(state);
+    },
+    async write(nothing: NodeJS.ReadableStream) {
+      nothing.resume();
+      const isNew = method === "POST";
+      if (state?.row === undefined) return state?.received ?? 0;
+      try {
+        state = await receiveBytes(state.row, body, checksum, services);
+      } catch (error) {
+        if (isNew) await removeUpload(caller, id, services).catch(() => {}); // where it is, nobody was told
+        throw error;
+      }
+      if (isNew && !body.isConnected() && state.row !== undefined) await removeUpload(caller, id, services);
+      return state.received;
+    },
+    remove: () => removeUpload(caller, id, services),
+  });
+
+  const options: ServerOptions & { datastore: typeof store } = {
+    path: tusPath,
+    datastore: store,
+    locker: lockerOf(turns, () => `${applicationId}/${id}`, body.stop),
+    namingFunction: () => "new", // the id comes with the row
+    getFileIdFromRequest: () => id,
+    generateUrl: () => `${services.serverUrl()}${tusPath}/${id}`,
+    async onIncomingRequest() {
+      if (method === "POST") return;
+      // Before the turn is taken from who has it.
+      if (kindOfId(id) === undefined) throw new ApiError("ItemDoesNotExist");
+      await findUploadState(caller, id, services);
+    },
+    onResponseError(_request, error) {
+      failure = error;
+      return undefined;
+    },
+  };
+  const request = new Request(`http://upload${tusPath}/${encodeURIComponent(id)}`, {
+    method,
+    headers: toldHeaders(exchange),
+  });
+  const response = await new Server(options).handleWeb(request);
+  if (response.status >= 400) throw await refusalOf(response, failure);
+  return { status: response.status, headers: replyHeaders(response.headers, state) };
+}
+
+/** The headers that the package judges. */
+function toldHeaders({ headers, contentType, operation: { method } }: Exchange): Record<string, string> {
+  const told: Record<string, string> = { "tus-resumable": tusVersion };
+  const names = { POST: "upload-length", PATCH: "upload-offset", HEAD: undefined, DELETE: undefined };
+  const name = names[method];
+  for (const each of [name, "content-length"]) {
+    const value = each === undefined ? undefined : headers[each];
+    if (each !== undefined && typeof value === "string") told[each] = value;
+  }
+  if (isBytes(contentType)) told["content-type"] = bytesType;
+  return told;
+}
+
+/** Of what it answers: where things are is ours to say, and so is who may read it. */
+function replyHeaders(answered: Headers, state: UploadState | undefined): Record<string, string> {
+  const told = ["Location", "Upload-Offset", "Upload-Length", "Upload-Expires", "Cache-Control"].flatMap((name) => {
+    const value = answered.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  const { row } = state ?? {};
+  return {
+    ...Object.fromEntries(told),
+    ...(answered.has("Upload-Length") && row !== undefined && describeUnfinished(row)),
+    ...(state !== undefined && row === undefined && { "Content-Location": filePath(state.id) }),
+  };
+}
+
+function describeUnfinished({ metadata, expires_at }: NonNullable<UploadState["row"]>): Record<string, string> {
+  return { "Upload-Metadata": metadata, "Upload-Expires": new Date(expires_at).toUTCString() };
+}
+
+function filePath(id: string): string {
+  const kind = fileKinds.find(({ idKind }) => idKind === kindOfId(id));
+  return `/${kind?.collection}/${id}`;
+}
+
+/** An answer of the package as a row of the catalogue. */
+async function refusalOf(response: Response, failure: unknown): Promise<unknown> {
+  const { status } = response;
+  if (failure instanceof Error || (status >= 500 && failure !== undefined)) return failure;
+  const message = `${(await response.text()).trim()}.`;
+  if (status === 404 || status === 410) return new ApiError("ItemDoesNotExist");
+  if (status === 409) return new ApiError("UploadOffsetConflict");
+  if (status === 413) return new ApiError("RequestTooLarge", "The upload would have more bytes than it was to have.");
+  return new ApiError("ParameterIncorrectFormat", message);
+}
+
+/** Its own locker knows nothing of other requests' bodies. */
+function lockerOf(turns: Turns, key: () => string, stop: () => void): Locker {
+  let end = () => {};
+  return {
+    newLock: () => ({
+      async lock() {
+        end = await turns.take(key(), stop);
+      },
+      async unlock() {
+        end();
+      },
+    }),
+  };
+}

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import type { Group } from "../check.ts";
+import { further } from "../errors.ts";
+import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
+import { otherUser, sharedUser, type World } from "../world.ts";
+
+const text = "the bytes of a file";
+const version = { "tus-resumable": "1.0.0" };
+
+function metadataOf(values: Readonly<Record<string, string>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name} ${Buffer.from(value).toString("base64")}`)
+    .join(",");
+}
+
+async function create(world: World, values: Readonly<Record<string, string>>, length = text.length) {
+  const { token } = await sharedUser(world);
+  const headers = { ...version, "upload-length": `${length}`, "upload-metadata": metadataOf(values) };
+  return world.call("POST /files/uploads", { token, headers });
+}
+
+/** Begins an upload. @returns where it is, below the address of the deployment */
+async function begin(world: World, values: Readonly<Record<string, string>> = { kind: "blob" }): Promise<string> {
+  const answer = await create(world, values);
+  expectEqual(answer, "status", answer.status, 201);
+  const id = String(answer.headers.location).split("/").at(-1);
+  return `/files/uploads/${id}`;
+}
+
+async function send(world: World, path: string, offset: number, body: string, more: Record<string, string> = {}) {
+  const { token } = await sharedUser(world);
+  const type = { "content-type": "application/offset+octet-stream" };
+  return world.call(`PATCH ${path}`, {
+    token,
+    body,
+    headers: { ...version, ...type, "upload-offset": `${offset}`, ...more },
+  });
+}
+
+async function find(world: World, path: string, token?: string) {
+  const own = token ?? (await sharedUser(world)).token;
+  return world.call(`HEAD ${path}`, { token: own, headers: version });
+}
+
+/** Resumable uploads: tus 1.0 (surface.md section 10). */
+export const uploads: Group = {
+  name: "uploads",
+  checks: {
+    "surface.md 10 · OPTIONS /files/uploads: tus 1.0, without a token": async (world) => {
+      const answer = await world.call("OPTIONS /files/uploads");
+      expectThat(answer, String(answer.headers["tus-version"]).split(",").includes("1.0.0"), "Tus-Version with 1.0.0");
+      expectThat(answer, Number(answer.headers["tus-max-size"]) > 0, "Tus-Max-Size");
+    },
+    "surface.md 10 · an upload in pieces ends in the same kind of object": async (world) => {
+      const path = await begin(world, { kind: "video", title: "A title", filetype: "video/mp4" });
+      const first = await send(world, path, 0, text.slice(0, 7));
+      expectEqual(first, "answer", [first.status, first.headers["upload-offset"]], [204, "7"]);
+      const head = await find(world, path);
+      const told = [head.status, head.headers["upload-offset"], head.headers["upload-length"]];
+      expectEqual(head, "how far it has come", told, [200, "7", `${text.length}`]);
+      const last = await send(world, path, 7, text.slice(7));
+      expectEqual(last, "answer", [last.status, last.headers["upload-offset"]], [204, `${text.length}`]);
+      const file = `/videos/${path.split("/").at(-1)}`;
+      expectEqual(last, "Content-Location", last.headers["content-location"], file);
+      const { token } = await sharedUser(world);
+      const answer = await world.call(`GET ${file}`, { token });
+      const { title, contentType, contentHash } = expectResult(answer);
+      const hash = createHash("sha256").update(text).digest("hex");
+      expectEqual(answer, "result", [title, contentType, contentHash], ["A title", "video/mp4", hash]);
+    },
+    "surface.md 10 · bytes for another place: 409, and nothing changes": async (world) => {
+      const path = await begin(world);
+      expectError(await send(world, path, 3, "x"), { ...further.outOfRange, status: 409 });
+      const head = await find(world, path);
+      expectEqual(head, "Upload-Offset", head.headers["upload-offset"], "0");
+    },
+    "surface.md 10 · bytes with another checksum: 460, and they are dropped": async (world) => {
+      const path = await begin(world);
+      const headers = { "upload-checksum": `sha1 ${createHash("sha1").update("y").digest("base64")}` };
+      expectError(await send(world, path, 0, "x", headers), { ...further.uploadFailed, status: 460 });
+      const head = await find(world, path);
+      expectEqual(head, "Upload-Offset", head.headers["upload-offset"], "0");
+    },
+    "surface.md 10 · parameters of the kind are judged at the beginning; another version is 412": async (world) => {
+      expectError(await create(world, { kind: "video", bitRate: "fast" }), further.incorrectFormat);
+      expectError(await create(world, {}), further.missing);
+      const { token } = await sharedUser(world);
+      expectError(await world.call("POST /files/uploads", { token }), { ...further.outOfRange, status: 412 });
+    },
+    "surface.md 10 · an upload that was given up, or is somebody else's, does not exist": async (world) => {
+      const path = await begin(world);
+      const { token } = await sharedUser(world);
+      const other = await otherUser(world);
+      const found = await find(world, path, other.token);
+      expectEqual(found, "status", found.status, 404);
+      const ended = await world.call(`DELETE ${path}`, { token, headers: version });
+      expectEqual(ended, "status", ended.status, 204);
+      expectError(await send(world, path, 0, "x"), further.itemDoesNotExist);
+    },
+  },
+};
