@@ -71,7 +71,7 @@ export const tablesInErasureOrder = [
 
 /**
  * Those of them in which a user's data lies: each has a `user_id`. Check-ins go after them, each with its
- * metadata, and files, each with its bytes (`users.erasure.ts`).
+ * metadata, and files, each with its metadata and bytes (`users.erasure.ts`).
  */
 export const userTablesInErasureOrder = [
   "kept_replies",

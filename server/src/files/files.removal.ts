@@ -1,5 +1,6 @@
 import type { Background } from "../background.ts";
 import type { Database, Transaction } from "../db/database.ts";
+import { eraseMetadataOf, finishErasure } from "../db/metadata-erasure.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { eraseLooseBytes, filePrefix, loosenBytes } from "../storage/loose-bytes.ts";
 import { refundUsage } from "../storage/usage.ts";
@@ -11,7 +12,11 @@ interface RemovalServices {
   readonly background: Background;
 }
 
-/** Deletes a file with all that belongs to it; its bytes once that is on disk. @returns false when it was gone already */
+/**
+ * Deletes a file with all that belongs to it; its bytes, and the rest of very much metadata, once that is on disk.
+ *
+ * @returns false when it was gone already
+ */
 export async function removeFile(
   applicationId: string,
   file: { readonly id: string; readonly user_id: string; readonly content_length: number },
@@ -25,5 +30,11 @@ export async function removeFile(
   afterCommit(() =>
     background.run("eraseLooseBytes", () => eraseLooseBytes(applicationId, prefix, 0, { database, bytes })),
   );
+  // After the file: who was writing its metadata has come to an end then.
+  if (!(await eraseMetadataOf(applicationId, file.id, queries))) {
+    afterCommit(() =>
+      background.run("finishErasure", (signal) => finishErasure(applicationId, file.id, database, signal)),
+    );
+  }
   return true;
 }

@@ -70,7 +70,7 @@ async function eraseSomeCheckins(applicationId: string, userId: string, queries:
   return some.length;
 }
 
-/** Some files; maintenance erases their bytes. */
+/** Some files, once they have no metadata any more; maintenance erases their bytes. */
 async function eraseSomeFiles(applicationId: string, userId: string, queries: Queries): Promise<number> {
   const some = await queries
     .selectFrom("files")
@@ -81,6 +81,7 @@ async function eraseSomeFiles(applicationId: string, userId: string, queries: Qu
     .execute();
   if (some.length === 0) return 0;
   const ids = some.map(({ id }) => id);
+  if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
   await loosenBytes(
     applicationId,
     ids.map((id) => filePrefix(applicationId, id)),
