@@ -3,7 +3,7 @@ import { type Schema, Type } from "../http/schema.ts";
 import { ClearableText, Decimal, IdInput, Integer, Text } from "../http/wire.ts";
 import type { IdKind } from "../lib/ids.ts";
 
-/** A field that one kind of file has and others have not. */
+/** A field that one kind of file has and others have not. It can be searched for, and sorted by: its column is in indexes. */
 export interface OwnField {
   readonly name: string;
   readonly column: "title" | "detail" | "bit_rate" | "length_in_seconds" | "thumbnail_id";
@@ -11,8 +11,6 @@ export interface OwnField {
   readonly input: Schema;
   readonly change: Schema;
   readonly result: Schema;
-  /** A text can be searched for, and sorted by: its column is in indexes. */
-  readonly isSearched: boolean;
 }
 
 /** Everything in which the kinds of files differ. */
@@ -33,12 +31,11 @@ function textField(name: string, column: "title" | "detail", maxLength: number):
     input: Text({ maxLength }),
     change: ClearableText({ maxLength }),
     result: Type.String(),
-    isSearched: true,
   };
 }
 
 function plainField(name: string, column: OwnField["column"], input: Schema, result: Schema): OwnField {
-  return { name, column, input, change: input, result, isSearched: false };
+  return { name, column, input, change: input, result };
 }
 
 const titleCharactersMax = 256;
