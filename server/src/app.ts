@@ -14,7 +14,9 @@ import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
 import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.operator.routes.ts";
 import { devicesRoutes } from "./devices/devices.routes.ts";
-import { createFileLinks } from "./files/files.links.ts";
+import { pictureKind } from "./files/files.kinds.ts";
+import { bytesPath, createFileLinks } from "./files/files.links.ts";
+import { profilePicturesRoutes } from "./files/files.profile-pictures.routes.ts";
 import { filesRoutes } from "./files/files.routes.ts";
 import { createDispatcher } from "./http/dispatch.ts";
 import { type Authenticate, createOperation } from "./http/operations.ts";
@@ -109,6 +111,13 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     log,
   });
 
+  const fileLinks = createFileLinks({
+    ...config,
+    secrets,
+    clock,
+    serverUrl: () => config.publicUrl ?? transport.url(),
+  });
+
   let isDraining = false;
   const services = {
     database,
@@ -122,7 +131,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     pseudonyms,
     compactor,
     bytes,
-    fileLinks: createFileLinks({ ...config, secrets, clock, serverUrl: () => config.publicUrl ?? transport.url() }),
+    fileLinks,
+    pictureUrl: (applicationId: string, id: string) => fileLinks.urlOf(applicationId, bytesPath(pictureKind, id)),
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -146,6 +156,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
     ...filesRoutes(services),
+    ...profilePicturesRoutes(services),
     ...metadataRoutes(services),
     ...metricsRoutes(services),
     ...batchRoutes(services),

@@ -211,6 +211,10 @@ interface UsersTable extends Nullable<Located> {
   gender: number | null;
   date_of_birth: number | null;
   tag: string | null;
+  /** One of the user's pictures; goes when that is deleted. */
+  profile_picture_id: string | null;
+  /** 1 when others may read it, so that they see it on the user as well. */
+  is_picture_shared: Generated<number>;
   /** 1 while the shifted points of what the user owns are being made or dropped, after a change of locationFuzzing. */
   is_reshifting: Generated<number>;
   /** Set first when a user is deleted: from then on it is gone for clients, while what it owns is being erased. */

@@ -15,7 +15,7 @@ import {
 } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
-import type { FileKind, OwnField } from "./files.kinds.ts";
+import { captionCharactersMax, type FileKind, type OwnField } from "./files.kinds.ts";
 
 const tagCharactersMax = 256;
 
@@ -108,6 +108,14 @@ export const ReadPicture = Type.Object({
   size: Type.Optional(Text({ description: "Scaled to fit <n> or <w>,<h> pixels, and never up.", maxLength: 32 })),
   ...ReadFile.properties,
 });
+
+export const ProfilePicturePath = Type.Object({ userId: UserIdInput({ description: "Me, or one's own id." }) });
+
+export const CreateProfilePicture = Type.Object({
+  caption: Type.Optional(Text({ maxLength: captionCharactersMax })),
+});
+
+export const ReadProfilePicture = Type.Object({ size: ReadPicture.properties.size });
 
 /** What is told of a new file, whatever its kind. */
 export type NewFile = Static<typeof common.create>;

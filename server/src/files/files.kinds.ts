@@ -39,7 +39,7 @@ function plainField(name: string, column: OwnField["column"], input: Schema, res
 }
 
 const titleCharactersMax = 256;
-const captionCharactersMax = 4_000;
+export const captionCharactersMax = 4_000;
 
 /** Surface.md section 10. */
 export const fileKinds = [
@@ -79,6 +79,8 @@ export const fileKinds = [
     fields: [textField("friendlyName", "title", titleCharactersMax)],
   },
 ] as const satisfies readonly FileKind[];
+
+export const [pictureKind] = fileKinds;
 
 /** The fields of a kind as they are stored: those that were given, on top of those that were there. */
 export function ownColumns(

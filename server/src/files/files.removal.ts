@@ -1,15 +1,19 @@
 import type { Background } from "../background.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { eraseMetadataOf, finishErasure } from "../db/metadata-erasure.ts";
+import type { FileRow } from "../db/tables.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { eraseLooseBytes, filePrefix, loosenBytes } from "../storage/loose-bytes.ts";
 import { refundUsage } from "../storage/usage.ts";
+import { unsetProfilePicture } from "./files.profile-pictures.store.ts";
 import { deleteFile } from "./files.store.ts";
 
 interface RemovalServices {
   readonly database: Database;
   readonly bytes: ByteStore;
   readonly background: Background;
+  readonly clock: Clock;
 }
 
 /**
@@ -19,10 +23,11 @@ interface RemovalServices {
  */
 export async function removeFile(
   applicationId: string,
-  file: { readonly id: string; readonly user_id: string; readonly content_length: number },
+  file: Pick<FileRow, "id" | "kind" | "user_id" | "content_length">,
   { queries, afterCommit }: Transaction,
-  { database, bytes, background }: RemovalServices,
+  { database, bytes, background, clock }: RemovalServices,
 ): Promise<boolean> {
+  if (file.kind === "Picture") await unsetProfilePicture(applicationId, file, clock.now(), queries);
   if (!(await deleteFile(applicationId, file.id, queries))) return false;
   await refundUsage(applicationId, file.user_id, { bytes: file.content_length, files: 1 }, queries);
   const prefix = filePrefix(applicationId, file.id);

@@ -23,7 +23,8 @@ export async function updateUserDeleted(
   const location = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
   // Names are kept in lower case, so that no user can have this one.
   const user_name_key = `DELETED ${userId}`;
-  const profile = { gender: null, date_of_birth: null, tag: null, ...location };
+  const picture = { profile_picture_id: null, is_picture_shared: 0 };
+  const profile = { gender: null, date_of_birth: null, tag: null, ...picture, ...location };
   await updateUser(
     applicationId,
     userId,

@@ -8,6 +8,7 @@ import { keptReplies } from "./0007-kept-replies.ts";
 import { files } from "./0008-files.ts";
 import { fileUsage } from "./0009-file-usage.ts";
 import { videoOrders } from "./0011-video-orders.ts";
+import { profilePictures } from "./0012-profile-pictures.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   files,
   fileUsage,
   videoOrders,
+  profilePictures,
 ];
