@@ -19,7 +19,7 @@ export async function findProfilePicture(
 }
 
 /**
- * Keeps others from setting another profile picture until the transaction ends, and nobody from referring to the user.
+ * Keeps others from setting another profile picture until the transaction ends; what refers to the user can be written.
  *
  * @returns the one that there is, if any; undefined when the user is gone
  */
