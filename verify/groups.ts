@@ -29,6 +29,7 @@ import { parameters } from "./checks/parameters.ts";
 import { passwordReset } from "./checks/password-reset.ts";
 import { privacy } from "./checks/privacy.ts";
 import { privateSearches } from "./checks/private-searches.ts";
+import { profilePictures } from "./checks/profile-pictures.ts";
 import { profiles } from "./checks/profiles.ts";
 import { searchGroup } from "./checks/search.ts";
 import { searchOrder } from "./checks/search-order.ts";
@@ -60,6 +61,7 @@ export const groups: readonly Group[] = [
   accounts,
   profiles,
   otherProfiles,
+  profilePictures,
   userSearch,
   checkins,
   files,

@@ -14,7 +14,9 @@ import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
 import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.operator.routes.ts";
 import { devicesRoutes } from "./devices/devices.routes.ts";
-import { createFileLinks } from "./files/files.links.ts";
+import { pictureKind } from "./files/files.kinds.ts";
+import { bytesPath, createFileLinks } from "./files/files.links.ts";
+import { profilePicturesRoutes } from "./files/files.profile-pictures.routes.ts";
 import { filesRoutes } from "./files/files.routes.ts";
 import { tusEndpoint } from "./files/files.tus.ts";
 import { readCertificate } from "./http/certificate.ts";
@@ -120,8 +122,10 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     log,
   });
 
-  let isDraining = false;
   const serverUrl = () => config.publicUrl ?? transport.url();
+  const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
+
+  let isDraining = false;
   const services = {
     database,
     background,
@@ -136,8 +140,9 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     compactor,
     bytes,
     pictures,
-    fileLinks: createFileLinks({ ...config, secrets, clock, serverUrl }),
+    fileLinks,
     serverUrl,
+    pictureUrl: (applicationId: string, id: string) => fileLinks.urlOf(applicationId, bytesPath(pictureKind, id)),
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
@@ -161,6 +166,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...identitiesRoutes(services),
     ...checkinsRoutes(services),
     ...filesRoutes(services),
+    ...profilePicturesRoutes(services),
     ...metadataRoutes(services),
     ...metricsRoutes(services),
     ...batchRoutes(services),

@@ -99,6 +99,11 @@ it("registers, signs up, and reaches every operation of clients, whatever its ve
     assert.equal(await tunnel(`DELETE /${collection}/${file.id}`), true);
   }
 
+  const picture = dataPart(await png(1, 1));
+  const { id: pictureId } = await upload(test, accessToken, "/users/me/profilepicture", picture);
+  assert.equal((await tunnel("GET /users/me/profilepicture", { size: "1" })).id, pictureId);
+  assert.equal(await tunnel("DELETE /users/me/profilepicture"), true);
+
   await tunnel("PUT /metadata/me/colour", { value: "green" });
   await tunnel("PUT /metadata/app", { values: { a: 1, b: { c: [null] } }, visibility: "App" });
   assert.equal((await tunnel("GET /metadata/me/colour")).value, "green");

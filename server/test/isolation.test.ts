@@ -4,7 +4,7 @@ import { type NewApplication, updateApplicationDeleted } from "../src/applicatio
 import type { Route } from "../src/http/route.ts";
 import { identifyCrash } from "../src/lib/crash-identity.ts";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
-import { dataPart, png, upload } from "./uploads.ts";
+import { dataPart, png, postForm, upload } from "./uploads.ts";
 
 /**
  * hostile.md 12 and 13: to whom an object does not belong, it does not exist. Every operation that takes the id of an
@@ -26,6 +26,8 @@ interface Seed {
   invent(): PathParameters;
   /** What the operation takes besides. */
   readonly body?: object;
+  /** Whether it takes a picture, in a form. */
+  readonly form?: true;
   /** Whether other users of the application do not get to see it. */
   readonly isPrivate: boolean;
   /** What others get who see it but may not do this. */
@@ -40,6 +42,9 @@ const seeds: Readonly<Record<string, Seed>> = {
   getUser: user(false),
   changeUser: { ...user(false), denied: "ObjectPermissionDenied" },
   deleteUser: { ...user(false), denied: "ObjectPermissionDenied" },
+  setProfilePicture: { ...profilePicture(), form: true },
+  getProfilePicture: profilePicture(),
+  deleteProfilePicture: profilePicture(),
   getPicture: file("pictures"),
   readPictureFile: file("pictures"),
   changePicture: file("pictures"),
@@ -125,6 +130,19 @@ function file(collection: "pictures" | "videos" | "blobs"): Seed {
   };
 }
 
+/** Of a user who has one; others who see the user may do nothing with it here. */
+function profilePicture(): Seed {
+  return {
+    async create({ id, token }) {
+      await upload(test, token, "/users/me/profilepicture", dataPart(await png(2, 1)));
+      return { userId: id };
+    },
+    invent: user(false).invent,
+    isPrivate: false,
+    denied: "ObjectPermissionDenied",
+  };
+}
+
 function user(isPrivate: boolean): Seed {
   return {
     create: async ({ id }) => ({ userId: id }),
@@ -142,9 +160,10 @@ const namesNoObject: Readonly<Record<string, string>> = {
   deleteIdentity: "the same",
 };
 
-function call(route: Route, path: PathParameters, { token }: { readonly token: string }): Promise<Answer> {
+async function call(route: Route, path: PathParameters, { token }: { readonly token: string }): Promise<Answer> {
   const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
-  const body = seeds[route.operation]?.body;
+  const { body, form } = seeds[route.operation] ?? {};
+  if (form) return postForm(test, filled, [dataPart(await png(1, 1))], { token });
   return test.call(`${route.method} ${filled}`, { token, ...(body && { body }) });
 }
 

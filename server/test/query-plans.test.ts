@@ -17,7 +17,7 @@ import { userOrders } from "../src/users/users.contract.ts";
 import { userSearch } from "../src/users/users.search.ts";
 import { listUnfinishedUsers } from "../src/users/users.store.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
-import { checkinRow, insertCheckins } from "./rows.ts";
+import { checkinRow, fileRow, insertCheckins, insertFiles } from "./rows.ts";
 
 /**
  * How the engines answer the statements that searches run. The plans are those of 10,000 check-ins, with statistics on
@@ -82,37 +82,24 @@ before(async () => {
     });
     await test.app.database.write(({ queries }) => queries.insertInto("metadata").values(items).execute());
   }
-  const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
-  for (let start = 0; start < rowsTotal; start += 500) {
-    const files = Array.from({ length: 500 }, (_, index) => {
-      const n = start + index;
-      return {
-        application_id: appid,
-        id: test.app.ids.newId("Video"),
-        kind: n % 4 === 3 ? "Picture" : "Video",
-        user_id: owners[n % 3]?.id ?? "",
-        setter_id: null,
-        content_type: "video/mp4",
-        content_length: 1,
-        content_hash: "",
-        file_name: null,
-        title: n % 7 < 3 ? null : `title ${n % 7 < 6 ? 1 : 2}`,
-        detail: n % 11 < 5 ? "encoding 1" : null,
-        bit_rate: null,
-        length_in_seconds: null,
-        thumbnail_id: null,
-        width: null,
-        height: null,
-        tag: ["a", "b", null, "d"][n % 4] ?? null,
-        ...nowhere,
-        read_permission: n % 5 < 3 ? 1 : 0,
-        write_permission: null,
-        created_at: n,
-        modified_at: 990_000 + ((n * 7) % 10_000),
-      };
-    });
-    await test.app.database.write(({ queries }) => queries.insertInto("files").values(files).execute());
-  }
+  const files = Array.from({ length: rowsTotal }, (_, n) =>
+    fileRow({
+      application_id: appid,
+      id: test.app.ids.newId("Video"),
+      kind: n % 4 === 3 ? "Picture" : "Video",
+      user_id: owners[n % 3]?.id ?? "",
+      title: n % 7 < 3 ? null : `title ${n % 7 < 6 ? 1 : 2}`,
+      detail: n % 11 < 5 ? "encoding 1" : null,
+      bit_rate: n % 13 < 4 ? null : n % 13 < 7 ? 128_000 : n,
+      length_in_seconds: n % 11 < 3 ? null : n % 11 < 6 ? 1.5 : n / 8,
+      thumbnail_id: n % 9 < 3 ? null : `pic ${n % 9 < 6 ? 1 : n}`,
+      tag: ["a", "b", null, "d"][n % 4] ?? null,
+      read_permission: n % 5 < 3 ? 1 : 0,
+      created_at: n,
+      modified_at: 990_000 + ((n * 7) % 10_000),
+    }),
+  );
+  await insertFiles(test, files);
   if (hasCostPlanner) await sql`analyze`.execute(test.app.database.reads);
 });
 after(() => test.close());
@@ -215,10 +202,15 @@ describe("the statements of a search walk an index in the order of the listing",
     }
   }
 
-  for (const name of ["created", "lastModified", "tag", "title", "encoding"] as const) {
+  const videoOrders = [
+    ...(["created", "lastModified", "tag", "title", "encoding"] as const),
+    ...(["bitRate", "lengthInSeconds", "thumbnailID"] as const),
+  ];
+  for (const name of videoOrders) {
     for (const sortOrder of [name, `-${name}`] as const) {
       it(`GET /videos, sortOrder ${sortOrder}`, async () => {
-        for (const filter of [{}, { tag: "a" }, { title: "title 1" }]) {
+        const filters = [{ tag: "a" }, { title: "title 1" }, { bitRate: 128_000 }, { lengthInSeconds: 1.5 }];
+        for (const filter of [{}, ...filters, { thumbnailID: "pic 1" }]) {
           for (const userID of [undefined, "me", other.id]) {
             const given = { ...filter, sortOrder, ...(userID !== undefined && { userID }) };
             const search = fileSearch(fileKinds[1], test.application.appid, me.id, given);
@@ -228,6 +220,17 @@ describe("the statements of a search walk an index in the order of the listing",
       });
     }
   }
+
+  it("an order that videos alone have walks an index that holds videos alone", async () => {
+    for (const [sortOrder, index] of [
+      ["bitRate", /videos_(own|shared)_bit_rate/],
+      ["-lengthInSeconds", /videos_(own|shared)_length/],
+      ["thumbnailID", /videos_(own|shared)_thumbnail/],
+    ] as const) {
+      const search = fileSearch(fileKinds[1], test.application.appid, me.id, { sortOrder });
+      for (const { plan } of await explainPages(sortOrder, search)) assert.match(plan, index);
+    }
+  });
 
   for (const name of userOrders) {
     for (const sortOrder of [name, `-${name}`] as const) {

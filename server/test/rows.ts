@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { CheckinRow } from "../src/db/tables.ts";
+import type { CheckinRow, FileRow } from "../src/db/tables.ts";
 import { cellOf } from "../src/lib/cells.ts";
 import type { TestApp, TestUser } from "./harness.ts";
 
@@ -32,6 +32,46 @@ export async function insertCheckins({ app }: TestApp, rows: readonly CheckinRow
   for (let start = 0; start < rows.length; start += 500) {
     const some = rows.slice(start, start + 500);
     await app.database.write(({ queries }) => queries.insertInto("checkins").values(some).execute());
+  }
+}
+
+/** A private blob as it is stored, without its bytes and anything optional, where a test says nothing else. */
+export function fileRow(row: Pick<FileRow, "application_id" | "id" | "user_id"> & Partial<FileRow>): FileRow {
+  const { created_at = 0 } = row;
+  return {
+    kind: "Blob",
+    setter_id: null,
+    content_type: "application/octet-stream",
+    content_length: 1,
+    content_hash: "",
+    file_name: null,
+    title: null,
+    detail: null,
+    bit_rate: null,
+    length_in_seconds: null,
+    thumbnail_id: null,
+    width: null,
+    height: null,
+    tag: null,
+    lat: null,
+    lng: null,
+    cell: null,
+    seen_lat: null,
+    seen_lng: null,
+    seen_cell: null,
+    read_permission: null,
+    write_permission: null,
+    created_at,
+    modified_at: created_at,
+    ...row,
+  };
+}
+
+/** Stores files at once, as {@link insertCheckins}. */
+export async function insertFiles({ app }: TestApp, rows: readonly FileRow[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += 500) {
+    const some = rows.slice(start, start + 500);
+    await app.database.write(({ queries }) => queries.insertInto("files").values(some).execute());
   }
 }
 

@@ -3,12 +3,12 @@ import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import type { NewApplication } from "../src/applications/applications.store.ts";
 import { checkinOrders } from "../src/checkins/checkins.contract.ts";
-import type { CheckinRow } from "../src/db/tables.ts";
+import type { CheckinRow, FileRow } from "../src/db/tables.ts";
 import { isInRange } from "../src/lib/cells.ts";
 import { compareKeys, type Key } from "../src/lib/keyset.ts";
 import { distanceMeters, type LocationRange } from "../src/lib/locations.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
-import { checkinRow, idsOf, insertCheckins, readCheckins, walkCheckins } from "./rows.ts";
+import { checkinRow, fileRow, idsOf, insertCheckins, insertFiles, readCheckins, walkCheckins } from "./rows.ts";
 
 /**
  * surface.md section 3: a row created or deleted while somebody pages causes no row to be skipped or repeated. Any rows,
@@ -214,6 +214,100 @@ describe("a walk through a search while rows come and go: surface.md section 3",
     await fc.assert(
       fc.asyncProperty(searches, changes, (given, steps) => walkBothWays(world, { ...given, pageSize: 900 }, steps)),
       { numRuns: 12 },
+    );
+  });
+});
+
+describe("a walk through videos in the orders that they alone have", () => {
+  const pictures = ["pic_0", "pic_1"].map((id) => id.padEnd(30, "0"));
+  const videos = fc.record({
+    isMine: fc.boolean(),
+    isShared: fc.boolean(),
+    kind: fc.constantFrom("Video", "Video", "Picture"),
+    bit_rate: fc.constantFrom(null, 0, 9, 10, 2 ** 53 - 1),
+    length_in_seconds: fc.constantFrom(null, 0, 0.3, 0.1 + 0.2, 1e300),
+    thumbnail_id: fc.constantFrom(null, ...pictures),
+    created_at: fc.integer({ min: 0, max: 3 }),
+  });
+  const given = fc.record({
+    name: fc.constantFrom("bitRate", "lengthInSeconds", "thumbnailID"),
+    isDescending: fc.boolean(),
+    pageSize: fc.integer({ min: 1, max: 5 }),
+    bitRate: optional(fc.constantFrom(0, 9)),
+    lengthInSeconds: optional(fc.constantFrom(0, 0.3)),
+    thumbnailID: optional(fc.constantFrom(...pictures)),
+  });
+  const valueIn = (row: FileRow, name: string): string | number =>
+    name === "thumbnailID"
+      ? (row.thumbnail_id ?? "")
+      : ((name === "bitRate" ? row.bit_rate : row.length_in_seconds) ?? -1);
+
+  it("meets every video once and in order, forward and back, while others are added", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(videos, { maxLength: 25 }),
+        given,
+        fc.array(videos, { maxLength: 3 }),
+        async (first, { name, isDescending, pageSize, ...filters }, added) => {
+          const application = await test.createApplication();
+          const [reader, other] = [
+            await test.signUp(undefined, application),
+            await test.signUp(undefined, application),
+          ];
+          const store = async (all: typeof first): Promise<FileRow[]> => {
+            const rows = all.map(({ isMine, isShared, kind, ...fields }) =>
+              fileRow({
+                ...{ application_id: application.appid, id: test.app.ids.newId("Video"), kind, ...fields },
+                ...{ user_id: (isMine ? reader : other).id, read_permission: isShared ? 1 : null },
+              }),
+            );
+            await insertFiles(test, rows);
+            return rows;
+          };
+          const sign = isDescending ? -1 : 1;
+          const keyOf = (row: FileRow): Key => [valueIn(row, name), row.created_at, row.id];
+          const stored = (await store(first))
+            .filter(
+              ({ kind, user_id, read_permission }) =>
+                kind === "Video" && (user_id === reader.id || read_permission === 1),
+            )
+            .filter((row) =>
+              Object.entries(filters).every(([filter, value]) => value === undefined || valueIn(row, filter) === value),
+            )
+            .sort((a, b) => sign * compareKeys(keyOf(a), keyOf(b)))
+            .map(({ id }) => id);
+
+          const read = async (query: Record<string, string>) => {
+            const text = new URLSearchParams(query);
+            const { status, body } = await test.call(`GET /videos?${text}`, { token: reader.token });
+            assert.equal(status, 200, body.message);
+            return body.result;
+          };
+          const chosen = Object.entries(filters).flatMap(([filter, value]) =>
+            value === undefined ? [] : [[filter, `${value}`]],
+          );
+          let page = await read({
+            ...Object.fromEntries(chosen),
+            sortOrder: `${isDescending ? "-" : ""}${name}`,
+            pageSize: `${pageSize}`,
+          });
+          for (const direction of ["nextToken", "previousToken"] as const) {
+            const seen: string[] = idsOf(page);
+            for (let token = page[direction]; token !== undefined; token = page[direction]) {
+              await store(added.splice(0, 1));
+              page = await read({ pagingToken: token });
+              if (direction === "nextToken") seen.push(...idsOf(page));
+              else seen.unshift(...idsOf(page));
+            }
+            assert.equal(new Set(seen).size, seen.length);
+            assert.deepEqual(
+              seen.filter((id) => stored.includes(id)),
+              stored,
+            );
+          }
+        },
+      ),
+      { numRuns: 40 },
     );
   });
 });

@@ -2,40 +2,14 @@ import { createHash } from "node:crypto";
 import { each, type Group } from "../check.ts";
 import { further } from "../errors.ts";
 import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
+import { data, type Part, pixel, postForm } from "../uploads.ts";
 import { otherUser, sharedUser, type World } from "../world.ts";
 
-const boundary = "verify-boundary";
 const text = "the bytes of a file";
-const pixel = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-  "base64",
-);
-
-interface Part {
-  readonly name: string;
-  readonly value: string | Buffer;
-  readonly extra?: string;
-}
-
-function formOf(parts: readonly Part[]): Buffer {
-  const written = parts.map(({ name, value, extra = "" }) =>
-    Buffer.concat([
-      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"${extra}\r\n\r\n`),
-      Buffer.from(value),
-      Buffer.from("\r\n"),
-    ]),
-  );
-  return Buffer.concat([...written, Buffer.from(`--${boundary}--\r\n`)]);
-}
-
-function data(value: string | Buffer, contentType = "text/plain"): Part {
-  return { name: "data", value, extra: `; filename="a.txt"\r\nContent-Type: ${contentType}` };
-}
 
 async function post(world: World, collection: string, parts: readonly Part[]) {
   const { token } = await sharedUser(world);
-  const headers = { "content-type": `multipart/form-data; boundary=${boundary}` };
-  return world.call(`POST /${collection}`, { token, body: formOf(parts), headers });
+  return postForm(world, `/${collection}`, token, parts);
 }
 
 async function read(world: World, path: string, headers: Record<string, string> = {}) {

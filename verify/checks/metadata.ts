@@ -3,6 +3,7 @@ import type { Answer } from "../client.ts";
 import { further, missing, specified } from "../errors.ts";
 import { expectEqual, expectError, expectResult, expectSameAnswer, expectThat } from "../expect.ts";
 import { checkIn } from "../listing.ts";
+import { data, pixel, postForm } from "../uploads.ts";
 import { otherUser, sharedDevice, sharedUser, signUp, uniqueName, type World } from "../world.ts";
 
 async function put(world: World, path: string, body: unknown): Promise<Answer> {
@@ -200,5 +201,28 @@ export const metadata: Group = {
       expectError(await get(world, `${id}/key?visibility=App`), further.itemDoesNotExist);
       expectError(await get(world, `${id}?visibility=App`), further.itemDoesNotExist);
     },
+    ...each(
+      ["pictures", "videos", "blobs"],
+      (collection) => `surface.md 8 · Metadata on ${collection}: as they may be read and written, and gone with them`,
+      async (world, collection) => {
+        const owner = await sharedUser(world);
+        const { token } = await otherUser(world);
+        const shared = { name: "readPermissions", value: "App" };
+        const { id } = expectResult(await postForm(world, `/${collection}`, owner.token, [data(pixel), shared]), 201);
+        expectResult(await put(world, `${id}/key`, { value: 1, visibility: "App" }), 201);
+        const seen = await world.call(`GET /metadata/${id}/key?visibility=App`, { token });
+        expectEqual(seen, "result.value", expectResult(seen).value, 1);
+        const own = await world.call(`PUT /metadata/${id}/key`, { token, body: { value: 2 } });
+        expectEqual(own, "result", expectResult(own, 201), true);
+        const denied = { value: 3, visibility: "App" };
+        expectError(await world.call(`PUT /metadata/${id}/key`, { token, body: denied }), further.permissionDenied);
+        expectResult(
+          await world.call(`PATCH /${collection}/${id}`, { token: owner.token, body: { readPermissions: "User" } }),
+        );
+        expectError(await world.call(`GET /metadata/${id}/key`, { token }), further.itemDoesNotExist);
+        expectResult(await world.call(`DELETE /${collection}/${id}`, { token: owner.token }));
+        expectError(await get(world, `${id}/key?visibility=App`), further.itemDoesNotExist);
+      },
+    ),
   },
 };

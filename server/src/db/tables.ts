@@ -75,7 +75,7 @@ export const tablesInErasureOrder = [
 
 /**
  * Those of them in which a user's data lies: each has a `user_id`. Check-ins go after them, each with its
- * metadata, and files and unfinished uploads, each with its bytes (`users.erasure.ts`).
+ * metadata, files, each with its metadata and bytes, and unfinished uploads with theirs (`users.erasure.ts`).
  */
 export const userTablesInErasureOrder = [
   "kept_replies",
@@ -228,6 +228,10 @@ interface UsersTable extends Nullable<Located> {
   gender: number | null;
   date_of_birth: number | null;
   tag: string | null;
+  /** One of the user's pictures; goes when that is deleted. */
+  profile_picture_id: string | null;
+  /** 1 when others may read it, so that they see it on the user as well. */
+  is_picture_shared: Generated<number>;
   /** 1 while the shifted points of what the user owns are being made or dropped, after a change of locationFuzzing. */
   is_reshifting: Generated<number>;
   /** Set while an operator keeps the user from signing in, and from using what tokens there are. */

@@ -15,7 +15,7 @@ import {
 } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
-import type { FileKind, OwnField } from "./files.kinds.ts";
+import { captionCharactersMax, type FileKind, type OwnField } from "./files.kinds.ts";
 
 const tagCharactersMax = 256;
 
@@ -47,12 +47,21 @@ const common = {
 
 const FileSize = Type.Object({ w: Type.Integer(), h: Type.Integer() });
 
-export type FileOrder = "created" | "lastModified" | "tag" | "title" | "caption" | "encoding" | "friendlyName";
+export type FileOrder =
+  | "created"
+  | "lastModified"
+  | "tag"
+  | "title"
+  | "caption"
+  | "encoding"
+  | "friendlyName"
+  | "bitRate"
+  | "lengthInSeconds"
+  | "thumbnailID";
 
 /** What the wire says of one kind of file. */
 export function fileContract(kind: FileKind) {
-  const searched = kind.fields.filter(({ isSearched }) => isSearched);
-  const orders = ["created", "lastModified", "tag", ...searched.map(({ name }) => name)] as FileOrder[]; // the names of `fileKinds`
+  const orders = ["created", "lastModified", "tag", ...kind.fields.map(({ name }) => name)] as FileOrder[]; // the names of `fileKinds`
   const search = Type.Object({
     userID: Type.Optional(UserIdInput({ description: "Only files of this user; me for one's own." })),
     tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
@@ -69,7 +78,7 @@ export function fileContract(kind: FileKind) {
       common.change,
       kind.fields.map((field) => [field.name, field.change]),
     ),
-    Search: withOwn(search, searched.map(inputOf)),
+    Search: withOwn(search, kind.fields.map(inputOf)),
     Result: result,
     Page: PageOf(result),
   };
@@ -99,6 +108,14 @@ export const ReadPicture = Type.Object({
   size: Type.Optional(Text({ description: "Scaled to fit <n> or <w>,<h> pixels, and never up.", maxLength: 32 })),
   ...ReadFile.properties,
 });
+
+export const ProfilePicturePath = Type.Object({ userId: UserIdInput({ description: "Me, or one's own id." }) });
+
+export const CreateProfilePicture = Type.Object({
+  caption: Type.Optional(Text({ maxLength: captionCharactersMax })),
+});
+
+export const ReadProfilePicture = Type.Object({ size: ReadPicture.properties.size });
 
 /** What is told of a new file, whatever its kind. */
 export type NewFile = Static<typeof common.create>;

@@ -58,7 +58,8 @@ function locateOriginal(
 
 const sidePixelsMax = 16_384;
 
-function parseFit(text: string): PictureSize {
+/** @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat */
+export function parseFit(text: string): PictureSize {
   const [, first, second] = /^\s*(\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?$/.exec(text) ?? [];
   if (first === undefined) throw new ApiError("ParameterIncorrectFormat", "size must be <n> or <w>,<h>.");
   const [w, h] = [Number(first), Number(second ?? first)];
@@ -69,7 +70,7 @@ function parseFit(text: string): PictureSize {
 }
 
 /** @returns undefined when it fits as it is */
-function sizeWithin({ w, h }: PictureSize, fit: PictureSize): PictureSize | undefined {
+export function sizeWithin({ w, h }: PictureSize, fit: PictureSize): PictureSize | undefined {
   const share = Math.min(fit.w / w, fit.h / h);
   if (share >= 1) return undefined;
   return { w: Math.max(1, Math.round(w * share)), h: Math.max(1, Math.round(h * share)) };

@@ -3,7 +3,7 @@ import { type Schema, Type } from "../http/schema.ts";
 import { ClearableText, Decimal, IdInput, Integer, Text } from "../http/wire.ts";
 import type { IdKind } from "../lib/ids.ts";
 
-/** A field that one kind of file has and others have not. */
+/** A field that one kind of file has and others have not. It can be searched for, and sorted by: its column is in indexes. */
 export interface OwnField {
   readonly name: string;
   readonly column: "title" | "detail" | "bit_rate" | "length_in_seconds" | "thumbnail_id";
@@ -11,8 +11,6 @@ export interface OwnField {
   readonly input: Schema;
   readonly change: Schema;
   readonly result: Schema;
-  /** A text can be searched for, and sorted by: its column is in indexes. */
-  readonly isSearched: boolean;
 }
 
 /** Everything in which the kinds of files differ. */
@@ -33,16 +31,15 @@ function textField(name: string, column: "title" | "detail", maxLength: number):
     input: Text({ maxLength }),
     change: ClearableText({ maxLength }),
     result: Type.String(),
-    isSearched: true,
   };
 }
 
 function plainField(name: string, column: OwnField["column"], input: Schema, result: Schema): OwnField {
-  return { name, column, input, change: input, result, isSearched: false };
+  return { name, column, input, change: input, result };
 }
 
 const titleCharactersMax = 256;
-const captionCharactersMax = 4_000;
+export const captionCharactersMax = 4_000;
 
 /** Surface.md section 10. */
 export const fileKinds = [
@@ -82,6 +79,8 @@ export const fileKinds = [
     fields: [textField("friendlyName", "title", titleCharactersMax)],
   },
 ] as const satisfies readonly FileKind[];
+
+export const [pictureKind] = fileKinds;
 
 /** The fields of a kind as they are stored: those that were given, on top of those that were there. */
 export function ownColumns(

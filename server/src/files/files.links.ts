@@ -1,6 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSigner } from "../lib/signer.ts";
+import type { FileKind } from "./files.kinds.ts";
 
 /** What the query of a signedUrl brings. */
 interface GivenSignature {
@@ -14,6 +15,11 @@ export interface FileLinks {
   urlOf(applicationId: string, path: string): string;
   /** The application that such an address is of. @throws ApiError AuthSignatureInvalid */
   open(given: GivenSignature, path: string): string;
+}
+
+/** Where the bytes of a file are read. */
+export function bytesPath({ collection }: FileKind, id: string): string {
+  return `/${collection}/${id}/file`;
 }
 
 /** An address stays the same for so long, so that who shows it again has it in memory. */

@@ -23,7 +23,8 @@ import { fileContract, presentFile, ReadFile, ReadPicture } from "./files.contra
 import { createFile } from "./files.creation.ts";
 import { fileResult } from "./files.download.ts";
 import { type FileKind, fileKinds, ownColumns } from "./files.kinds.ts";
-import type { FileLinks } from "./files.links.ts";
+import { bytesPath, type FileLinks } from "./files.links.ts";
+import { updatePictureShared } from "./files.profile-pictures.store.ts";
 import { removeFile } from "./files.removal.ts";
 import { fileSearch } from "./files.search.ts";
 import { findFile, findLiveFile, updateFile } from "./files.store.ts";
@@ -54,9 +55,8 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
   const tag = `${idKind}s`;
   const itemPath = `/${collection}/{${kind.pathParameter}}`;
   const idIn = (path: Readonly<Record<string, string>>) => path[kind.pathParameter] ?? ""; // its only parameter
-  const bytesPath = (id: string) => `/${collection}/${id}/file`;
   const present = (file: Parameters<typeof presentFile>[1], applicationId: string, readerId: string) =>
-    presentFile(kind, file, readerId, fileLinks.urlOf(applicationId, bytesPath(file.id)));
+    presentFile(kind, file, readerId, fileLinks.urlOf(applicationId, bytesPath(kind, file.id)));
 
   const uploadFile = route({
     method: "POST",
@@ -131,7 +131,7 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     download: {
       async handleSigned({ path, parameters }) {
         const id = idIn(path);
-        const applicationId = fileLinks.open(parameters, bytesPath(id));
+        const applicationId = fileLinks.open(parameters, bytesPath(kind, id));
         const policy = await policies.load(applicationId);
         if (policy !== undefined) requireEnabled(policy, readFile, path);
         const file = await findLiveFile(applicationId, id, database.reads);
@@ -163,7 +163,11 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller: { applicationId, userId }, path, parameters }) {
       const id = idIn(path);
+      const { readPermissions } = parameters;
       const changed = await database.write(async ({ queries }) => {
+        if (kind.isPicture && readPermissions !== undefined) {
+          await updatePictureShared(applicationId, userId, id, readPermissions === "App", queries);
+        }
         await lockRow(database.dialect, "files", applicationId, id, queries);
         const found = await findFile(applicationId, userId, id, queries);
         if (found === undefined) throw new ApiError("ItemDoesNotExist");

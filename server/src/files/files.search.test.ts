@@ -21,21 +21,27 @@ async function found(path: string, { token } = owner): Promise<string[]> {
 
 const kinds = {
   pictures: { caption: "A caption", title: "A title" },
-  videos: { title: "A title", encoding: "h264" },
+  videos: {
+    title: "A title",
+    encoding: "h264",
+    bitRate: 0,
+    lengthInSeconds: 1.5,
+    thumbnailID: "pic_00000000000000000000000000",
+  },
   blobs: { friendlyName: "A friend" },
 } as const;
 
 describe("searching files: surface.md sections 3 and 10", () => {
-  it("each kind by itself: one's own and those that others share, by every text of the kind, in every order", async () => {
+  it("each kind by itself: one's own and those that others share, by every field of the kind, in every order", async () => {
     const data = dataPart(await png(1, 1));
-    for (const [collection, texts] of Object.entries(kinds)) {
+    for (const [collection, fields] of Object.entries(kinds)) {
       const me = await test.signUp();
       const plain = await upload(test, me.token, `/${collection}`, data, { tag: "b" });
       test.advance(1_000);
-      const full = await upload(test, me.token, `/${collection}`, data, { ...texts, tag: "a", location: "1,2" });
+      const full = await upload(test, me.token, `/${collection}`, data, { ...fields, tag: "a", location: "1,2" });
       await upload(test, me.token, collection === "blobs" ? "/videos" : "/blobs", data);
       test.advance(1_000);
-      const more = { ...texts, readPermissions: "App" };
+      const more = { ...fields, readPermissions: "App" };
       const shared = await upload(test, other.token, `/${collection}`, data, more);
       await upload(test, other.token, `/${collection}`, data);
 
@@ -44,10 +50,12 @@ describe("searching files: surface.md sections 3 and 10", () => {
       assert.deepEqual(await found(`/${collection}?userID=${other.id}`, me), [shared.id]);
       assert.deepEqual(await found(`/${collection}?userID=me&sortOrder=tag`, me), [full.id, plain.id]);
       assert.deepEqual(await found(`/${collection}?userID=me&tag=b`, me), [plain.id]);
-      for (const [name, text] of Object.entries(texts)) {
-        assert.deepEqual(await found(`/${collection}?${name}=${encodeURIComponent(text)}`, me), [shared.id, full.id]);
+      for (const [name, value] of Object.entries(fields)) {
+        assert.deepEqual(await found(`/${collection}?${name}=${encodeURIComponent(value)}`, me), [shared.id, full.id]);
         assert.deepEqual(await found(`/${collection}?sortOrder=${name}&userID=me`, me), [plain.id, full.id]);
-        assert.deepEqual(await found(`/${collection}?${name}=else`, me), []);
+        const another =
+          name === "thumbnailID" ? test.app.ids.newId("Picture") : typeof value === "number" ? 77 : "else";
+        assert.deepEqual(await found(`/${collection}?${name}=${another}`, me), []);
       }
       assert.deepEqual(await found(`/${collection}?locationRange=1,2,10&sortOrder=distance`, me), [full.id]);
 
@@ -56,6 +64,56 @@ describe("searching files: surface.md sections 3 and 10", () => {
       assert.deepEqual(next, [plain.id]);
       await test.call(`DELETE /${collection}/${shared.id}`, { token: other.token });
     }
+  });
+
+  it("a number or an id is a filter of its own kind: 400 for anything else, and for another kind's field nothing", async () => {
+    const search = (query: string) => test.call(`GET ${query}`, { token: owner.token });
+    const format = (name: string, message: string) => [name, 400, "ParameterIncorrectFormat", 515, message] as const;
+    const range = (name: string, message: string) => [name, 400, "ParameterOutOfRange", 514, message] as const;
+    for (const [query, status, error, errorNumber, message] of [
+      format("bitRate=fast", "bitRate must be an integer."),
+      format("bitRate=1.5", "bitRate must be an integer."),
+      range("bitRate=-1", "bitRate must be at least 0."),
+      format("lengthInSeconds=long", "lengthInSeconds must be a number."),
+      range("lengthInSeconds=-0.1", "lengthInSeconds must be at least 0."),
+      range("lengthInSeconds=1e400", "lengthInSeconds must be a finite number."),
+      format("thumbnailID=none", "thumbnailID must be an id."),
+      range(`thumbnailID=${owner.id}`, "Incorrect id type, expected Picture."),
+    ]) {
+      assertError(await search(`/videos?${query}`), status, error, errorNumber, message);
+    }
+    for (const collection of ["pictures", "blobs"]) {
+      assert.equal((await search(`/${collection}?sortOrder=bitRate`)).body.error, "ParameterIncorrectFormat");
+      assert.equal((await search(`/${collection}?bitRate=fast`)).status, 200); // unknown parameters are ignored
+    }
+  });
+
+  it("orders by numbers: absent ones first, then by size, to the last digit, alike ones by creation; page by page", async () => {
+    const me = await test.signUp();
+    const ids: string[] = [];
+    const bitRates = [Number.MAX_SAFE_INTEGER, 10, 9, 0, undefined, Number.MAX_SAFE_INTEGER - 1, 9, undefined];
+    for (const [n, bitRate] of bitRates.entries()) {
+      test.advance(1_000);
+      const lengthInSeconds = [0.1 + 0.2, 0.3, 1e300, 5e-324][n % 4];
+      ids.push((await upload(test, me.token, "/videos", dataPart("x"), { bitRate, lengthInSeconds })).id);
+    }
+    const sorted = async (sortOrder: string) => {
+      const walked: number[] = [];
+      let query = `userID=me&pageSize=3&sortOrder=${sortOrder}`;
+      for (;;) {
+        const { body } = await test.call(`GET /videos?${query}`, { token: me.token });
+        walked.push(...body.result.pageResults.map(({ id }: { id: string }) => ids.indexOf(id)));
+        if (body.result.nextToken === undefined) return walked;
+        query = `pagingToken=${body.result.nextToken}`;
+      }
+    };
+    const byBitRate = [4, 7, 3, 2, 6, 1, 5, 0];
+    assert.deepEqual(await sorted("bitRate"), byBitRate);
+    assert.deepEqual(await sorted("-bitRate"), byBitRate.toReversed());
+    assert.deepEqual(await sorted("lengthInSeconds"), [3, 7, 1, 5, 0, 4, 2, 6]);
+    const exact = await found(`/videos?userID=me&lengthInSeconds=${0.1 + 0.2}&sortOrder=created`, me);
+    assert.deepEqual(exact, [ids[0], ids[4]]);
+    assert.deepEqual(await found(`/videos?userID=me&bitRate=${Number.MAX_SAFE_INTEGER}`, me), [ids[0]]);
   });
 
   it("finds each file as it is read alone", async () => {

@@ -17,7 +17,7 @@ import { readSortOrder } from "../http/search.ts";
 import { resolveUserId } from "../http/wire.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { FileOrder, fileContract } from "./files.contract.ts";
-import type { FileKind } from "./files.kinds.ts";
+import type { FileKind, OwnField } from "./files.kinds.ts";
 import { isShownToOthersSql } from "./files.store.ts";
 
 type Filters = Static<ReturnType<typeof fileContract>["Search"]>;
@@ -30,6 +30,9 @@ const orders = {
   friendlyName: textOrder("title"),
   caption: textOrder("detail"),
   encoding: textOrder("detail"),
+  bitRate: countOrder("bit_rate"),
+  lengthInSeconds: countOrder("length_in_seconds"),
+  thumbnailID: textOrder("thumbnail_id"),
 } as const satisfies Record<FileOrder, Order<ShownFileRow>>;
 
 /**
@@ -66,11 +69,14 @@ function scopesOf(
 ): Search<ShownFileRow>["scopes"] {
   const { userID, created, lastModified, tag } = filters;
   const given: Readonly<Record<string, unknown>> = filters;
-  const conditions: Condition[] = [equals("application_id", applicationId), equals("kind", kind.idKind)];
+  // The kind is written out: some indexes hold one kind alone.
+  const ofKind = condition(`is ${kind.idKind}`, {}, () => sql`kind = ${sql.lit(kind.idKind)}`);
+  const conditions: Condition[] = [equals("application_id", applicationId), ofKind];
   if (tag !== undefined) conditions.push(textEquals("tag", tag));
-  for (const { name, column, isSearched } of kind.fields) {
-    const text = given[name];
-    if (isSearched && typeof text === "string") conditions.push(textEquals(column, text));
+  for (const { name, column } of kind.fields) {
+    const value = given[name];
+    if (typeof value === "string" || typeof value === "number")
+      conditions.push(fieldEquals(name, column, value, filters));
   }
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
@@ -79,6 +85,35 @@ function scopesOf(
   if (userID === undefined) return [own, shared([...conditions, isOfOthers(readerId)])];
   const ownerId = resolveUserId(userID, readerId);
   return ownerId === readerId ? [own] : [shared([...conditions, equals("user_id", ownerId)])];
+}
+
+type OwnColumn = OwnField["column"];
+
+function fieldEquals(name: string, column: OwnColumn, value: string | number, filters: Filters): Condition {
+  if (column === "title" || column === "detail") return textEquals(column, `${value}`);
+  // Of what only partial indexes have, PostgreSQL has no statistics in their words: it takes every value for a rare one,
+  // and would sort all that has it. So their words are used where they have the order of the listing as well.
+  const { name: order } = readSortOrder<FileOrder>(filters, "-created");
+  const isWalked = filters.locationRange === undefined && (order === "created" || order === name);
+  if (isWalked) return typeof value === "string" ? textEquals(column, value) : countEquals(column, value);
+  return condition(`${column} is`, { [column]: value }, (parameter) => sql`${sql.ref(column)} = ${parameter(column)}`);
+}
+
+function countEquals(column: OwnColumn, count: number): Condition {
+  return condition(`${column} =`, { [column]: count }, (parameter) => sql`${countSql(column)} = ${parameter(column)}`);
+}
+
+/** The order of a column of numbers from 0 on, absent ones first, rows alike in it by their creation. */
+function countOrder(column: "bit_rate" | "length_in_seconds"): Order<ShownFileRow> {
+  return {
+    shape: column,
+    columns: [countSql(column), sql.ref("created_at"), sql.ref("id")],
+    keyOf: (row) => [row[column] ?? -1, row.created_at, row.id],
+  };
+}
+
+function countSql(column: OwnColumn) {
+  return sql`coalesce(${sql.ref(column)}, -1)`;
 }
 
 function shared(conditions: readonly Condition[]): Scope {

@@ -99,9 +99,14 @@ function call(route: Route, path: string, body?: string): Promise<Answer> {
   const clientToken = needsUser ? user.token : user.deviceToken;
   const token = route.caller === "operator" ? operatorToken : clientToken;
   if (route.upload !== undefined && body !== undefined) {
-    return postForm(test, path, [{ name: "body", value: body }, dataPart(route.path === "/pictures" ? picture : "x")], {
-      token,
-    });
+    return postForm(
+      test,
+      path,
+      [{ name: "body", value: body }, dataPart(/pictures?$/.test(route.path) ? picture : "x")],
+      {
+        token,
+      },
+    );
   }
   return test.call(`${route.method} ${path}`, { token, ...(body !== undefined && { body }) });
 }

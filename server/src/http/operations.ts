@@ -78,6 +78,7 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
     caller: AnyCaller | undefined,
   ): Promise<Reply> {
     if (call.receive === undefined) throw new ApiError("OperationNotFound"); // no batch gets here
+    readPath(Object.entries(call.path)); // before anything arrives that it could not belong to
     const { file, parameters } = await call.receive((part) => upload.store(caller as never, part, call)); // as `answer`
     let isTaken = false;
     try {

@@ -29,8 +29,8 @@ const visibility = Type.Optional(
   Choice(visibilities, { description: "User: the caller's own, needs a user token. App: shared. Default User." }),
 );
 
-const id = ObjectIdInput(["App", "Checkin", "Device", "User"], ["app", "current", "me"], {
-  description: "The id of a check-in, a user, a device or the application; me, current, app.",
+const id = ObjectIdInput(["App", "Blob", "Checkin", "Device", "Picture", "User", "Video"], ["app", "current", "me"], {
+  description: "The id of a check-in, a file, a user, a device or the application; me, current, app.",
 });
 export const ObjectPath = Type.Object({ id });
 export const ItemPath = Type.Object({ id, key: Text({ maxLength: keyCharactersMax }) });

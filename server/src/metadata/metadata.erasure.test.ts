@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertResult, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { dataPart, upload } from "../../test/uploads.ts";
 import { finishErasure } from "../db/metadata-erasure.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { maintain } from "../maintenance.ts";
@@ -19,9 +20,11 @@ async function put(path: string, token: string, body: object = {}): Promise<void
   assert.ok(status === 200 || status === 201);
 }
 
-async function checkIn({ token }: TestUser): Promise<string> {
-  const body = { location: "1,2", readPermissions: "App", writePermissions: "App" };
-  return (await test.call("POST /checkins", { token, body })).body.result.id;
+/** Makes a check-in or a file that others may read and write. */
+async function make(collection: string, { token }: TestUser, app = test): Promise<string> {
+  const permissions = { readPermissions: "App", writePermissions: "App" };
+  if (collection !== "checkins") return (await upload(app, token, `/${collection}`, dataPart("x"), permissions)).id;
+  return (await app.call("POST /checkins", { token, body: { location: "1,2", ...permissions } })).body.result.id;
 }
 
 /** So many more keys on an object. */
@@ -63,99 +66,113 @@ async function unfinished(): Promise<unknown[]> {
   return [...(await test.app.database.reads.selectFrom("unfinished_erasures").selectAll().execute())];
 }
 
-describe("metadata goes with its check-in", () => {
-  it("everybody's, in the same transaction when it is little", async () => {
-    const owner = await test.signUp();
-    const [gone, kept] = [await checkIn(owner), await checkIn(owner)];
-    for (const id of [gone, kept]) {
-      for (const { token } of [owner, other]) await put(`${id}/a`, token);
-      await put(`${id}/a`, other.token, { visibility: "App" });
-    }
-    assertResult(await test.call(`DELETE /checkins/${gone}`, { token: owner.token }), 200, true);
-    assert.deepEqual(await rowsOf("object_id", gone), []);
-    assert.equal((await rowsOf("object_id", kept)).length, 3);
-    assert.deepEqual(await unfinished(), []);
-  });
-
-  it("thousands of keys: nothing of them is readable from the answer on, and the background erases them", async () => {
-    const owner = await test.signUp();
-    const id = await checkIn(owner);
-    await insertMany(id, "", 2_000);
-    assertResult(await test.call(`DELETE /checkins/${id}`, { token: owner.token }), 200, true);
-    for (const path of [id, `${id}/many%201999`]) {
-      const { status } = await test.call(`GET /metadata/${path}?visibility=App`, { token: owner.token });
-      assert.equal(status, 404);
-    }
-    await untilErased(id);
-    await maintain(test.app);
-    assert.deepEqual(await unfinished(), []);
-  });
-
-  it("in bounded steps, which a shutdown breaks off and maintenance of another process finishes", async () => {
-    const leaving = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
-    const owner = await leaving.signUp();
-    const { body } = await leaving.call("POST /checkins", { token: owner.token, body: { location: "1,2" } });
-    const { id } = body.result;
-    const { appid } = leaving.application;
-    const rows = Array.from({ length: 5_000 }, (_, n) => ({
-      ...{ application_id: appid, object_id: id, slot: "", key: `k${n}`, number: n, created_at: 0, modified_at: 0 },
-    }));
-    for (let n = 0; n < rows.length; n += 500) {
-      await test.app.database.write(({ queries }) =>
-        queries
-          .insertInto("metadata")
-          .values(rows.slice(n, n + 500))
-          .execute(),
-      );
-    }
-    await leaving.call(`DELETE /checkins/${id}`, { token: owner.token });
-    await leaving.close();
-    const left = (await rowsOf("object_id", id)).length;
-    assert.ok(left > 0 && left <= 4_750, `${left}`);
-    await assert.rejects(finishErasure(appid, id, test.app.database, AbortSignal.abort()));
-    assert.deepEqual(await unfinished(), [{ application_id: appid, object_id: id }]);
-    await maintain(test.app);
-    assert.deepEqual([await rowsOf("object_id", id), await unfinished()], [[], []]);
-  });
-
-  it("what is being written at the same time is refused or goes as well", async () => {
-    for (let round = 0; round < 5; round += 1) {
+for (const collection of ["checkins", "blobs"]) {
+  describe(`metadata goes with what it is on: ${collection}`, () => {
+    it("everybody's, in the same transaction when it is little", async () => {
       const owner = await test.signUp();
-      const id = await checkIn(owner);
-      const write = (n: number) =>
-        test.call(`PUT /metadata/${id}/k${n}`, {
-          token: other.token,
-          body: { value: n, visibility: n % 2 ? "App" : "User" },
-        });
-      const early = Array.from({ length: 3 * round }, (_, n) => write(n));
-      const removing = test.call(`DELETE /checkins/${id}`, { token: owner.token });
-      const late = Array.from({ length: 10 }, (_, n) => write(100 + n));
-      for (const { status } of await Promise.all([...early, removing, ...late])) {
-        assert.ok([200, 201, 404].includes(status), `${status}`);
+      const [gone, kept] = [await make(collection, owner), await make(collection, owner)];
+      for (const id of [gone, kept]) {
+        for (const { token } of [owner, other]) await put(`${id}/a`, token);
+        await put(`${id}/a`, other.token, { visibility: "App" });
       }
-      assert.deepEqual(await rowsOf("object_id", id), []);
-    }
+      assertResult(await test.call(`DELETE /${collection}/${gone}`, { token: owner.token }), 200, true);
+      assert.deepEqual(await rowsOf("object_id", gone), []);
+      assert.equal((await rowsOf("object_id", kept)).length, 3);
+      assert.deepEqual(await unfinished(), []);
+    });
+
+    it("thousands of keys: nothing of them is readable from the answer on, and the background erases them", async () => {
+      const owner = await test.signUp();
+      const id = await make(collection, owner);
+      await insertMany(id, "", 2_000);
+      assertResult(await test.call(`DELETE /${collection}/${id}`, { token: owner.token }), 200, true);
+      for (const path of [id, `${id}/many%201999`]) {
+        const { status } = await test.call(`GET /metadata/${path}?visibility=App`, { token: owner.token });
+        assert.equal(status, 404);
+      }
+      await untilErased(id);
+      await maintain(test.app);
+      assert.deepEqual(await unfinished(), []);
+    });
+
+    it("in bounded steps, which a shutdown breaks off and maintenance of another process finishes", async () => {
+      const leaving = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+      const owner = await leaving.signUp();
+      const id = await make(collection, owner, leaving);
+      const { appid } = leaving.application;
+      const rows = Array.from({ length: 5_000 }, (_, n) => ({
+        ...{ application_id: appid, object_id: id, slot: "", key: `k${n}`, number: n, created_at: 0, modified_at: 0 },
+      }));
+      for (let n = 0; n < rows.length; n += 500) {
+        await test.app.database.write(({ queries }) =>
+          queries
+            .insertInto("metadata")
+            .values(rows.slice(n, n + 500))
+            .execute(),
+        );
+      }
+      await leaving.call(`DELETE /${collection}/${id}`, { token: owner.token });
+      await leaving.close();
+      const left = (await rowsOf("object_id", id)).length;
+      assert.ok(left > 0 && left <= 4_750, `${left}`);
+      await assert.rejects(finishErasure(appid, id, test.app.database, AbortSignal.abort()));
+      assert.deepEqual(await unfinished(), [{ application_id: appid, object_id: id }]);
+      await maintain(test.app);
+      assert.deepEqual([await rowsOf("object_id", id), await unfinished()], [[], []]);
+    });
+
+    it("what is being written at the same time is refused or goes as well", async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const owner = await test.signUp();
+        const id = await make(collection, owner);
+        const write = (n: number) =>
+          test.call(`PUT /metadata/${id}/k${n}`, {
+            token: other.token,
+            body: { value: n, visibility: n % 2 ? "App" : "User" },
+          });
+        const early = Array.from({ length: 3 * round }, (_, n) => write(n));
+        const removing = test.call(`DELETE /${collection}/${id}`, { token: owner.token });
+        const late = Array.from({ length: 10 }, (_, n) => write(100 + n));
+        for (const { status } of await Promise.all([...early, removing, ...late])) {
+          assert.ok([200, 201, 404].includes(status), `${status}`);
+        }
+        assert.deepEqual(await rowsOf("object_id", id), []);
+      }
+    });
   });
-});
+}
 
 describe("metadata goes with its user", () => {
   /** A user with everything that a user can have. */
-  async function signUpWithAll(): Promise<{ user: TestUser; mine: string; theirs: string; key: string }> {
+  async function signUpWithAll(): Promise<{
+    user: TestUser;
+    mine: string;
+    file: string;
+    theirs: string;
+    key: string;
+  }> {
     const user = await test.signUp();
-    const [mine, theirs] = [await checkIn(user), await checkIn(other)];
+    const [mine, theirs] = [await make("checkins", user), await make("checkins", other)];
+    const file = await make("blobs", user);
     const key = `by ${user.id}`.replace(" ", "-");
     for (const visibility of ["App", "User"]) {
-      for (const id of ["app", "me", "current", mine, theirs]) {
+      for (const id of ["app", "me", "current", mine, file, theirs]) {
         await put(`${id}/${key}`, user.token, { visibility, location: "48,16" });
       }
     }
-    await put(`${mine}/${key}`, other.token);
+    for (const id of [mine, file]) await put(`${id}/${key}`, other.token);
     await put("app/bystander", other.token, { visibility: "App", location: "1,2" });
-    return { user, mine, theirs, key };
+    return { user, mine, file, theirs, key };
   }
 
-  async function assertErased({ user, mine, theirs, key }: Awaited<ReturnType<typeof signUpWithAll>>): Promise<void> {
-    for (const id of [user.id, mine]) assert.deepEqual(await rowsOf("object_id", id), []);
+  async function assertErased({
+    user,
+    mine,
+    file,
+    theirs,
+    key,
+  }: Awaited<ReturnType<typeof signUpWithAll>>): Promise<void> {
+    for (const id of [user.id, mine, file]) assert.deepEqual(await rowsOf("object_id", id), []);
     for (const column of ["slot", "setter_id"] as const) assert.deepEqual(await rowsOf(column, user.id), []);
     for (const id of ["app", theirs]) {
       const { body } = await test.call(`GET /metadata/${id}/${key}?visibility=App`, { token: other.token });
@@ -165,7 +182,7 @@ describe("metadata goes with its user", () => {
     assert.deepEqual(bystander.body.result.location, { lat: 1, lng: 2 });
   }
 
-  it("own slots anywhere, what is on the user and the check-ins; of shared keys elsewhere the location alone", async () => {
+  it("own slots anywhere, what is on the user, the check-ins and files; of shared keys elsewhere the location alone", async () => {
     const all = await signUpWithAll();
     assertResult(await test.call("DELETE /users/me", { token: all.user.token }), 200, true);
     await assertErased(all);
@@ -173,12 +190,14 @@ describe("metadata goes with its user", () => {
 
   it("in bounded steps; from the first of them on others see none of it, nor where the user was", async () => {
     const all = await signUpWithAll();
-    const { user, mine, key } = all;
+    const { user, mine, file, key } = all;
     for (const [id, slot] of [
       ...[
         [mine, ""],
+        [file, ""],
         [user.id, ""],
         [mine, other.id],
+        [file, other.id],
         [test.application.appid, user.id],
       ],
     ] as const) {
@@ -188,7 +207,7 @@ describe("metadata goes with its user", () => {
     await test.app.database.write(({ queries }) =>
       queries.updateTable("users").set({ deleted_at: 1 }).where("id", "=", user.id).execute(),
     );
-    for (const path of [`${user.id}/${key}`, `${mine}/${key}`]) {
+    for (const path of [`${user.id}/${key}`, `${mine}/${key}`, `${file}/${key}`]) {
       assert.equal((await test.call(`GET /metadata/${path}?visibility=App`, { token: other.token })).status, 404);
     }
     const shared = await test.call(`GET /metadata/app/${key}?visibility=App`, { token: other.token });
@@ -211,9 +230,9 @@ describe("metadata goes with its user", () => {
 
   it("what the user is writing at the same time is refused or goes as well", async () => {
     for (let round = 0; round < 4; round += 1) {
-      const { user, mine, theirs } = await signUpWithAll();
+      const { user, mine, file, theirs } = await signUpWithAll();
       const write = (n: number) => {
-        const id = ["app", "me", mine, theirs, "me"][n % 5];
+        const id = ["app", "me", mine, theirs, file][n % 5];
         const location = n % 2 === 0 ? `2,${n}` : undefined;
         const body = { value: n, visibility: n % 3 === 0 ? "App" : "User", location };
         return test.call(`PUT /metadata/${id}/k${n}-${round}`, { token: user.token, body });
@@ -225,7 +244,7 @@ describe("metadata goes with its user", () => {
         assert.ok([200, 201, 401, 404].includes(status), `${status}`);
       }
       await maintain(test.app);
-      for (const id of [user.id, mine]) assert.deepEqual(await rowsOf("object_id", id), []);
+      for (const id of [user.id, mine, file]) assert.deepEqual(await rowsOf("object_id", id), []);
       for (const column of ["slot", "setter_id"] as const) assert.deepEqual(await rowsOf(column, user.id), []);
     }
   });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { checkinRow, insertCheckins } from "../../test/rows.ts";
+import { dataPart, png, upload } from "../../test/uploads.ts";
 
 let test: TestApp;
 let owner: TestUser;
@@ -61,7 +62,13 @@ async function deviceIdOf(token: string): Promise<string> {
   return (await test.call("GET /devices/current", { token })).body.result.id;
 }
 
-async function checkIn(permissions: object): Promise<string> {
+const owned = ["checkins", "pictures", "videos", "blobs"];
+
+/** A check-in or a file of the owner's. */
+async function make(collection: string, permissions: Readonly<Record<string, unknown>>): Promise<string> {
+  if (collection !== "checkins") {
+    return (await upload(test, owner.token, `/${collection}`, dataPart(await png(1, 1)), permissions)).id;
+  }
   const body = { location: "1,2", ...permissions };
   return (await test.call("POST /checkins", { token: owner.token, body })).body.result.id;
 }
@@ -119,35 +126,37 @@ describe("who may do what with the metadata of an object: surface.md section 8",
     assert.equal(await outcomes(deviceId, "User", elsewhere), nothingThere);
   });
 
-  it("a check-in: its permissions say who keeps an own slot, and who writes the shared one", async () => {
-    for (const [permissions, own, shared] of [
-      [{}, nothingThere, nothingThere],
-      [{ readPermissions: "App" }, allowed, readOnly],
-      [{ readPermissions: "App", writePermissions: "App" }, allowed, allowed],
-    ] as const) {
-      const id = await checkIn(permissions);
-      for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, owner.token), allowed);
-      assert.equal(await outcomes(id, "User", other.token), own);
-      for (const token of [other.token, other.deviceToken, owner.deviceToken]) {
-        assert.equal(await outcomes(id, "App", token), shared);
+  for (const collection of owned) {
+    it(`${collection}: their permissions say who keeps an own slot, and who writes the shared one`, async () => {
+      for (const [permissions, own, shared] of [
+        [{}, nothingThere, nothingThere],
+        [{ readPermissions: "App" }, allowed, readOnly],
+        [{ readPermissions: "App", writePermissions: "App" }, allowed, allowed],
+      ] as const) {
+        const id = await make(collection, permissions);
+        for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, owner.token), allowed);
+        assert.equal(await outcomes(id, "User", other.token), own);
+        for (const token of [other.token, other.deviceToken, owner.deviceToken]) {
+          assert.equal(await outcomes(id, "App", token), shared);
+        }
+        assert.equal(await outcomes(id, "User", other.deviceToken), needsUser);
+        for (const visibility of ["App", "User"])
+          assert.equal(await outcomes(id, visibility, stranger.token), nothingThere);
       }
-      assert.equal(await outcomes(id, "User", other.deviceToken), needsUser);
-      for (const visibility of ["App", "User"])
-        assert.equal(await outcomes(id, visibility, stranger.token), nothingThere);
-    }
-  });
+    });
 
-  it("an own slot on a check-in that is no longer shared is out of reach until it is shared again", async () => {
-    const id = await checkIn({ readPermissions: "App" });
-    await call("PUT", id, "User", other.token);
-    const change = (readPermissions: string) =>
-      test.call(`PATCH /checkins/${id}`, { token: owner.token, body: { readPermissions } });
-    await change("User");
-    assert.equal(await outcomes(id, "User", other.token), nothingThere);
-    await change("App");
-    assert.equal((await call("GET", id, "User", other.token)).body.result.value, 1);
-    assert.equal((await call("GET", id, "User", owner.token)).status, 404);
-  });
+    it(`${collection}: an own slot on what is no longer shared is out of reach until it is shared again`, async () => {
+      const id = await make(collection, { readPermissions: "App" });
+      await call("PUT", id, "User", other.token);
+      const change = (readPermissions: string) =>
+        test.call(`PATCH /${collection}/${id}`, { token: owner.token, body: { readPermissions } });
+      await change("User");
+      assert.equal(await outcomes(id, "User", other.token), nothingThere);
+      await change("App");
+      assert.equal((await call("GET", id, "User", other.token)).body.result.value, 1);
+      assert.equal((await call("GET", id, "User", owner.token)).status, 404);
+    });
+  }
 
   it("a check-in that still waits for its shifted point, or whose owner is being deleted, is not there for others", async () => {
     const { appid } = test.application;
@@ -168,6 +177,28 @@ describe("who may do what with the metadata of an object: surface.md section 8",
     }
     await set({ deleted_at: null });
   });
+
+  it("so is a file; but one that lies nowhere needs no shifted point", async () => {
+    const hidden = await test.signUp();
+    const shared = { readPermissions: "App" };
+    const [anywhere, somewhere] = [
+      await upload(test, hidden.token, "/blobs", dataPart("x"), shared),
+      await upload(test, hidden.token, "/blobs", dataPart("x"), { ...shared, location: "1,2" }),
+    ];
+    const set = (columns: { location_fuzzing?: number; deleted_at?: number | null }) =>
+      test.app.database.write(({ queries }) =>
+        queries.updateTable("users").set(columns).where("id", "=", hidden.id).execute(),
+      );
+    for (const { id } of [anywhere, somewhere]) assert.equal((await call("PUT", id, "User", other.token)).status, 201);
+    await set({ location_fuzzing: 1 }); // the setting alone: no shifted point is made
+    assert.equal(await outcomes(somewhere.id, "User", other.token), nothingThere);
+    assert.equal((await call("GET", anywhere.id, "User", other.token)).status, 200);
+    await set({ location_fuzzing: 0, deleted_at: 1 });
+    for (const { id } of [anywhere, somewhere]) {
+      for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, other.token), nothingThere);
+    }
+    await set({ deleted_at: null });
+  });
 });
 
 describe("{id}", () => {
@@ -178,13 +209,13 @@ describe("{id}", () => {
     }
     for (const kind of ["Token", "CrashReport", "Place", "ApplicationKey"] as const) {
       const answer = await test.call(`GET /metadata/${test.app.ids.newId(kind)}`, { token: owner.token });
-      const message = "Incorrect id type, expected App, Checkin, Device or User.";
+      const message = "Incorrect id type, expected App, Blob, Checkin, Device, Picture, User or Video.";
       assertError(answer, 400, "ParameterOutOfRange", 514, message);
     }
   });
 
   it("404, the same to the byte, for what never was", async () => {
-    for (const kind of ["App", "Checkin", "Device", "User"] as const) {
+    for (const kind of ["App", "Checkin", "Device", "User", "Picture", "Video", "Blob"] as const) {
       const id = test.app.ids.newId(kind);
       for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, owner.token), nothingThere);
     }

@@ -83,14 +83,12 @@ export function createObjects(dialect: Dialect): Objects {
         const [user] = await finders.findUser(queries, { applicationId, id: objectId });
         return user?.celeb_mode === 0 ? readOnly : undefined;
       }
-      case "Checkin": {
-        const [checkin] = await finders.findCheckin(queries, { applicationId, id: objectId });
-        if (checkin === undefined) return undefined;
-        if (checkin.user_id === caller.userId) return all;
-        const isShown = checkin.location_fuzzing === 0 || checkin.seen_lat !== null; // else its shifted point is being made
-        if (checkin.read_permission !== 1 || !isShown) return undefined;
-        return { mayWriteShared: checkin.write_permission === 1, mayKeepOwn: true };
-      }
+      case "Checkin":
+        return rightsOnOwned(caller, (await finders.findCheckin(queries, { applicationId, id: objectId }))[0]);
+      case "Picture":
+      case "Video":
+      case "Blob":
+        return rightsOnOwned(caller, (await finders.findFile(queries, { applicationId, id: objectId }))[0]);
       default:
         return undefined;
     }
@@ -116,15 +114,27 @@ export function createObjects(dialect: Dialect): Objects {
   };
 }
 
+/** What the owner and the permissions of something owned let this caller do. */
+function rightsOnOwned({ userId }: Caller, found: FoundOwned | undefined): Rights | undefined {
+  if (found === undefined) return undefined;
+  if (found.user_id === userId) return all;
+  // A located one whose shifted point is being made is not shown meanwhile.
+  const isShown = found.location_fuzzing === 0 || found.lat === null || found.seen_lat !== null;
+  if (found.read_permission !== 1 || !isShown) return undefined;
+  return { mayWriteShared: found.write_permission === 1, mayKeepOwn: true };
+}
+
 interface ById {
   readonly applicationId: string;
   readonly id: string;
 }
 
-interface FoundCheckin {
+/** Something owned, of an owner who is not being deleted. */
+interface FoundOwned {
   readonly user_id: string;
   readonly read_permission: number | null;
   readonly write_permission: number | null;
+  readonly lat: number | null;
   readonly seen_lat: number | null;
   readonly location_fuzzing: number;
 }
@@ -142,16 +152,29 @@ function createFinders(lock: RawBuilder<unknown>) {
         .where("deleted_at", "is", null)
         .modifyEnd(lock),
     ),
-    /** Of an owner who is not being deleted. */
-    findCheckin: prepare<ById, FoundCheckin>((queries, parameter) =>
+    findCheckin: prepare<ById, FoundOwned>((queries, parameter) =>
       queries
         .selectFrom("checkins")
         .innerJoin("users", (join) =>
           join.onRef("users.application_id", "=", "checkins.application_id").onRef("users.id", "=", "checkins.user_id"),
         )
-        .select(["checkins.user_id", "read_permission", "write_permission", "checkins.seen_lat", "location_fuzzing"])
+        .select(["checkins.user_id", "read_permission", "write_permission", "checkins.lat", "checkins.seen_lat"])
+        .select("location_fuzzing")
         .where("checkins.application_id", "=", parameter("applicationId"))
         .where("checkins.id", "=", parameter("id"))
+        .where("users.deleted_at", "is", null)
+        .modifyEnd(lock),
+    ),
+    findFile: prepare<ById, FoundOwned>((queries, parameter) =>
+      queries
+        .selectFrom("files")
+        .innerJoin("users", (join) =>
+          join.onRef("users.application_id", "=", "files.application_id").onRef("users.id", "=", "files.user_id"),
+        )
+        .select(["files.user_id", "read_permission", "write_permission", "files.lat", "files.seen_lat"])
+        .select("location_fuzzing")
+        .where("files.application_id", "=", parameter("applicationId"))
+        .where("files.id", "=", parameter("id"))
         .where("users.deleted_at", "is", null)
         .modifyEnd(lock),
     ),

@@ -15,7 +15,7 @@ import { findItem } from "./metadata.reads.store.ts";
 import { deleteItem, incrementItem, lockItem, putItem } from "./metadata.store.ts";
 import { nowhere, valueColumns } from "./metadata.values.ts";
 
-/** Keys and values on check-ins, users, devices and the application (surface.md section 8). */
+/** Keys and values on check-ins, files, users, devices and the application (surface.md section 8). */
 export function metadataRoutes(services: {
   readonly database: Database;
   readonly paging: Paging;

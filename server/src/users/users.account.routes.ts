@@ -13,7 +13,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { reshiftUser } from "../privacy/reshifting.ts";
 import { changedUserColumns } from "./users.changes.ts";
-import { ChangeUser, OwnUser, presentOwnUser, UserPath } from "./users.contract.ts";
+import { ChangeUser, OwnUser, type PictureUrl, presentOwnUser, UserPath } from "./users.contract.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import { userNameTaken } from "./users.names.ts";
 import { deleteResetCodes } from "./users.password.store.ts";
@@ -29,9 +29,10 @@ export function usersAccountRoutes(services: {
   readonly revocations: Revocations;
   readonly fuzzing: Fuzzing;
   readonly background: Background;
+  readonly pictureUrl: PictureUrl;
   readonly clock: Clock;
 }): Route[] {
-  const { database, passwords, revocations, fuzzing, background, clock } = services;
+  const { database, passwords, revocations, fuzzing, background, pictureUrl, clock } = services;
 
   /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
   async function requireOneself({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
@@ -108,7 +109,7 @@ export function usersAccountRoutes(services: {
       if (now.location_fuzzing !== before.location_fuzzing) {
         await inSteps("reshiftUser", (limits) => reshiftUser(applicationId, userId, { database, fuzzing }, limits));
       }
-      return presentOwnUser(now);
+      return presentOwnUser(now, pictureUrl);
     },
   });
 

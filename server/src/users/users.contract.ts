@@ -91,6 +91,8 @@ export const OwnUser = Type.Object({
   dateOfBirth: Type.Optional(WireDate),
   tag: Type.Optional(Type.String()),
   location: Type.Optional(WireLocation),
+  profilePictureID: Type.Optional(Type.String()),
+  profilePictureUrl: Type.Optional(Type.String({ description: "Reads its bytes without a token, for some time." })),
   celebMode: Type.Boolean(),
   locationFuzzing: Type.Boolean(),
   lastLogin: WireDate,
@@ -98,7 +100,7 @@ export const OwnUser = Type.Object({
   lastModified: WireDate,
 });
 
-/** A user as anybody of the application sees it: the optional fields are there for the user itself alone. */
+/** A user as anybody of the application sees it: most optional fields are there for the user itself alone. */
 export const ShownUser = Type.Object({
   ...OwnUser.properties,
   celebMode: Type.Optional(OwnUser.properties.celebMode),
@@ -138,7 +140,10 @@ export const UserToken = Type.Object({
 
 export const UserTokenPage = PageOf(UserToken);
 
-export function presentOwnUser(user: UserRow): Static<typeof OwnUser> {
+/** Where the bytes of a picture are read without a token. */
+export type PictureUrl = (applicationId: string, pictureId: string) => string;
+
+export function presentOwnUser(user: UserRow, pictureUrl: PictureUrl): Static<typeof OwnUser> {
   const gender = genders[user.gender ?? -1];
   const location = shownLocation(user, true);
   return {
@@ -148,6 +153,7 @@ export function presentOwnUser(user: UserRow): Static<typeof OwnUser> {
     ...(user.date_of_birth !== null && { dateOfBirth: formatDate(user.date_of_birth) }),
     ...(user.tag !== null && { tag: user.tag }),
     ...(location !== undefined && { location }),
+    ...presentPicture(user, pictureUrl),
     celebMode: user.celeb_mode === 1,
     locationFuzzing: user.location_fuzzing === 1,
     lastLogin: formatDate(user.last_login_at),
@@ -157,9 +163,14 @@ export function presentOwnUser(user: UserRow): Static<typeof OwnUser> {
 }
 
 /** A user as this reader sees it. */
-export function presentUser(user: UserRow, readerId: string): Static<typeof ShownUser> {
-  if (user.id === readerId) return presentOwnUser(user);
-  return { ...presentNames(user), created: formatDate(user.created_at) };
+export function presentUser(user: UserRow, readerId: string, pictureUrl: PictureUrl): Static<typeof ShownUser> {
+  if (user.id === readerId) return presentOwnUser(user, pictureUrl);
+  const picture = user.is_picture_shared === 1 && presentPicture(user, pictureUrl);
+  return { ...presentNames(user), ...picture, created: formatDate(user.created_at) };
+}
+
+function presentPicture({ application_id, profile_picture_id: id }: UserRow, pictureUrl: PictureUrl) {
+  return id === null ? {} : { profilePictureID: id, profilePictureUrl: pictureUrl(application_id, id) };
 }
 
 function presentNames(user: UserRow) {

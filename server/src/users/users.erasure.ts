@@ -24,7 +24,8 @@ export async function updateUserDeleted(
   const location = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
   // Names are kept in lower case, so that no user can have this one.
   const user_name_key = `DELETED ${userId}`;
-  const profile = { gender: null, date_of_birth: null, tag: null, ...location };
+  const picture = { profile_picture_id: null, is_picture_shared: 0 };
+  const profile = { gender: null, date_of_birth: null, tag: null, ...picture, ...location };
   await updateUser(
     applicationId,
     userId,
@@ -93,7 +94,7 @@ async function eraseSomeUploads(applicationId: string, userId: string, queries: 
   return some.length === uploadsPerStep ? rowsPerStep : some.length;
 }
 
-/** Some files; maintenance erases their bytes. */
+/** Some files, once they have no metadata any more; maintenance erases their bytes. */
 async function eraseSomeFiles(applicationId: string, userId: string, queries: Queries): Promise<number> {
   const some = await queries
     .selectFrom("files")
@@ -104,6 +105,7 @@ async function eraseSomeFiles(applicationId: string, userId: string, queries: Qu
     .execute();
   if (some.length === 0) return 0;
   const ids = some.map(({ id }) => id);
+  if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
   await loosenBytes(
     applicationId,
     ids.map((id) => filePrefix(applicationId, id)),

@@ -193,6 +193,7 @@ describe("PATCH /users/{userId}: surface.md section 5", () => {
       accessToken: 1,
       accessTokenExpires: {},
       profilePictureID: {},
+      profilePictureUrl: 1,
       ...sent,
       ...columns,
     };

@@ -4,13 +4,26 @@ import { ApiError } from "../errors.ts";
 import type { Paging } from "../http/paging.ts";
 import { type Route, route } from "../http/route.ts";
 import { resolveUserId } from "../http/wire.ts";
-import { OwnUser, presentOwnUser, presentUser, SearchUsers, ShownUser, UserPage, UserPath } from "./users.contract.ts";
+import {
+  OwnUser,
+  type PictureUrl,
+  presentOwnUser,
+  presentUser,
+  SearchUsers,
+  ShownUser,
+  UserPage,
+  UserPath,
+} from "./users.contract.ts";
 import { userSearch } from "./users.search.ts";
 import { findShownUser, findUser } from "./users.store.ts";
 
 /** Reading and searching profiles (surface.md section 5). */
-export function usersRoutes(services: { readonly database: Database; readonly paging: Paging }): Route[] {
-  const { database, paging } = services;
+export function usersRoutes(services: {
+  readonly database: Database;
+  readonly paging: Paging;
+  readonly pictureUrl: PictureUrl;
+}): Route[] {
+  const { database, paging, pictureUrl } = services;
 
   const getOwnUser = route({
     method: "GET",
@@ -25,7 +38,7 @@ export function usersRoutes(services: { readonly database: Database; readonly pa
     async handle({ caller }) {
       const user = await findUser(caller.applicationId, caller.userId, database.reads);
       if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
-      return presentOwnUser(user);
+      return presentOwnUser(user, pictureUrl);
     },
   });
 
@@ -43,7 +56,7 @@ export function usersRoutes(services: { readonly database: Database; readonly pa
     async handle({ caller: { applicationId, userId }, path }) {
       const user = await findShownUser(applicationId, userId, resolveUserId(path.userId, userId), database.reads);
       if (user === undefined) throw new ApiError("ItemDoesNotExist");
-      return presentUser(user, userId);
+      return presentUser(user, userId, pictureUrl);
     },
   });
 
@@ -62,7 +75,7 @@ export function usersRoutes(services: { readonly database: Database; readonly pa
       const request = paging.read("users", caller, parameters);
       const search = userSearch(caller.applicationId, caller.userId, request.filters);
       const page = await searchPage(search, request.position, request.size, database.reads);
-      return paging.present("users", caller, request, page, (row) => presentUser(row, caller.userId));
+      return paging.present("users", caller, request, page, (row) => presentUser(row, caller.userId, pictureUrl));
     },
   });
 

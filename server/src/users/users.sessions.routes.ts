@@ -17,6 +17,7 @@ import {
   genders,
   ListTokens,
   LoginUser,
+  type PictureUrl,
   presentOwnUser,
   presentUserToken,
   TokenPath,
@@ -35,10 +36,11 @@ export function usersSessionsRoutes(services: {
   readonly revocations: Revocations;
   readonly paging: Paging;
   readonly fuzzing: Fuzzing;
+  readonly pictureUrl: PictureUrl;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, tokenUses, passwords, revocations, paging, fuzzing, clock, ids } = services;
+  const { database, tokens, tokenUses, passwords, revocations, paging, fuzzing, pictureUrl, clock, ids } = services;
 
   const createUser = route({
     method: "POST",
@@ -83,7 +85,7 @@ export function usersSessionsRoutes(services: {
         await updateUser(applicationId, id, located, queries);
         return { ...created, ...located };
       });
-      return { ...presentOwnUser(user), ...token };
+      return { ...presentOwnUser(user, pictureUrl), ...token };
     },
   });
 
@@ -115,7 +117,7 @@ export function usersSessionsRoutes(services: {
         await insertUserToken(row, queries);
         return updated;
       });
-      return { ...presentOwnUser(user), ...token };
+      return { ...presentOwnUser(user, pictureUrl), ...token };
     },
   });
 

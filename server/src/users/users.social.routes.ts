@@ -7,7 +7,7 @@ import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
-import { presentOwnUser } from "./users.contract.ts";
+import { type PictureUrl, presentOwnUser } from "./users.contract.ts";
 import { LoginSocialUser, SocialUserWithToken } from "./users.social.contract.ts";
 import { anotherUserName, newSocialUser, socialUserName } from "./users.social.profile.ts";
 import { findUserByProof, type ProvenIdentity, putProvenIdentity } from "./users.social.store.ts";
@@ -22,10 +22,11 @@ export function usersSocialRoutes(services: {
   readonly idTokens: IdTokens;
   /** The provider that an application is configured for. */
   readonly findOidcProvider: (applicationId: string, name: string) => Promise<OidcProvider | undefined>;
+  readonly pictureUrl: PictureUrl;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, idTokens, findOidcProvider, clock, ids } = services;
+  const { database, tokens, idTokens, findOidcProvider, pictureUrl, clock, ids } = services;
 
   async function insertSocialUser(identity: ProvenIdentity, claims: Claims, queries: Queries): Promise<UserRow> {
     const { applicationId, provider, identifier } = identity;
@@ -88,7 +89,7 @@ export function usersSocialRoutes(services: {
         await insertUserToken(row, queries);
         return { ...login, token };
       });
-      return { ...presentOwnUser(user), ...token, isNew };
+      return { ...presentOwnUser(user, pictureUrl), ...token, isNew };
     },
   });
 

@@ -15,6 +15,8 @@ export function newUserRow(
     gender: null,
     date_of_birth: null,
     tag: null,
+    profile_picture_id: null,
+    is_picture_shared: 0,
     lat: null,
     lng: null,
     cell: null,

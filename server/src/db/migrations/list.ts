@@ -8,6 +8,8 @@ import { keptReplies } from "./0007-kept-replies.ts";
 import { files } from "./0008-files.ts";
 import { fileUsage } from "./0009-file-usage.ts";
 import { resumableUploads } from "./0010-resumable-uploads.ts";
+import { videoOrders } from "./0011-video-orders.ts";
+import { profilePictures } from "./0012-profile-pictures.ts";
 import { applicationControl } from "./0014-application-control.ts";
 import type { Migration } from "./migration.ts";
 
@@ -23,5 +25,7 @@ export const migrations: readonly Migration[] = [
   files,
   fileUsage,
   resumableUploads,
+  videoOrders,
+  profilePictures,
   applicationControl,
 ];

@@ -1,0 +1,147 @@
+import type { Background } from "../background.ts";
+import type { Database } from "../db/database.ts";
+import type { FileRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import { type Route, route, type UserCaller } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import { resolveUserId } from "../http/wire.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import type { Pictures } from "../pictures/pictures.ts";
+import type { Fuzzing } from "../privacy/fuzzing.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import {
+  CreateProfilePicture,
+  type FileAnswer,
+  fileContract,
+  ProfilePicturePath,
+  presentFile,
+  ReadProfilePicture,
+} from "./files.contract.ts";
+import { createFile } from "./files.creation.ts";
+import { parseFit, sizeWithin } from "./files.download.ts";
+import { pictureKind } from "./files.kinds.ts";
+import { bytesPath, type FileLinks } from "./files.links.ts";
+import {
+  findProfilePicture,
+  isUserShown,
+  lockProfilePicture,
+  setProfilePicture,
+} from "./files.profile-pictures.store.ts";
+import { removeFile } from "./files.removal.ts";
+import { storeUpload } from "./files.uploads.ts";
+
+const path = "/users/{userId}/profilepicture";
+const tag = "Users";
+
+/** The picture of a user: one of the user's pictures, which others may read (surface.md section 5). */
+export function profilePicturesRoutes(services: {
+  readonly database: Database;
+  readonly bytes: ByteStore;
+  readonly pictures: Pictures;
+  readonly background: Background;
+  readonly fuzzing: Fuzzing;
+  readonly fileLinks: FileLinks;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}): Route[] {
+  const { database, fileLinks, clock } = services;
+  const contract = fileContract(pictureKind);
+
+  function present(picture: FileRow): FileAnswer {
+    const { application_id, id, user_id } = picture;
+    return presentFile(pictureKind, picture, user_id, fileLinks.urlOf(application_id, bytesPath(pictureKind, id)));
+  }
+
+  /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
+  async function requireOneself({ applicationId, userId }: UserCaller, given: string): Promise<void> {
+    const id = resolveUserId(given, userId);
+    if (id === userId) return;
+    const isShown = await isUserShown(applicationId, id, database.reads);
+    throw new ApiError(isShown ? "ObjectPermissionDenied" : "ItemDoesNotExist");
+  }
+
+  const setPicture = route({
+    method: "POST",
+    path,
+    operation: "setProfilePicture",
+    summary: "Upload one's own profile picture, in the place of the one that was there",
+    tag,
+    caller: "user",
+    isBatchable: false,
+    pathParameters: ProfilePicturePath,
+    parameters: CreateProfilePicture,
+    // What it takes the place of makes room for it, so a quota is judged at its end, as of a repeat.
+    upload: { store: (caller, part) => storeUpload(pictureKind, caller, part, true, services) },
+    status: 201,
+    result: contract.Result,
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied", "ServiceUnavailable"],
+    async handle({ caller, path: { userId: given }, parameters, file }) {
+      await requireOneself(caller, given);
+      const { applicationId, userId } = caller;
+      const picture = await database.write(async (transaction) => {
+        const { queries } = transaction;
+        const locked = await lockProfilePicture(applicationId, userId, queries);
+        if (locked === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+        if (locked.picture !== undefined) await removeFile(applicationId, locked.picture, transaction, services);
+        const shared = { ...parameters, readPermissions: "App" } as const;
+        const created = await createFile(pictureKind, caller, shared, file, services, queries);
+        await setProfilePicture(created, clock.now(), queries);
+        return created;
+      });
+      return present(picture);
+    },
+  });
+
+  const getPicture = route({
+    method: "GET",
+    path,
+    operation: "getProfilePicture",
+    summary: "Read what is known of one's own profile picture, or of a scaled one",
+    tag,
+    caller: "user",
+    pathParameters: ProfilePicturePath,
+    parameters: ReadProfilePicture,
+    status: 200,
+    result: contract.Result,
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller, path: { userId: given }, parameters: { size } }) {
+      await requireOneself(caller, given);
+      const fit = size === undefined ? undefined : parseFit(size);
+      const picture = await findProfilePicture(caller.applicationId, caller.userId, database.reads);
+      if (picture === undefined) throw new ApiError("ItemDoesNotExist");
+      const { width, height } = picture;
+      const scaled = fit && width !== null && height !== null && sizeWithin({ w: width, h: height }, fit);
+      const shown = present(picture);
+      if (!scaled) return shown;
+      // The signature is of the path, so that it holds; what is asked for scales as it does here.
+      return { ...shown, ...{ size: scaled }, signedUrl: `${shown.signedUrl}&size=${fit.w},${fit.h}` };
+    },
+  });
+
+  const deletePicture = route({
+    method: "DELETE",
+    path,
+    operation: "deleteProfilePicture",
+    summary: "Delete one's own profile picture, and its bytes",
+    tag,
+    caller: "user",
+    pathParameters: ProfilePicturePath,
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller, path: { userId: given } }) {
+      await requireOneself(caller, given);
+      const { applicationId, userId } = caller;
+      await database.write(async (transaction) => {
+        const locked = await lockProfilePicture(applicationId, userId, transaction.queries);
+        const isRemoved =
+          locked?.picture !== undefined && (await removeFile(applicationId, locked.picture, transaction, services));
+        if (!isRemoved) throw new ApiError("ItemDoesNotExist");
+      });
+      return true as const;
+    },
+  });
+
+  return [setPicture, getPicture, deletePicture];
+}

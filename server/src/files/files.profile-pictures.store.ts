@@ -1,0 +1,120 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import type { FileRow } from "../db/tables.ts";
+
+/*
+ * The user's row says which picture it is. Whoever writes both writes the user first: as who writes metadata on a picture
+ * locks them.
+ */
+
+/** The profile picture of a user who is not being deleted. */
+export async function findProfilePicture(
+  applicationId: string,
+  userId: string,
+  queries: Queries,
+): Promise<FileRow | undefined> {
+  const [row] = await findByUser(queries, { applicationId, userId });
+  return row;
+}
+
+/**
+ * Keeps others from setting another profile picture until the transaction ends; what refers to the user can be written.
+ *
+ * @returns the one that there is, if any; undefined when the user is gone
+ */
+export async function lockProfilePicture(
+  applicationId: string,
+  userId: string,
+  queries: Queries,
+): Promise<{ readonly picture: FileRow | undefined } | undefined> {
+  const user = await queries
+    .updateTable("users")
+    .set((each) => ({ profile_picture_id: each.ref("profile_picture_id") }))
+    .where("application_id", "=", applicationId)
+    .where("id", "=", userId)
+    .where("deleted_at", "is", null)
+    .returning("id")
+    .executeTakeFirst();
+  return user && { picture: await findProfilePicture(applicationId, userId, queries) };
+}
+
+/** Makes a new picture, which others may read, the profile picture of its owner. */
+export async function setProfilePicture(
+  { application_id, user_id, id }: Pick<FileRow, "application_id" | "user_id" | "id">,
+  at: number,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .updateTable("users")
+    .set({ profile_picture_id: id, is_picture_shared: 1, modified_at: at })
+    .where("application_id", "=", application_id)
+    .where("id", "=", user_id)
+    .execute();
+}
+
+/** Of a picture that is being deleted. Does nothing when it is not the profile picture of its owner. */
+export async function unsetProfilePicture(
+  applicationId: string,
+  { id, user_id }: { readonly id: string; readonly user_id: string },
+  at: number,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .updateTable("users")
+    .set({ profile_picture_id: null, is_picture_shared: 0, modified_at: at })
+    .where("application_id", "=", applicationId)
+    .where("id", "=", user_id)
+    .where("profile_picture_id", "=", id)
+    .execute();
+}
+
+/** What others see of the user follows what the owner lets them read. Does nothing when it is another picture. */
+export async function updatePictureShared(
+  applicationId: string,
+  userId: string,
+  pictureId: string,
+  isShared: boolean,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .updateTable("users")
+    .set({ is_picture_shared: isShared ? 1 : 0 })
+    .where("application_id", "=", applicationId)
+    .where("id", "=", userId)
+    .where("profile_picture_id", "=", pictureId)
+    .execute();
+}
+
+/** Whether others get to see a user at all. */
+export async function isUserShown(applicationId: string, userId: string, queries: Queries): Promise<boolean> {
+  return (await findShown(queries, { applicationId, userId })).length > 0;
+}
+
+interface ByUser {
+  readonly applicationId: string;
+  readonly userId: string;
+}
+
+const findByUser = prepare<ByUser, FileRow>((queries, parameter) =>
+  queries
+    .selectFrom("users")
+    .innerJoin("files", (join) =>
+      join
+        .onRef("files.application_id", "=", "users.application_id")
+        .onRef("files.id", "=", "users.profile_picture_id"),
+    )
+    .selectAll("files")
+    .where("users.application_id", "=", parameter("applicationId"))
+    .where("users.id", "=", parameter("userId"))
+    .where("users.deleted_at", "is", null),
+);
+
+const findShown = prepare<ByUser, { id: string }>((queries, parameter) =>
+  queries
+    .selectFrom("users")
+    .select("id")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("userId"))
+    .where(sql<boolean>`celeb_mode = 0 and deleted_at is null`),
+);

@@ -1,0 +1,438 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import {
+  type Answer,
+  assertError,
+  assertResult,
+  type CallOptions,
+  startTestApp,
+  type TestApp,
+  type TestUser,
+} from "../../test/harness.ts";
+import { dataPart, download, type FormPart, png, postForm, upload } from "../../test/uploads.ts";
+import { maintain } from "../maintenance.ts";
+import { updateApplicationSettings } from "../tenancy/application-settings.ts";
+
+let test: TestApp;
+let other: TestUser;
+let image: Buffer;
+before(async () => {
+  test = await startTestApp();
+  other = await test.signUp();
+  image = await png(40, 20);
+});
+after(() => test.close());
+
+const path = "/users/me/profilepicture";
+
+function post(user: TestUser, parts: readonly FormPart[] = [], options: CallOptions = {}, at = path): Promise<Answer> {
+  return postForm(test, at, [...parts, dataPart(image, "image/png", "me.png")], { token: user.token, ...options });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape, and assert what they find
+async function set(user: TestUser, caption?: string): Promise<any> {
+  const answer = await post(user, caption === undefined ? [] : [{ name: "caption", value: caption }]);
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.result;
+}
+
+function get(user: TestUser, operation = `GET ${path}`): Promise<Answer> {
+  return test.call(operation, { token: user.token });
+}
+
+function assertMissing(answer: Answer): void {
+  assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
+}
+
+/** What a user's profile says of the picture, to this reader. */
+async function pictureSeen(user: TestUser, reader: TestUser): Promise<[id: unknown, path: unknown]> {
+  const { profilePictureID, profilePictureUrl } = (await get(reader, `GET /users/${user.id}`)).body.result;
+  const found = (await get(reader, `GET /users?userName=${encodeURIComponent(user.userName)}`)).body.result.pageResults;
+  assert.deepEqual(
+    [found[0].profilePictureID, found[0].profilePictureUrl],
+    [profilePictureID, profilePictureUrl],
+    "searches say the same",
+  );
+  return [profilePictureID, profilePictureUrl?.split("?")[0]];
+}
+
+const none = [undefined, undefined];
+
+function seenAt(id: string): [string, string] {
+  return [id, `${test.url}/pictures/${id}/file`];
+}
+
+describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
+  it("201 the Picture object, as it is read afterwards; the profile names it everywhere", async () => {
+    const user = await test.signUp();
+    assert.deepEqual(await pictureSeen(user, other), none);
+    test.advance(1_000);
+    const picture = await set(user, "Me");
+    const now = `/Date(${test.now()})/`;
+    const { id, signedUrl, contentHash } = picture;
+    assert.deepEqual(picture, {
+      ...{ id, userID: user.id, contentType: "image/png", contentLength: image.length, contentHash, signedUrl },
+      ...{ caption: "Me", size: { w: 40, h: 20 }, readPermissions: "App", created: now, lastModified: now },
+    });
+    assertResult(await get(user), 200, picture);
+    assertResult(await get(user, `GET /users/${user.id}/profilepicture`), 200, picture);
+    assertResult(await get(user, `GET /pictures/${id}`), 200, picture);
+    assert.deepEqual((await get(user, "GET /pictures?userID=me")).body.result.pageResults, [picture]);
+
+    const profile = (await get(user, "GET /users/me")).body.result;
+    assert.deepEqual([profile.profilePictureID, profile.profilePictureUrl], [id, signedUrl]);
+    assert.equal(profile.lastModified, now);
+    for (const reader of [user, other]) assert.deepEqual(await pictureSeen(user, reader), seenAt(id));
+    const body = { username: user.userName, password: user.password };
+    const login = (await test.call("POST /users/login", { token: user.deviceToken, body })).body.result;
+    assert.deepEqual([login.profilePictureID, login.profilePictureUrl], [id, signedUrl]);
+    const changed = await test.call("PATCH /users/me", { token: user.token, body: { firstName: "Jane" } });
+    assert.equal(changed.body.result.profilePictureID, id);
+  });
+
+  it("others read the picture as any shared one, and its bytes by profilePictureUrl", async () => {
+    const user = await test.signUp();
+    const picture = await set(user, "Me");
+    assertResult(await get(other, `GET /pictures/${picture.id}`), 200, picture);
+    const { profilePictureUrl } = (await get(other, `GET /users/${user.id}`)).body.result;
+    for (const url of [profilePictureUrl, `${profilePictureUrl}&size=10`]) {
+      const { status, headers, bytes } = await download(test, url);
+      assert.deepEqual([status, headers.get("content-type")], [200, "image/png"]);
+      assert.equal(bytes.equals(image), url === profilePictureUrl);
+    }
+    const stranger = await test.signUp("stranger", await test.createApplication());
+    assertMissing(await get(stranger, `GET /pictures/${picture.id}`));
+  });
+
+  it("the one that was there goes, with its bytes and all that belongs to it", async () => {
+    const user = await test.signUp();
+    const first = await set(user, "First");
+    const metadata = { token: other.token, body: { value: 1 } };
+    assert.equal((await test.call(`PUT /metadata/${first.id}/key`, metadata)).status, 201);
+    const second = await set(user);
+    assert.deepEqual(await pictureSeen(user, other), seenAt(second.id));
+    assertMissing(await get(user, `GET /pictures/${first.id}`));
+    assertMissing(await get(other, `GET /metadata/${first.id}`));
+    assert.deepEqual((await get(user, "GET /pictures?userID=me")).body.result.pageResults, [second]);
+    assert.equal((await download(test, first.signedUrl)).status, 404);
+    await maintain(test.app);
+    const { appid } = test.application;
+    await assert.rejects(test.app.bytes.read(`${appid}/${first.id}/original`));
+    const usage = await test.app.database.reads
+      .selectFrom("file_usage")
+      .select(["bytes", "files"])
+      .where("user_id", "=", user.id)
+      .execute();
+    assert.deepEqual(
+      [...usage].map(({ bytes, files }) => [bytes, files]),
+      [[image.length, 1]],
+    );
+  });
+
+  it("of many at once one stays, and there is one picture", async () => {
+    const user = await test.signUp();
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => post(user, [{ name: "caption", value: `${n}` }])),
+    );
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+    const now = (await get(user)).body.result;
+    assert.deepEqual((await get(user, "GET /pictures?userID=me")).body.result.pageResults, [now]);
+    const ids = answers.map(({ body }) => body.result.id);
+    assert.ok(ids.includes(now.id));
+    assert.deepEqual(await pictureSeen(user, other), seenAt(now.id));
+  });
+
+  it("nothing but the caption is taken: permissions, location and an owner are not the client's to say here", async () => {
+    const user = await test.signUp();
+    const fields = {
+      readPermissions: "User",
+      writePermissions: "App",
+      location: "1,2",
+      tag: "t",
+      userID: other.id,
+      title: "t",
+    };
+    const body = { name: "body", value: JSON.stringify({ ...fields, caption: "c", id: "x", size: {} }) };
+    const { result } = (await post(user, [body])).body;
+    const { writePermissions, location, tag, title, readPermissions, userID, caption } = result;
+    assert.deepEqual([writePermissions, location, tag, title], [undefined, undefined, undefined, undefined]);
+    assert.deepEqual([readPermissions, userID, caption], ["App", user.id, "c"]);
+  });
+
+  it("what is no picture, or no form, is FileUploadFailed, and the one that was there stays", async () => {
+    const user = await test.signUp();
+    const picture = await set(user);
+    const send = (parts: FormPart[]) => postForm(test, path, parts, { token: user.token });
+    for (const refused of [
+      await send([dataPart("<svg/>", "image/png")]),
+      await send([dataPart(image.subarray(0, image.length - 20), "image/png")]),
+      await send([{ name: "caption", value: "x" }]),
+      await test.call(`POST ${path}`, { token: user.token, body: {} }),
+    ]) {
+      assert.deepEqual([refused.status, refused.body.error], [400, "FileUploadFailed"]);
+    }
+    const long = await post(user, [{ name: "caption", value: "x".repeat(4_001) }]);
+    assertError(long, 400, "ParameterOutOfRange", 514, "caption must have at most 4000 characters.");
+    assertResult(await get(user), 200, picture);
+  });
+
+  it("400 for what is no id of a user, before the file has arrived", async () => {
+    const user = await test.signUp();
+    const large = dataPart(Buffer.alloc(20_000_000));
+    const send = (id: string) => postForm(test, `/users/${id}/profilepicture`, [large], { token: user.token });
+    assertError(await send("you"), 400, "ParameterIncorrectFormat", 515, "userId must be an id.");
+    const wrongKind = await send(test.app.ids.newId("Picture"));
+    assertError(wrongKind, 400, "ParameterOutOfRange", 514, "Incorrect id type, expected User.");
+    assert.equal((await get(user, "GET /users/me")).status, 200);
+  });
+
+  it("a repeat with its Idempotency-Key gets the first answer, and changes nothing", async () => {
+    const user = await test.signUp();
+    const headers = { "idempotency-key": "mine" };
+    const first = await post(user, [], { headers });
+    const repeat = await post(user, [], { headers });
+    assert.deepEqual(repeat.body.result, first.body.result);
+    assert.equal(repeat.headers["idempotent-replayed"], "true");
+    assert.equal((await get(user)).body.result.id, first.body.result.id);
+    const another = await post(user, [{ name: "caption", value: "another" }], { headers });
+    assert.deepEqual([another.status, another.body.error], [409, "IdempotencyKeyReused"]);
+  });
+
+  it("a full quota has room for what takes the place of the one that goes, and for no more", async () => {
+    const application = await test.createApplication();
+    const user = await test.signUp("quota", application);
+    const quotas = { filesPerUser: 1, bytesPerUser: image.length };
+    await test.app.database.write(({ queries }) =>
+      updateApplicationSettings(application.appid, { oidc: {}, quotas }, queries),
+    );
+    const first = await set(user);
+    const second = await set(user);
+    assert.notEqual(second.id, first.id);
+    const larger = dataPart(Buffer.concat([image, Buffer.alloc(10)]), "image/png");
+    const refused = await postForm(test, path, [larger], { token: user.token });
+    assert.deepEqual([refused.status, refused.body.error], [413, "RequestTooLarge"]);
+    assertResult(await get(user), 200, second);
+  });
+});
+
+describe("GET /users/{userId}/profilepicture", () => {
+  it("with a size: the scaled size, never a larger one, and a signedUrl that brings just that", async () => {
+    const user = await test.signUp();
+    const picture = await set(user);
+    const { default: sharp } = await import("sharp");
+    for (const [size, expected] of [
+      ["20", { w: 20, h: 10 }],
+      ["10,10", { w: 10, h: 5 }],
+      [" 1000 , 7 ", { w: 14, h: 7 }],
+      ["1", { w: 1, h: 1 }],
+      ["33", { w: 33, h: 17 }],
+      ["40,20", { w: 40, h: 20 }],
+      ["16384", { w: 40, h: 20 }],
+    ] as const) {
+      const { result } = (await get(user, `GET ${path}?size=${encodeURIComponent(size)}`)).body;
+      assert.deepEqual({ ...result, signedUrl: "" }, { ...picture, size: expected, signedUrl: "" }, size);
+      assert.equal(result.signedUrl.split("?")[0], picture.signedUrl.split("?")[0]);
+      const { status, bytes } = await download(test, result.signedUrl);
+      const { width, height } = await sharp(bytes).metadata();
+      assert.deepEqual([status, width, height], [200, expected.w, expected.h], size);
+    }
+  });
+
+  it("400 for what is no size, also when there is no picture; 404 without one", async () => {
+    const user = await test.signUp();
+    assertMissing(await get(user));
+    assertMissing(await get(user, `GET ${path}?size=10`));
+    await set(user);
+    const format = ["a", "1,2,3", "-1", "1.5", "{}", "10,"];
+    for (const size of format) {
+      const answer = await get(user, `GET ${path}?size=${encodeURIComponent(size)}`);
+      assertError(answer, 400, "ParameterIncorrectFormat", 515, "size must be <n> or <w>,<h>.");
+    }
+    for (const size of ["0", "16385", "1,0"]) {
+      const answer = await get(user, `GET ${path}?size=${size}`);
+      assertError(answer, 400, "ParameterOutOfRange", 514, "size must be from 1 to 16384.");
+    }
+  });
+});
+
+describe("DELETE /users/{userId}/profilepicture", () => {
+  it("true: the picture goes, and the profile names none; 404 when there is none", async () => {
+    const user = await test.signUp();
+    assertMissing(await get(user, `DELETE ${path}`));
+    const { id } = await set(user);
+    test.advance(1_000);
+    assertResult(await get(user, `DELETE ${path}`), 200, true);
+    for (const reader of [user, other]) assert.deepEqual(await pictureSeen(user, reader), none);
+    assert.equal((await get(user, "GET /users/me")).body.result.lastModified, `/Date(${test.now()})/`);
+    for (const operation of [`GET ${path}`, `DELETE ${path}`, `GET /pictures/${id}`]) {
+      assertMissing(await get(user, operation));
+    }
+  });
+
+  it("of many at once one is true", async () => {
+    const user = await test.signUp();
+    const { id } = await set(user);
+    const operations = Array.from({ length: 12 }, (_, n) => `DELETE ${n % 2 === 0 ? path : `/pictures/${id}`}`);
+    const answers = await Promise.all(operations.map((operation) => get(user, operation)));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    for (const answer of answers.filter(({ status }) => status !== 200)) assertMissing(answer);
+    assert.deepEqual(await pictureSeen(user, other), none);
+  });
+});
+
+describe("somebody else's profile picture", () => {
+  it("403 for who is seen, 404 for celebMode, for another application's and for who never was; nothing is changed", async () => {
+    const user = await test.signUp();
+    const picture = await set(user);
+    const at = `/users/${user.id}/profilepicture`;
+    const stranger = await test.signUp("stranger", await test.createApplication());
+    const all = (reader: TestUser, where: string) =>
+      Promise.all([post(reader, [], {}, where), get(reader, `GET ${where}`), get(reader, `DELETE ${where}`)]);
+    for (const answer of await all(other, at)) {
+      assertError(answer, 403, "ObjectPermissionDenied", 771, "Only the owner may do this.");
+    }
+    for (const answer of await all(stranger, at)) assertMissing(answer);
+    for (const answer of await all(other, `/users/${test.app.ids.newId("User")}/profilepicture`)) assertMissing(answer);
+    await test.call("PATCH /users/me", { token: user.token, body: { celebMode: true } });
+    for (const answer of await all(other, at)) assertMissing(answer);
+    assertResult(await get(user), 200, picture);
+    assert.deepEqual((await get(other, "GET /pictures?userID=me")).body.result.pageResults, []);
+    // What a celebrity shares stays visible under the userID, as everywhere.
+    assertResult(await get(other, `GET /pictures/${picture.id}`), 200, picture);
+  });
+});
+
+describe("a profile picture is one of the user's pictures", () => {
+  it("deleting that unsets it", async () => {
+    const user = await test.signUp();
+    const { id } = await set(user);
+    assertResult(await get(user, `DELETE /pictures/${id}`), 200, true);
+    assertMissing(await get(user));
+    for (const reader of [user, other]) assert.deepEqual(await pictureSeen(user, reader), none);
+  });
+
+  it("deleting another one does not, nor does somebody else's", async () => {
+    const [user, another] = [await test.signUp(), await test.signUp()];
+    const [mine, theirs] = [await set(user), await set(another)];
+    const plain = await upload(test, user.token, "/pictures", dataPart(image));
+    await get(user, `DELETE /pictures/${plain.id}`);
+    await get(another, `DELETE ${path}`);
+    assertMissing(await get(user, `GET /pictures/${theirs.id}`));
+    assertResult(await get(user), 200, mine);
+  });
+
+  it("made private, others see none and the user goes on seeing it; shared again, they do", async () => {
+    const user = await test.signUp();
+    const { id } = await set(user);
+    const change = (body: object, { token } = user) => test.call(`PATCH /pictures/${id}`, { token, body });
+    assert.equal((await change({ readPermissions: "User" })).status, 200);
+    assert.deepEqual(await pictureSeen(user, other), none);
+    assert.deepEqual(await pictureSeen(user, user), seenAt(id));
+    assert.equal((await get(user)).body.result.readPermissions, "User");
+    assertMissing(await get(other, `GET /pictures/${id}`));
+    assert.equal((await change({ caption: "still private" })).status, 200);
+    assert.deepEqual(await pictureSeen(user, other), none);
+    assert.equal((await change({ readPermissions: "App" })).status, 200);
+    assert.deepEqual(await pictureSeen(user, other), seenAt(id));
+  });
+
+  it("a change of permissions that is refused changes nothing that others see", async () => {
+    const user = await test.signUp();
+    const { id } = await set(user);
+    const change = (body: object, { token } = user) => test.call(`PATCH /pictures/${id}`, { token, body });
+    const both = { readPermissions: "App", writePermissions: "App" };
+    assert.equal((await change(both)).status, 200);
+    const refused = await change({ readPermissions: "User" });
+    assert.deepEqual([refused.status, refused.body.error], [400, "ParameterOutOfRange"]);
+    const denied = await change({ readPermissions: "User" }, other);
+    assert.deepEqual([denied.status, denied.body.error], [403, "ObjectPermissionDenied"]);
+    assert.deepEqual(await pictureSeen(user, other), seenAt(id));
+    const plain = await upload(test, user.token, "/pictures", dataPart(image), { readPermissions: "App" });
+    await test.call(`PATCH /pictures/${plain.id}`, { token: user.token, body: { readPermissions: "User" } });
+    assert.deepEqual(await pictureSeen(user, other), seenAt(id));
+  });
+
+  it("with locationFuzzing others get it without what the camera wrote, by profilePictureUrl too", async () => {
+    const user = await test.signUp();
+    const { default: sharp } = await import("sharp");
+    const exif = { IFD3: { GPSLatitudeRef: "N", GPSLatitude: "48/1 12/1 30/1" } };
+    const photo = await sharp(image).jpeg().withExif(exif).toBuffer();
+    const answer = await postForm(test, path, [dataPart(photo, "image/jpeg")], { token: user.token });
+    const { id } = answer.body.result;
+    await test.call("PATCH /users/me", { token: user.token, body: { locationFuzzing: true } });
+    const { profilePictureUrl } = (await get(other, `GET /users/${user.id}`)).body.result;
+    const reads = [download(test, profilePictureUrl), download(test, `/pictures/${id}/file`, { token: other.token })];
+    for (const { status, bytes } of await Promise.all(reads)) {
+      assert.equal(status, 200);
+      assert.equal((await sharp(bytes).metadata()).exif, undefined);
+    }
+    const own = await download(test, `/pictures/${id}/file`, { token: user.token });
+    assert.ok(own.bytes.equals(photo));
+  });
+});
+
+describe("what only the service sets (hostile.md 9)", () => {
+  it("no client sets profilePicture*, at sign-up or later, of whatever type", async () => {
+    const [user, another] = [await test.signUp(), await test.signUp()];
+    const theirs = await set(another);
+    const plain = await upload(test, user.token, "/pictures", dataPart(image));
+    const columns = { profile_picture_id: plain.id, is_picture_shared: 1 };
+    for (const id of [plain.id, theirs.id, {}, "x", null]) {
+      const body = { profilePictureID: id, profilePictureUrl: theirs.signedUrl, ...columns };
+      assert.equal((await test.call("PATCH /users/me", { token: user.token, body })).status, 200);
+      const signUp = { ...body, username: `forger ${JSON.stringify(id)}`, password: "password" };
+      const made = await test.call("POST /users", { token: user.deviceToken, body: signUp });
+      assert.deepEqual([made.status, made.body.result.profilePictureID], [200, undefined]);
+    }
+    assert.deepEqual(await pictureSeen(user, user), none);
+  });
+
+  it("nothing of it is left of a deleted user", async () => {
+    const user = await test.signUp();
+    const { id, signedUrl } = await set(user);
+    assertResult(await get(user, "DELETE /users/me"), 200, true);
+    assertMissing(await get(other, `GET /pictures/${id}`));
+    assertMissing(await get(other, `GET /users/${user.id}/profilepicture`));
+    assert.equal((await download(test, signedUrl)).status, 404);
+    await maintain(test.app);
+    for (const table of ["users", "files"] as const) {
+      const column = table === "users" ? "id" : "user_id";
+      const rows = await test.app.database.reads.selectFrom(table).select("id").where(column, "=", user.id).execute();
+      assert.deepEqual([...rows], []);
+    }
+  });
+});
+
+describe("setting, changing and deleting at the same time", () => {
+  it("ends with what the last of them made: the profile names a picture that is there, or none", async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const user = await test.signUp();
+      const { token } = user;
+      const first = await set(user);
+      const calls = [
+        post(user),
+        get(user, `DELETE ${path}`),
+        test.call(`PATCH /pictures/${first.id}`, { token, body: { readPermissions: "User", location: "1,2" } }),
+        test.call(`PUT /metadata/${first.id}/key`, { token, body: { value: 1 } }),
+        test.call("PATCH /users/me", { token, body: { firstName: "Jane", location: "3,4" } }),
+        get(user, `DELETE /pictures/${first.id}`),
+        test.call(`PUT /metadata/${first.id}/key`, { token, body: { value: 2, visibility: "App", location: "5,6" } }),
+        post(user),
+        get(user, `DELETE ${path}`),
+      ];
+      for (const { status, text } of await Promise.all(calls)) assert.ok([200, 201, 404].includes(status), text);
+      const { profilePictureID } = (await get(user, "GET /users/me")).body.result;
+      const pictures = (await get(user, "GET /pictures?userID=me")).body.result.pageResults;
+      assert.deepEqual(
+        pictures.map(({ id }: { id: string }) => id),
+        profilePictureID === undefined ? [] : [profilePictureID],
+      );
+      const rows = await test.app.database.reads
+        .selectFrom("metadata")
+        .select("key")
+        .where("object_id", "=", first.id)
+        .execute();
+      assert.deepEqual([...rows], []);
+    }
+  });
+});

@@ -1,0 +1,92 @@
+import type { Group } from "../check.ts";
+import type { Answer } from "../client.ts";
+import { further } from "../errors.ts";
+import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
+import { data, postForm } from "../uploads.ts";
+import { otherUser, signUp, type TestUser, type World } from "../world.ts";
+
+/** A PNG of 4 by 2 pixels. */
+const picture = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAQAAAACCAIAAADwyuo0AAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEElEQVQImWMQMgmDIwZkDgA9WgThJ4jHFQAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+const path = "/users/me/profilepicture";
+
+function set(world: World, { token }: TestUser, at = path): Promise<Answer> {
+  const caption = { name: "caption", value: "Me" };
+  return postForm(world, at, token, [caption, data(picture, "image/png")]);
+}
+
+/** Where an address of the deployment leads. */
+function pathOf(url: unknown): string {
+  const { pathname, search } = new URL(String(url));
+  return pathname + search;
+}
+
+/** The picture of a user (surface.md section 5). */
+export const profilePictures: Group = {
+  name: "profile-pictures",
+  checks: {
+    "surface.md 5 · POST /users/me/profilepicture: 201 the picture; the profile names it, to others too": async (
+      world,
+    ) => {
+      const user = await signUp(world);
+      const answer = await set(world, user);
+      const { id, caption, size, contentType } = expectResult(answer, 201);
+      const expected = { caption: "Me", size: { w: 4, h: 2 }, contentType: "image/png" };
+      expectEqual(answer, "result", { caption, size, contentType }, expected);
+      for (const { token } of [user, await otherUser(world)]) {
+        const profile = await world.call(`GET /users/${user.id}`, { token });
+        const { profilePictureID, profilePictureUrl } = expectResult(profile);
+        expectEqual(profile, "profilePictureID", profilePictureID, id);
+        expectThat(profile, pathOf(profilePictureUrl).startsWith(`/pictures/${id}/file?`), "the picture's address");
+        const bytes = await world.call(`GET ${pathOf(profilePictureUrl)}`);
+        expectEqual(bytes, "the bytes", [bytes.status, bytes.headers["content-type"]], [200, "image/png"]);
+      }
+    },
+    "surface.md 5 · GET /users/me/profilepicture: the description, with the size of the scaled one": async (world) => {
+      const user = await signUp(world);
+      const { id } = expectResult(await set(world, user), 201);
+      for (const [query, w, h] of [
+        ["", 4, 2],
+        ["?size=2", 2, 1],
+        ["?size=100,1", 2, 1],
+        ["?size=100", 4, 2],
+      ] as const) {
+        const answer = await world.call(`GET ${path}${query}`, { token: user.token });
+        const found = expectResult(answer);
+        expectEqual(answer, "result", { id: found.id, size: found.size }, { id, size: { w, h } });
+      }
+      expectError(await world.call(`GET ${path}?size=big`, { token: user.token }), further.incorrectFormat);
+    },
+    "surface.md 5 · A new profile picture takes the place of the old one, which is deleted": async (world) => {
+      const user = await signUp(world);
+      const { id } = expectResult(await set(world, user), 201);
+      expectResult(await set(world, user), 201);
+      expectError(await world.call(`GET /pictures/${id}`, { token: user.token }), further.itemDoesNotExist);
+    },
+    "surface.md 5 · DELETE /users/me/profilepicture: true; without one ItemDoesNotExist": async (world) => {
+      const user = await signUp(world);
+      const { token } = user;
+      for (const verb of ["GET", "DELETE"]) {
+        expectError(await world.call(`${verb} ${path}`, { token }), further.itemDoesNotExist);
+      }
+      expectResult(await set(world, user), 201);
+      const answer = await world.call(`DELETE ${path}`, { token });
+      expectEqual(answer, "result", expectResult(answer), true);
+      const profile = await world.call("GET /users/me", { token });
+      expectEqual(profile, "profilePictureID", expectResult(profile).profilePictureID, undefined);
+    },
+    "hostile.md 9 · Nobody sets profilePictureID or profilePictureUrl, nor another's profile picture": async (
+      world,
+    ) => {
+      const [user, victim] = [await signUp(world), await otherUser(world)];
+      const body = { profilePictureID: {}, profilePictureUrl: "https://example.com/a.png" };
+      const answer = await world.call("PATCH /users/me", { token: user.token, body });
+      const { profilePictureID, profilePictureUrl } = expectResult(answer);
+      expectEqual(answer, "result", [profilePictureID, profilePictureUrl], [undefined, undefined]);
+      expectError(await set(world, user, `/users/${victim.id}/profilepicture`), further.permissionDenied);
+    },
+  },
+};
