@@ -1,4 +1,5 @@
 import type { ErrorCondition } from "../errors.ts";
+import type { OperatorRole } from "../lib/roles.ts";
 import type { Call, StoredUpload, UploadedPart } from "./call.ts";
 import type { FileResult } from "./file-result.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
@@ -26,10 +27,13 @@ export interface UserCaller extends Caller {
   readonly userId: string;
 }
 
-/** Who runs the deployment, with its own token; of no application. */
+/** Who runs the deployment, with the token of a session; of no application. */
 export interface OperatorCaller {
   readonly operatorId: string;
   readonly name: string;
+  readonly role: OperatorRole;
+  /** The digest of the token. */
+  readonly sessionId: string;
 }
 
 export type AnyCaller = Caller | OperatorCaller;
@@ -67,6 +71,8 @@ export interface RouteDeclaration<
   readonly summary: string;
   readonly tag: string;
   readonly caller: Kind;
+  /** What an operator must be at least. Who may only view reads, and editors change, where nothing else is said. */
+  readonly role?: OperatorRole;
   /** False for what a batch cannot hold. */
   readonly isBatchable?: false;
   readonly pathParameters?: Path;
@@ -131,11 +137,18 @@ export function takesIdempotencyKey({ method, caller }: Route): boolean {
   return method !== "GET" && (caller === "device" || caller === "user");
 }
 
+/** The role that an operation of operators takes. */
+export function roleOf({ method, role }: Route): OperatorRole {
+  return role ?? (method === "GET" ? "viewer" : "editor");
+}
+
 /** Every condition that an operation may answer with: `docs/errors.md`, OpenAPI and the tests hold it to them. */
 export function conditionsOf(route: Route): ErrorCondition[] {
   const conditions = new Set<ErrorCondition>(route.errors);
-  if (route.caller === "operator") conditions.add("AuthFailed");
-  else if (route.caller !== "anyone") conditions.add("AuthAccessTokenInvalid");
+  if (route.caller === "operator") {
+    conditions.add("AuthFailed");
+    if (roleOf(route) !== "viewer") conditions.add("ObjectPermissionDenied");
+  } else if (route.caller !== "anyone") conditions.add("AuthAccessTokenInvalid");
   if (route.caller === "user") conditions.add("AuthUserAccessTokenRequired");
   const shapes = [route.pathParameters, route.parameters].filter((shape) => shape !== undefined);
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");

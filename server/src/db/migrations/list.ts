@@ -7,6 +7,7 @@ import { metrics } from "./0006-metrics.ts";
 import { keptReplies } from "./0007-kept-replies.ts";
 import { files } from "./0008-files.ts";
 import { fileUsage } from "./0009-file-usage.ts";
+import { operatorSessions } from "./0013-operators.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   keptReplies,
   files,
   fileUsage,
+  operatorSessions,
 ];
