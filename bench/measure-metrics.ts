@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { insertOperatorSession } from "../server/src/auth/operator-sessions.ts";
 import { loadConfig } from "../server/src/config.ts";
 import type { Database } from "../server/src/db/database.ts";
 import { openDatabase } from "../server/src/db/open.ts";
@@ -7,7 +8,6 @@ import { createIdGenerator, type IdGenerator } from "../server/src/lib/ids.ts";
 import { compactBatch } from "../server/src/metrics/metrics.compaction.ts";
 import { writePayload } from "../server/src/metrics/metrics.payload.ts";
 import { insertInboxRow } from "../server/src/metrics/metrics.store.ts";
-import { insertOperatorSession } from "../server/src/auth/operator-sessions.ts";
 import { insertOperator } from "../server/src/operators/operators.store.ts";
 import { createApplication } from "./engine.ts";
 import type { Fixture } from "./fixture.ts";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { updateApplicationDeleted } from "../src/applications/applications.store.ts";
-import type { Route } from "../src/http/route.ts";
+import { type Route, roleOf } from "../src/http/route.ts";
 import type { IdKind } from "../src/lib/ids.ts";
+import { mayDo } from "../src/lib/roles.ts";
 import { digestSecret, newOperatorToken } from "../src/lib/secrets.ts";
 import { deleteOperator } from "../src/operators/operators.store.ts";
 import { type Answer, assertError, startTestApp, type TestApp } from "./harness.ts";
@@ -181,6 +182,34 @@ describe('who may call: service.md "Authentication"', () => {
     );
     assert.ok(below.length > 0);
   });
+
+  it("a viewer changes nothing by any route, and an editor no operator: 403, before anything is read", async (t) => {
+    const roles = ["viewer", "editor", "owner"] as const;
+    const before = await changeable();
+    for (const route of test.app.routes.filter(({ caller }) => caller === "operator")) {
+      const required = roleOf(route);
+      const isOnesOwn = ["deleteOperatorSession", "changeOwnOperator"].includes(route.operation);
+      if (route.method !== "GET") assert.equal(required === "viewer", isOnesOwn, route.operation);
+      await t.test(`${route.method} ${route.path}: ${required}`, async () => {
+        for (const role of roles) {
+          const { token } = await test.createOperator(undefined, role);
+          const body = takesBody(route) ? "{broken" : undefined;
+          const answer = await call(route, `Service ${token}`, body);
+          if (mayDo(role, required)) assertLetIn(answer, role);
+          else assertError(answer, 403, "ObjectPermissionDenied", 771, `This takes the role ${required}.`);
+        }
+      });
+    }
+    assert.deepEqual(await changeable(), before);
+  });
+
+  async function changeable(): Promise<unknown> {
+    const { reads } = test.app.database;
+    const roles = (await reads.selectFrom("operators").select(["name", "role"]).execute()).filter(
+      ({ name }) => !name.startsWith("operator "),
+    );
+    return [roles, await reads.selectFrom("applications").selectAll().execute()];
+  }
 
   it("an operator's token dies with the operator on every process at once", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });

@@ -204,7 +204,9 @@ describe("objects of others", () => {
 
   it("operators get of an application what is its own; one that is deleted is as one that never was", async (t) => {
     const { token } = await test.createOperator();
-    for (const route of routesWithPath().filter(({ pathParameters }) => "appid" in (pathParameters?.properties ?? {}))) {
+    for (const route of routesWithPath().filter(
+      ({ pathParameters }) => "appid" in (pathParameters?.properties ?? {}),
+    )) {
       await t.test(`${route.method} ${route.path}`, async () => {
         const [application, other, deleted] = [
           await test.createApplication(),
@@ -233,7 +235,9 @@ describe("objects of others", () => {
 
   it("operators, too, exist or do not: one that was deleted is as one that never was", async (t) => {
     const owner = await test.createOperator();
-    const ofOperators = routesWithPath().filter(({ pathParameters }) => "operatorId" in (pathParameters?.properties ?? {}));
+    const ofOperators = routesWithPath().filter(
+      ({ pathParameters }) => "operatorId" in (pathParameters?.properties ?? {}),
+    );
     assert.ok(ofOperators.length >= 3);
     for (const route of ofOperators) {
       await t.test(`${route.method} ${route.path}`, async () => {

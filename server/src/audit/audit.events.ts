@@ -1,4 +1,5 @@
 import type { AuditRow } from "../db/tables.ts";
+import { type ErrorCondition, errorRow } from "../errors.ts";
 import type { Call } from "../http/call.ts";
 import type { AnyCaller } from "../http/route.ts";
 import type { IdGenerator } from "../lib/ids.ts";
@@ -40,6 +41,11 @@ export function calledBy(
   const { applicationId, deviceId, userId } = caller;
   const actor: AuditActor = userId === undefined ? { kind: "device", id: deviceId } : { kind: "user", id: userId };
   return { actor, applicationId, call };
+}
+
+/** What is told of a refusal: never more than the name of the error. */
+export function refusedWith(condition: ErrorCondition): Pick<AuditEvent, "details"> {
+  return { details: { error: errorRow(condition).error } };
 }
 
 /** Of whoever is at the terminal. */

@@ -1,11 +1,10 @@
 import type { Database } from "../db/database.ts";
-import { errorRow } from "../errors.ts";
 import type { OperatorAction, Trail } from "../http/operations.ts";
 import { Created } from "../http/route.ts";
 import type { ObjectSchema } from "../http/schema.ts";
 import { isTellable } from "../http/wire.ts";
 import { kindOfId } from "../lib/ids.ts";
-import { type AuditEvent, calledBy } from "./audit.events.ts";
+import { type AuditEvent, calledBy, refusedWith } from "./audit.events.ts";
 import type { Audit } from "./audit.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -28,8 +27,8 @@ export function createTrail({ audit, database }: { readonly audit: Audit; readon
     noteRefusal(action) {
       // It was refused before anything was read, so what stands there may be anything.
       const ids = Object.entries(action.call.path).filter(([, value]) => kindOfId(`${value}`) !== undefined);
-      const { error } = errorRow("ObjectPermissionDenied");
-      return audit.note(eventOf(action, Object.fromEntries(ids), undefined, { error }));
+      const event = eventOf(action, Object.fromEntries(ids), undefined, {});
+      return audit.note({ ...event, ...refusedWith("ObjectPermissionDenied") });
     },
   };
 }

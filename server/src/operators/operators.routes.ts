@@ -1,9 +1,9 @@
-import { calledBy } from "../audit/audit.events.ts";
+import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Database } from "../db/database.ts";
 import type { OperatorRow } from "../db/tables.ts";
-import { ApiError, errorRow } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import type { Paging } from "../http/paging.ts";
 import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
@@ -117,9 +117,8 @@ export function operatorsRoutes(services: {
       if (operator === undefined) throw new ApiError("AuthFailed"); // deleted since the session was checked
       // As at signing in, what slows guessing belongs before this line.
       if (!(await passwords.verify(operator.password_hash || undefined, currentPassword))) {
-        const { error } = errorRow("AuthBadUsernameOrPassword");
-        const target = operatorId;
-        await audit.note({ ...calledBy(caller, call), action: "changeOwnOperator", target, details: { error } });
+        const event: AuditEvent = { ...calledBy(caller, call), action: "changeOwnOperator", target: operatorId };
+        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
         throw new ApiError("AuthBadUsernameOrPassword");
       }
       const password_hash = await passwords.hash(password);

@@ -1,9 +1,9 @@
-import { type AuditEvent, calledBy } from "../audit/audit.events.ts";
+import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import type { Audit } from "../audit/audit.ts";
 import { deleteOperatorSession, insertOperatorSession } from "../auth/operator-sessions.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Database } from "../db/database.ts";
-import { ApiError, errorRow } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -41,8 +41,7 @@ export function operatorsSessionsRoutes(services: {
       const isRight = await passwords.verify(found?.password_hash || undefined, password); // some have none
       const event: AuditEvent = { ...calledBy(undefined, call), action: "createOperatorSession", target: found?.id };
       if (found === undefined || !isRight) {
-        const { error } = errorRow("AuthBadUsernameOrPassword");
-        await audit.note({ ...event, details: { error } });
+        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
         throw new ApiError("AuthBadUsernameOrPassword");
       }
       const hash = passwords.isOutdated(found.password_hash) ? await passwords.hash(password) : found.password_hash;

@@ -1,3 +1,5 @@
+import { calledBy, refusedWith } from "../audit/audit.events.ts";
+import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { TokenUses } from "../auth/token-uses.ts";
@@ -35,10 +37,11 @@ export function usersSessionsRoutes(services: {
   readonly revocations: Revocations;
   readonly paging: Paging;
   readonly fuzzing: Fuzzing;
+  readonly audit: Audit;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, tokenUses, passwords, revocations, paging, fuzzing, clock, ids } = services;
+  const { database, tokens, tokenUses, passwords, revocations, paging, fuzzing, audit, clock, ids } = services;
 
   const createUser = route({
     method: "POST",
@@ -98,11 +101,15 @@ export function usersSessionsRoutes(services: {
     status: 200,
     result: UserWithToken,
     errors: ["AuthBadUsernameOrPassword"],
-    async handle({ caller, parameters: { username, password } }) {
+    async handle({ caller, parameters: { username, password }, call }) {
       const { applicationId } = caller;
       const found = await findUserByName(applicationId, userNameKey(username), database.reads);
       const isRight = await passwords.verify(found?.password_hash || undefined, password); // some have none
-      if (found === undefined || !isRight) throw new ApiError("AuthBadUsernameOrPassword");
+      if (found === undefined || !isRight) {
+        const event = { ...calledBy(caller, call), action: "loginUser", target: found?.id };
+        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
+        throw new ApiError("AuthBadUsernameOrPassword");
+      }
       const from = found.password_hash;
       const rehash = passwords.isOutdated(from) ? { rehash: { from, to: await passwords.hash(password) } } : {};
       // The version that was read before the check: if the password was changed since, this token is dead already.
@@ -169,10 +176,14 @@ export function usersSessionsRoutes(services: {
     status: 200,
     result: Type.Literal(true),
     errors: ["ItemDoesNotExist"],
-    async handle({ caller: { applicationId, userId }, path }) {
-      const isEnded = await database.write((transaction) =>
-        revocations.endToken(applicationId, userId, path.tokenId, transaction),
-      );
+    async handle({ caller, path: { tokenId }, call }) {
+      const { applicationId, userId } = caller;
+      const isEnded = await database.write(async (transaction) => {
+        const isThere = await revocations.endToken(applicationId, userId, tokenId, transaction);
+        const event = { ...calledBy(caller, call), action: "endToken", target: tokenId };
+        if (isThere) await audit.record(event, transaction.queries);
+        return isThere;
+      });
       if (!isEnded) throw new ApiError("ItemDoesNotExist");
       return true as const;
     },
