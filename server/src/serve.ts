@@ -90,10 +90,10 @@ Register a device:
   curl -s ${url}/devices ${json} -d '${device}'
 `;
   const ofOwner = `
-Sign in as the operator, and list the applications with the token that it answers:
+Sign in as the operator, and list the applications:
 
-  curl -s ${url}/_/api/sessions ${json} -d '${signIn}'
-  curl -s ${url}/_/api/applications -H 'Authorization: Service TOKEN'
+  TOKEN=$(curl -s ${url}/_/api/sessions ${json} -d '${signIn}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+  curl -s ${url}/_/api/applications -H "Authorization: Service $TOKEN"
 `;
   return `${demo === undefined ? "" : ofDemo}${owner === undefined ? "" : `${ofOwner}\n`}`;
 }

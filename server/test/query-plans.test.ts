@@ -439,7 +439,8 @@ describe("the audit log", () => {
       await listAuditRows(filter, { at: "before", key: page.keyOf(last) }, 10, queries);
       for (const { plan } of explained) {
         assert.match(plan, index);
-        assert.doesNotMatch(plan, /TEMP B-TREE|Sort|Seq Scan/);
+        // PostgreSQL may sort the few entries that it knows to be left.
+        assert.doesNotMatch(plan, /TEMP B-TREE|SCAN audit_log$|Seq Scan/);
       }
     }
   });

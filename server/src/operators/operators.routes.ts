@@ -122,11 +122,10 @@ export function operatorsRoutes(services: {
         throw new ApiError("AuthBadUsernameOrPassword");
       }
       const password_hash = await passwords.hash(password);
-      const changed = await database.write(async ({ queries }) => {
-        const isSame = (await findOperator(operatorId, queries))?.password_hash === operator.password_hash;
-        if (!isSame) throw new ApiError("AuthBadUsernameOrPassword"); // changed since it was checked
-        return updateOperator(operatorId, { password_hash }, dialect, queries, sessionId);
-      });
+      const known = { keptSession: sessionId, password_hash: operator.password_hash };
+      const changed = await database.write(({ queries }) =>
+        updateOperator(operatorId, { password_hash }, dialect, queries, known),
+      );
       return presentOperator(orThrow(changed));
     },
   });
@@ -167,8 +166,10 @@ export function operatorsRoutes(services: {
         ...(role !== undefined && { role }),
         ...(password !== undefined && { password_hash: await passwords.hash(password) }),
       };
-      const kept = operatorId === caller.operatorId ? caller.sessionId : undefined;
-      const changed = await database.write(({ queries }) => updateOperator(operatorId, change, dialect, queries, kept));
+      const known = operatorId === caller.operatorId ? { keptSession: caller.sessionId } : {};
+      const changed = await database.write(({ queries }) =>
+        updateOperator(operatorId, change, dialect, queries, known),
+      );
       return presentOperator(orThrow(changed));
     },
   });
@@ -213,7 +214,7 @@ function requireName(given: string): string {
   }
 }
 
-/** @throws ApiError ItemDoesNotExist, ItemAlreadyExists, ObjectPermissionDenied */
+/** @throws ApiError ItemDoesNotExist, ItemAlreadyExists, ObjectPermissionDenied, AuthBadUsernameOrPassword */
 function orThrow(changed: OperatorRow | OperatorRefusal): OperatorRow {
   if (typeof changed === "string") throw refusalError(changed);
   return changed;
@@ -222,5 +223,6 @@ function orThrow(changed: OperatorRow | OperatorRefusal): OperatorRow {
 function refusalError(refusal: OperatorRefusal): ApiError {
   if (refusal === "is not there") return new ApiError("ItemDoesNotExist");
   if (refusal === "has a taken name") return new ApiError("ItemAlreadyExists");
+  if (refusal === "has another password") return new ApiError("AuthBadUsernameOrPassword");
   return new ApiError("ObjectPermissionDenied", "The last owner cannot be deleted or given another role.");
 }

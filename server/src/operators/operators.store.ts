@@ -9,7 +9,7 @@ import type { OperatorRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
 /** Why an operator is not created, changed or deleted. */
-export type OperatorRefusal = "is not there" | "is the last owner" | "has a taken name";
+export type OperatorRefusal = "is not there" | "is the last owner" | "has a taken name" | "has another password";
 
 /** @returns false when the name is taken */
 export async function insertOperator(row: OperatorRow, queries: Queries): Promise<boolean> {
@@ -53,16 +53,21 @@ export function listOperatorPage(position: Position, size: number, queries: Quer
 /** What can be changed of an operator. */
 export type OperatorChange = Partial<Pick<OperatorRow, "name" | "role" | "password_hash">>;
 
-/** Changes an operator; a new password ends its sessions, but for the one that is to be kept. */
+/**
+ * Changes an operator; a new password ends its sessions, but for the one that is to be kept.
+ *
+ * @param known with `password_hash`, nothing is changed when the operator has another one by now
+ */
 export async function updateOperator(
   id: string,
   change: OperatorChange,
   dialect: Dialect,
   queries: Queries,
-  keptSession?: string,
+  known: { readonly keptSession?: string | undefined; readonly password_hash?: string } = {},
 ): Promise<OperatorRow | OperatorRefusal> {
   const operator = await lockOperator(id, dialect, queries);
   if (operator === undefined) return "is not there";
+  if ((known.password_hash ?? operator.password_hash) !== operator.password_hash) return "has another password";
   const isDemoted = change.role !== undefined && change.role !== "owner";
   if (isDemoted && (await isLastOwner(operator, queries))) return "is the last owner";
   if (change.name !== undefined && change.name !== operator.name) {
@@ -71,7 +76,7 @@ export async function updateOperator(
   const changed = { ...operator, ...change };
   const { name, role, password_hash } = changed;
   await queries.updateTable("operators").set({ name, role, password_hash }).where("id", "=", id).execute();
-  if (change.password_hash !== undefined) await deleteOperatorSessions(id, keptSession, queries);
+  if (change.password_hash !== undefined) await deleteOperatorSessions(id, known.keptSession, queries);
   return changed;
 }
 
@@ -109,10 +114,14 @@ export async function updateOperatorLogin(
   return updated.numUpdatedRows === 1n;
 }
 
-/** Changes of operators come one after the other: of two that would leave no owner, the second sees the first. */
+/**
+ * Changes of operators come one after the other: of two that would leave no owner, the second sees the first. Who signs in
+ * meanwhile has done so before, or does it afterwards.
+ */
 async function lockOperator(id: string, dialect: Dialect, queries: Queries): Promise<OperatorRow | undefined> {
   for (const statement of dialect.takeTurns("operators")) await statement.execute(queries);
-  return findOperator(id, queries);
+  const select = queries.selectFrom("operators").selectAll().where("id", "=", id);
+  return (dialect.hasRowLocks ? select.forUpdate() : select).executeTakeFirst();
 }
 
 async function isLastOwner({ id, role }: OperatorRow, queries: Queries): Promise<boolean> {

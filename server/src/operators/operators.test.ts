@@ -254,4 +254,21 @@ describe("DELETE /_/api/operators/{operatorId}", () => {
     assert.equal((await signIn(operator.name, operator.password)).status, 403);
     await test.createOperator(operator.name);
   });
+
+  it("while the operator signs in: whatever comes first, no session is left", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { id, name, password } = await test.createOperator();
+      const signIns = [0, 1, 2].map(async () => {
+        const { status, body } = await signIn(name, password);
+        if (status === 201) return [body.result.token as string];
+        assert.equal(status, 403);
+        return [];
+      });
+      await new Promise((resolve) => setTimeout(resolve, round));
+      assert.equal((await call(`DELETE /_/api/operators/${id}`, undefined, owner, other)).status, 200);
+      for (const token of (await Promise.all(signIns)).flat()) {
+        assert.equal((await test.call("GET /_/api/operators/me", { token })).status, 401);
+      }
+    }
+  });
 });
