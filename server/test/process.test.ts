@@ -118,9 +118,9 @@ async function waitUntil(isSo: () => boolean): Promise<void> {
 
 const demoPattern = /appid {3}(app_\w+)\n {2}appkey {2}(\S+)\n/g;
 const ownerPattern = / {2}name {6}owner\n {2}password {2}(\S+)\n/g;
-const signInPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\/_\/api\/sessions) -H '([^']+)' -d '(.+)'/;
+const signInPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\/_\/api\/sessions) -H '([^']+)' -d '([^']+)'/;
 const operatorPattern = /^ {2}(TOKEN=.+\n {2}curl -s \S+\/_\/api\/applications -H "Authorization: Service \$TOKEN")$/m;
-const curlPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\S+) -H 'Content-Type: application\/json' -d '(.+)'/;
+const curlPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\S+) -H 'Content-Type: application\/json' -d '([^']+)'/;
 
 describe("the first start on an empty DATA_DIR", () => {
   it("shows the credentials of a demo application and of an operator once, with calls that work; later starts show none", async () => {
