@@ -68,7 +68,7 @@ export function newAuditRow(event: AuditEvent, at: number, ids: IdGenerator): Au
     target: bounded(target),
     address: bounded(call?.address ?? ""),
     request_id: call?.requestId ?? "",
-    details: JSON.stringify(details),
+    details: JSON.stringify(details, (_name, value) => (typeof value === "string" ? bounded(value) : value)),
   };
 }
 

@@ -274,9 +274,10 @@ describe("noting", () => {
   it("whatever a target or an address is, the entry can be written", async () => {
     const long = "😀".repeat(9_000);
     const call = { address: long, requestId: "r" };
-    await test.app.audit.note({ ...event, action: "testLong", target: long, call });
-    const { target, address } = await onlyEntry("action=testLong");
-    assert.deepEqual([target, address], ["😀".repeat(256), "😀".repeat(256)]);
+    await test.app.audit.note({ ...event, action: "testLong", target: long, call, details: { key: long } });
+    const { target, address, details } = await onlyEntry("action=testLong");
+    const short = "😀".repeat(256);
+    assert.deepEqual([target, address, details], [short, short, { key: short }]);
   });
 });
 
