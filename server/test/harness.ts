@@ -167,6 +167,9 @@ export async function startTestApp(settings: Readonly<Record<string, string>> = 
   };
 }
 
+/** Settings for tests that move the clock by months: operators stay signed in. */
+export const longSessions = { OPERATOR_SESSION_MS: "315360000000", OPERATOR_IDLE_MS: "315360000000" };
+
 /** One request over a connection of its own. */
 export function send(port: number, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
   const { token, body } = options;
