@@ -11,10 +11,10 @@ const sourceRoot = "server/src/";
 const ladder = [
   ["lib", "errors.ts", "background.ts", "config.ts", "failure.ts", "log.ts", "server-secret.ts", "version.ts"],
   ["db", "http"],
-  ["auth", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
+  ["audit", "auth", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
   ["slices"],
   ["app.ts", "maintenance.ts"],
-  ["serve.ts", "main.ts", "cli.ts"],
+  ["serve.ts", "main.ts", "cli.ts", "cli.command.ts", "cli.operators.ts"],
 ];
 const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
 

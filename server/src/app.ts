@@ -1,8 +1,11 @@
 import { applicationsOperatorRoutes } from "./applications/applications.operator.routes.ts";
+import { auditOperatorRoutes } from "./audit/audit.operator.routes.ts";
+import { createTrail } from "./audit/audit.trail.ts";
+import { type Audit, createAudit } from "./audit/audit.ts";
 import { createCallers } from "./auth/caller.ts";
 import { createIdTokens } from "./auth/oidc.ts";
 import { createOperatorCallers } from "./auth/operators.ts";
-import { createPasswords } from "./auth/passwords.ts";
+import { createPasswords, type Passwords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
@@ -37,6 +40,8 @@ import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts"
 import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
 import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
 import { metricsRoutes } from "./metrics/metrics.routes.ts";
+import { operatorsRoutes } from "./operators/operators.routes.ts";
+import { operatorsSessionsRoutes } from "./operators/operators.sessions.routes.ts";
 import { createPictures, type Pictures } from "./pictures/pictures.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
 import { loadSecrets } from "./server-secret.ts";
@@ -57,6 +62,7 @@ import { version } from "./version.ts";
 export interface App {
   readonly transport: Transport;
   readonly database: Database;
+  readonly config: Config;
   readonly routes: readonly Route[];
   readonly endpoints: readonly Endpoint[];
   readonly background: Background;
@@ -64,6 +70,8 @@ export interface App {
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly fuzzing: Fuzzing;
+  readonly passwords: Passwords;
+  readonly audit: Audit;
   readonly tokenUses: TokenUses;
   readonly compactor: Compactor;
   readonly bytes: ByteStore;
@@ -99,9 +107,10 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const tokenUses = createTokenUses(database);
   const policies = createPolicies({ secrets, database });
   const callers = createCallers({ tokens, tokenUses, policies, database, clock }, config);
-  const operatorCallers = createOperatorCallers(database, config);
+  const operatorCallers = createOperatorCallers({ database, background, clock }, config);
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config, database);
+  const audit = createAudit({ database, clock, ids, log });
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
   const pseudonyms = createPseudonyms(secrets);
@@ -134,6 +143,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     policies,
     revocations,
     passwords,
+    audit,
     paging,
     fuzzing,
     pseudonyms,
@@ -150,6 +160,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     log,
     limits: config,
     resetCodeLifetimeMs: config.resetCodeLifetimeMs,
+    sessionMs: config.operatorSessionMs,
+    sessionIdleMs: config.operatorIdleMs,
     clock,
     ids,
     version,
@@ -170,6 +182,9 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...metadataRoutes(services),
     ...metricsRoutes(services),
     ...batchRoutes(services),
+    ...operatorsSessionsRoutes(services),
+    ...operatorsRoutes(services),
+    ...auditOperatorRoutes(services),
     ...applicationsOperatorRoutes(services),
     ...crashReportsOperatorRoutes(services),
     ...metricsOperatorRoutes(services),
@@ -179,7 +194,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
 
   const runOnce = createRunOnce({ database, clock, secrets });
-  const operations = routes.map((route) => createOperation(route, { runOnce, log }));
+  const trail = createTrail({ audit, database });
+  const operations = routes.map((route) => createOperation(route, { runOnce, trail, log }));
   dispatcher.add(operations);
   const transport = await createTransport({
     config,
@@ -200,12 +216,14 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     await background.stop();
     await pictures.close();
     await tokenUses.save().catch((err) => log.warn({ err }, "when tokens were used last was not written down"));
+    await audit.close().catch((err) => log.warn({ err }, "the last of the audit log was not written down"));
     await database.close();
   }
 
   return {
     transport,
     database,
+    config,
     routes,
     endpoints,
     background,
@@ -213,6 +231,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     clock,
     ids,
     fuzzing,
+    passwords,
+    audit,
     tokenUses,
     compactor,
     bytes,

@@ -1,21 +1,18 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
-import { parseArgs, styleText } from "node:util";
+import { parseArgs } from "node:util";
 import {
   deleteApplicationRows,
   insertApplication,
   listApplications,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
-import { type Config, loadConfig } from "./config.ts";
-import type { Database } from "./db/database.ts";
-import { migrate } from "./db/migrate.ts";
-import { openDatabase } from "./db/open.ts";
+import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { operatorCommands, recordCommand } from "./cli.operators.ts";
+import { loadConfig } from "./config.ts";
 import { explainFailure } from "./failure.ts";
-import { createClock } from "./lib/clock.ts";
-import { createIdGenerator, kindOfId } from "./lib/ids.ts";
-import { OperatorNameError, readOperatorName } from "./operators/operators.names.ts";
-import { deleteOperator, insertOperator, listOperators } from "./operators/operators.store.ts";
+import { kindOfId } from "./lib/ids.ts";
+import { OperatorNameError } from "./operators/operators.names.ts";
 import { serve } from "./serve.ts";
 import { openByteStore } from "./storage/open.ts";
 import {
@@ -33,22 +30,17 @@ const usage = `Usage: rollcall <command>
   apps list [--json]                       list the applications
   apps configure APPID FILE.json [--json]  set what the file says in place of all settings before
   apps delete APPID --yes                  delete an application and everything it owns
-  operators create --name N [--json]       create an operator; its token is shown this once
+  operators create --name N [--role R] [--json]
+                                           create an operator, a viewer if nothing else is said; its password is shown
+                                           this once
   operators list [--json]                  list the operators
-  operators delete ID --yes                delete an operator; its tokens die at once
+  operators role ID R                      make an operator a viewer, an editor or an owner
+  operators password ID [--json]           a new password, shown this once; the operator's sessions end
+  operators delete ID --yes                delete an operator; its sessions end at once
+  audit [--app APPID] [--json]             list who did what, newest first
 
 Settings come from the environment: see .env.example.
 `;
-
-/** Something the person at the terminal did; printed without a stack. */
-class UsageError extends Error {}
-
-type Command = (config: Config, values: Values, rest: readonly string[]) => Promise<void>;
-interface Values {
-  readonly name?: string;
-  readonly json?: boolean;
-  readonly yes?: boolean;
-}
 
 const commands: Readonly<Record<string, Command>> = {
   serve: (config) => serve(config),
@@ -61,9 +53,12 @@ const commands: Readonly<Record<string, Command>> = {
   "apps create": (config, { name, json = false }) =>
     withDatabase(config, async (database) => {
       if (name === undefined || name.trim() === "") throw new UsageError("apps create needs --name");
-      const clock = createClock();
-      const ids = createIdGenerator(() => clock.now());
-      const created = await database.write(({ queries }) => insertApplication(name.trim(), { clock, ids }, queries));
+      const created = await database.write(async ({ queries }) => {
+        const application = await insertApplication(name.trim(), createMakers(), queries);
+        const { appid } = application;
+        await recordCommand({ action: "createApplication", applicationId: appid, target: appid }, queries);
+        return application;
+      });
       print(json ? JSON.stringify(created) : `appid   ${created.appid}\nappkey  ${created.appkey}`);
     }),
 
@@ -84,8 +79,11 @@ const commands: Readonly<Record<string, Command>> = {
       if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps configure needs an APPID");
       if (file === undefined) throw new UsageError("apps configure needs a FILE.json");
       const settings = parseApplicationSettings(readFileSync(file, "utf8"));
-      const isThere = await database.write(({ queries }) => updateApplicationSettings(appid, settings, queries));
-      if (!isThere) throw new UsageError(`there is no application ${appid}`);
+      await database.write(async ({ queries }) => {
+        const isThere = await updateApplicationSettings(appid, settings, queries);
+        if (!isThere) throw new UsageError(`there is no application ${appid}`);
+        await recordCommand({ action: "configureApplication", applicationId: appid, target: appid }, queries);
+      });
       const providers = Object.keys(settings.oidc);
       const { metricsDays, crashReportsDays } = retentionOf(settings);
       const kept = `metrics ${metricsDays} days, crash reports ${crashReportsDays} days`;
@@ -97,45 +95,17 @@ const commands: Readonly<Record<string, Command>> = {
     withDatabase(config, async (database) => {
       if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps delete needs an APPID");
       if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
-      const isThere = await database.write(({ queries }) =>
-        updateApplicationDeleted(appid, createClock().now(), queries),
-      );
-      if (!isThere) throw new UsageError(`there is no application ${appid}`);
+      await database.write(async ({ queries }) => {
+        const isThere = await updateApplicationDeleted(appid, createMakers().clock.now(), queries);
+        if (!isThere) throw new UsageError(`there is no application ${appid}`);
+        await recordCommand({ action: "deleteApplication", applicationId: appid, target: appid }, queries);
+      });
       const bytes = await openByteStore(config);
       await deleteApplicationRows(appid, { database, bytes }, { onStep: showProgress });
       print(`deleted ${appid}`);
     }),
 
-  "operators create": (config, { name, json = false }) =>
-    withDatabase(config, async (database) => {
-      if (name === undefined) throw new UsageError("operators create needs --name");
-      const operatorName = readOperatorName(name);
-      const clock = createClock();
-      const ids = createIdGenerator(() => clock.now());
-      const created = await database.write(({ queries }) => insertOperator(operatorName, { clock, ids }, queries));
-      if (created === undefined) throw new UsageError(`there is an operator named ${operatorName} already`);
-      print(json ? JSON.stringify(created) : `id     ${created.id}\nname   ${created.name}\ntoken  ${created.token}`);
-    }),
-
-  "operators list": (config, { json = false }) =>
-    withDatabase(config, async (database) => {
-      const operators = await listOperators(database.reads);
-      const rows = operators.map(({ id, name, created_at }) => ({
-        id,
-        name,
-        created: new Date(created_at).toISOString(),
-      }));
-      print(json ? JSON.stringify(rows) : table(["id", "name", "created"], rows));
-    }),
-
-  "operators delete": (config, { yes = false }, [id]) =>
-    withDatabase(config, async (database) => {
-      if (id === undefined || kindOfId(id) !== "Operator") throw new UsageError("operators delete needs an ID");
-      if (!yes) throw new UsageError("operators delete ends the operator's tokens at once: confirm with --yes");
-      const isThere = await database.write(({ queries }) => deleteOperator(id, queries));
-      if (!isThere) throw new UsageError(`there is no operator ${id}`);
-      print(`deleted ${id}`);
-    }),
+  ...operatorCommands,
 };
 
 try {
@@ -143,6 +113,8 @@ try {
     allowPositionals: true,
     options: {
       name: { type: "string" },
+      role: { type: "string" },
+      app: { type: "string" },
       json: { type: "boolean" },
       yes: { type: "boolean" },
       help: { type: "boolean" },
@@ -169,37 +141,6 @@ try {
   process.exitCode = isMisuse || isWrongFile ? 2 : 1;
 }
 
-/** Opens the database, brings its schema up to date, runs the command beside whatever server is running, and closes. */
-async function withDatabase(
-  config: Config,
-  run: (database: Database, appliedMigrations: readonly string[]) => Promise<void>,
-): Promise<void> {
-  const database = await openDatabase(config.databaseUrl, {
-    connectionsMax: 2,
-    timeoutMs: config.databaseTimeoutMs,
-  });
-  try {
-    await run(database, await migrate(database));
-  } finally {
-    await database.close();
-  }
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
 function showProgress(rowsErased: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${rowsErased} rows erased `);
-}
-
-/** Columns for a person; tab-separated when piped. */
-function table(names: readonly string[], rows: readonly Readonly<Record<string, string>>[]): string {
-  const lines = [names, ...rows.map((row) => names.map((name) => row[name] ?? ""))];
-  if (!process.stdout.isTTY) return lines.map((cells) => cells.join("\t")).join("\n");
-  const widths = names.map((_, column) => Math.max(...lines.map((cells) => (cells[column] ?? "").length)));
-  const [head, ...body] = lines.map((cells) =>
-    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "),
-  );
-  return [styleText("bold", head ?? ""), ...body].join("\n");
 }

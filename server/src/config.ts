@@ -18,6 +18,9 @@ export interface Config {
   readonly authSchemes: readonly string[];
   readonly deviceTokenLifetimeMs: number;
   readonly userTokenLifetimeMs: number;
+  readonly operatorSessionMs: number;
+  readonly operatorIdleMs: number;
+  readonly auditDays: number;
   readonly tokenCacheItemsMax: number;
   readonly passwordHashMemoryKib: number;
   readonly passwordHashPasses: number;
@@ -110,6 +113,9 @@ export const settings = [
   { name: "AUTH_SCHEMES", default: "Service,Bearer", about: "Words accepted before the token in Authorization." },
   { name: "DEVICE_TOKEN_LIFETIME_MS", default: "7776000000", about: "Lifetime of a device token (90 days)." },
   { name: "USER_TOKEN_LIFETIME_MS", default: "2592000000", about: "Lifetime of a user token (30 days)." },
+  { name: "OPERATOR_SESSION_MS", default: "604800000", about: "Lifetime of an operator's session (7 days)." },
+  { name: "OPERATOR_IDLE_MS", default: "43200000", about: "How long an operator's session may go unused (12 hours)." },
+  { name: "AUDIT_DAYS", default: "365", about: "How long the audit log is kept." },
   { name: "TOKEN_CACHE_ITEMS_MAX", default: "50000", about: "Opened tokens kept in memory." },
   { name: "PASSWORD_HASH_MEMORY_KIB", default: "19456", about: "argon2id memory per hash." },
   { name: "PASSWORD_HASH_PASSES", default: "2", about: "argon2id passes per hash." },
@@ -300,6 +306,9 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     authSchemes,
     deviceTokenLifetimeMs: integer("DEVICE_TOKEN_LIFETIME_MS", 1_000, tenYearsMs),
     userTokenLifetimeMs: integer("USER_TOKEN_LIFETIME_MS", 1_000, tenYearsMs),
+    operatorSessionMs: integer("OPERATOR_SESSION_MS", 1_000, tenYearsMs),
+    operatorIdleMs: integer("OPERATOR_IDLE_MS", 1_000, tenYearsMs),
+    auditDays: integer("AUDIT_DAYS", 1, 3_650),
     tokenCacheItemsMax: integer("TOKEN_CACHE_ITEMS_MAX", 1, 10_000_000),
     passwordHashMemoryKib: integer("PASSWORD_HASH_MEMORY_KIB", 8, 4_194_304),
     passwordHashPasses: integer("PASSWORD_HASH_PASSES", 1, 100),

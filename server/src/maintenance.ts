@@ -1,5 +1,7 @@
 import type { App } from "./app.ts";
 import { deleteApplicationRows, listApplications } from "./applications/applications.store.ts";
+import { deleteOldAuditRows } from "./audit/audit.store.ts";
+import { deleteExpiredOperatorSessions } from "./auth/operator-sessions.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
 import { finishErasures } from "./db/metadata-erasure.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
@@ -47,9 +49,11 @@ export function startMaintenance(app: App): { stop(): Promise<void> } {
 
 /** One round of maintenance. */
 export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
-  const { database, clock, fuzzing, tokenUses, compactor, bytes, log } = app;
+  const { database, config, clock, fuzzing, tokenUses, compactor, bytes, log } = app;
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
+  await deleteExpiredOperatorSessions(clock.now(), config, database, signal);
+  await deleteOldAuditRows(clock.now() - config.auditDays * dayMs, database, signal);
   await deleteExpiredReplies(clock.now(), database, signal);
   for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
     if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });

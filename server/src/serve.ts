@@ -3,7 +3,8 @@ import { insertApplication, type NewApplication } from "./applications/applicati
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
 import { startMaintenance } from "./maintenance.ts";
-import { insertOperator, type NewOperator } from "./operators/operators.store.ts";
+import { type NewOperator, newOperator } from "./operators/operators.new.ts";
+import { hasOperators, insertOperator } from "./operators/operators.store.ts";
 
 /** Serves until SIGTERM or SIGINT, then finishes what is in flight. Resolves once it listens. */
 export async function serve(config: Config): Promise<void> {
@@ -11,11 +12,11 @@ export async function serve(config: Config): Promise<void> {
   const { log, transport } = app;
   try {
     const first = await migrateFirst(config, app);
-    if (first !== undefined) process.stdout.write(describeFirst(first)); // before anything else can fail
+    process.stdout.write(describeFirst(first)); // before anything else can fail
     await transport.listen(config.host, config.port);
     const url = config.publicUrl ?? transport.url();
     log.info({ url, docs: `${url}/_/docs` }, "listening");
-    if (first !== undefined) process.stdout.write(suggestCalls(url, first));
+    process.stdout.write(suggestCalls(url, first));
   } catch (error) {
     await app.close(0);
     throw error;
@@ -34,47 +35,66 @@ export async function serve(config: Config): Promise<void> {
   if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
 }
 
-/** What a new embedded database begins with, so that there is something to try. */
+/** What a new deployment begins with, so that there is something to try and somebody to try it. */
 interface First {
-  readonly demo: NewApplication;
-  readonly owner: NewOperator;
+  readonly demo: NewApplication | undefined;
+  readonly owner: NewOperator | undefined;
 }
 
-/** Brings the schema up to date; a new embedded database gets its first rows in the same transaction. */
-async function migrateFirst(config: Config, app: App): Promise<First | undefined> {
-  let first: First | undefined;
+/** Brings the schema up to date; a new embedded database gets a demo application in the same transaction. */
+async function migrateFirst(config: Config, app: App): Promise<First> {
+  let demo: NewApplication | undefined;
   await migrate(app.database, async ({ queries }) => {
-    if (!config.databaseUrl.startsWith("file:")) return;
-    const demo = await insertApplication("Demo", app, queries);
-    const owner = await insertOperator("owner", app, queries);
-    if (owner !== undefined) first = { demo, owner }; // in a new database no name is taken
+    if (config.databaseUrl.startsWith("file:")) demo = await insertApplication("Demo", app, queries);
   });
-  return first;
+  return { demo, owner: await createFirstOwner(app) };
 }
 
-function describeFirst({ demo: { appid, appkey }, owner: { name, token } }: First): string {
-  return `
+/** Somebody has to be the first: where there is no operator at all, this makes one. */
+async function createFirstOwner(app: App): Promise<NewOperator | undefined> {
+  const { database, audit } = app;
+  if (await hasOperators(database.reads)) return undefined;
+  const owner = await newOperator({ name: "owner", role: "owner" }, app);
+  const isCreated = await database.write(async ({ queries }) => {
+    // Of processes that start at once one makes it.
+    for (const statement of database.dialect.takeTurns("operators")) await statement.execute(queries);
+    if ((await hasOperators(queries)) || !(await insertOperator(owner.row, queries))) return false;
+    await audit.record({ actor: { kind: "system" }, action: "createOperator", target: owner.row.id }, queries);
+    return true;
+  });
+  return isCreated ? owner : undefined;
+}
+
+function describeFirst({ demo, owner }: First): string {
+  const ofDemo = `
 A demo application is ready. Its credentials are shown this once:
 
-  appid   ${appid}
-  appkey  ${appkey}
-
-So is an operator for the whole deployment, "${name}". Its token is shown this once:
-
-  token   ${token}
-
+  appid   ${demo?.appid}
+  appkey  ${demo?.appkey}
 `;
+  const ofOwner = `
+An operator for the whole deployment is ready. The password is shown this once:
+
+  name      ${owner?.row.name}
+  password  ${owner?.password}
+`;
+  return `${demo === undefined ? "" : ofDemo}${owner === undefined ? "" : ofOwner}`;
 }
 
-function suggestCalls(url: string, { demo: { appid, appkey }, owner: { token } }: First): string {
-  const body = JSON.stringify({ appid, appkey, platform: "curl", uniqueId: "my-first-device" });
-  return `Register a device:
+function suggestCalls(url: string, { demo, owner }: First): string {
+  const json = "-H 'Content-Type: application/json'";
+  const device = JSON.stringify({ ...demo, platform: "curl", uniqueId: "my-first-device" });
+  const signIn = JSON.stringify({ name: owner?.row.name, password: owner?.password });
+  const ofDemo = `
+Register a device:
 
-  curl -s ${url}/devices -H 'Content-Type: application/json' -d '${body}'
-
-List the applications, as the operator:
-
-  curl -s ${url}/_/api/applications -H 'Authorization: Service ${token}'
-
+  curl -s ${url}/devices ${json} -d '${device}'
 `;
+  const ofOwner = `
+Sign in as the operator, and list the applications:
+
+  TOKEN=$(curl -s ${url}/_/api/sessions ${json} -d '${signIn}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+  curl -s ${url}/_/api/applications -H "Authorization: Service $TOKEN"
+`;
+  return `${demo === undefined ? "" : ofDemo}${owner === undefined ? "" : `${ofOwner}\n`}`;
 }

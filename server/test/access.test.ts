@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { updateApplicationDeleted } from "../src/applications/applications.store.ts";
-import type { Route } from "../src/http/route.ts";
+import { type Route, roleOf } from "../src/http/route.ts";
 import type { IdKind } from "../src/lib/ids.ts";
+import { mayDo } from "../src/lib/roles.ts";
 import { digestSecret, newOperatorToken } from "../src/lib/secrets.ts";
 import { deleteOperator } from "../src/operators/operators.store.ts";
 import { type Answer, assertError, startTestApp, type TestApp } from "./harness.ts";
@@ -47,7 +48,7 @@ const operators: Callers = {
 const falseOperators: Callers = {
   "an operator who has been deleted": async () => {
     const { id, token } = await test.createOperator();
-    await test.app.database.write(({ queries }) => deleteOperator(id, queries));
+    await test.app.database.write(({ queries }) => deleteOperator(id, test.app.database.dialect, queries));
     return `Service ${token}`;
   },
   "an altered operator token": async () => `Service ${(await test.createOperator()).token.slice(0, -1)}`,
@@ -173,20 +174,48 @@ describe('who may call: service.md "Authentication"', () => {
     }
   });
 
-  it("operations of operators are those under /_/api", () => {
+  it("operations of operators are those under /_/api, but for signing in", () => {
     const below = test.app.routes.filter(({ path }) => path.startsWith("/_/api/"));
     assert.deepEqual(
-      below,
+      below.filter(({ operation }) => operation !== "createOperatorSession"), // where the token comes from
       test.app.routes.filter(({ caller }) => caller === "operator"),
     );
     assert.ok(below.length > 0);
   });
 
+  it("a viewer changes nothing by any route, and an editor no operator: 403, before anything is read", async (t) => {
+    const roles = ["viewer", "editor", "owner"] as const;
+    const before = await changeable();
+    for (const route of test.app.routes.filter(({ caller }) => caller === "operator")) {
+      const required = roleOf(route);
+      const isOnesOwn = ["deleteOperatorSession", "changeOwnOperator"].includes(route.operation);
+      if (route.method !== "GET") assert.equal(required === "viewer", isOnesOwn, route.operation);
+      await t.test(`${route.method} ${route.path}: ${required}`, async () => {
+        for (const role of roles) {
+          const { token } = await test.createOperator(undefined, role);
+          const body = takesBody(route) ? "{broken" : undefined;
+          const answer = await call(route, `Service ${token}`, body);
+          if (mayDo(role, required)) assertLetIn(answer, role);
+          else assertError(answer, 403, "ObjectPermissionDenied", 771, `This takes the role ${required}.`);
+        }
+      });
+    }
+    assert.deepEqual(await changeable(), before);
+  });
+
+  async function changeable(): Promise<unknown> {
+    const { reads } = test.app.database;
+    const roles = (await reads.selectFrom("operators").select(["name", "role"]).execute()).filter(
+      ({ name }) => !name.startsWith("operator "),
+    );
+    return [roles, await reads.selectFrom("applications").selectAll().execute()];
+  }
+
   it("an operator's token dies with the operator on every process at once", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     const { id, token } = await test.createOperator();
     for (const app of [test, other]) assert.equal((await app.call("GET /_/api/applications", { token })).status, 200);
-    await test.app.database.write(({ queries }) => deleteOperator(id, queries));
+    await test.app.database.write(({ queries }) => deleteOperator(id, test.app.database.dialect, queries));
     for (const app of [other, test]) assertNoOperator(await app.call("GET /_/api/applications", { token }));
     await other.close();
   });
@@ -196,7 +225,7 @@ describe('who may call: service.md "Authentication"', () => {
     assert.match(token, /^ro_[\w-]{43}$/);
     await test.call("GET /_/api/applications", { token });
     await test.call("GET /users/me", { token });
-    const rows = await test.app.database.reads.selectFrom("operator_tokens").selectAll().execute();
+    const rows = await test.app.database.reads.selectFrom("operator_sessions").selectAll().execute();
     assert.ok(rows.some(({ digest }) => digest === digestSecret(token)));
     assert.ok(!JSON.stringify([rows, test.logLines]).includes(token.slice(3, 20)));
   });
@@ -235,6 +264,7 @@ describe('who may call: service.md "Authentication"', () => {
       "GET /_/health/live",
       "GET /_/health/ready",
       "GET /service/ping",
+      "POST /_/api/sessions",
       "POST /devices",
     ]);
   });

@@ -156,37 +156,51 @@ describe("rollcall apps configure", () => {
   });
 });
 
-describe("rollcall operators create", () => {
-  async function listsApplications(token: string): Promise<boolean> {
-    return (await test.call("GET /_/api/applications", { token })).status === 200;
-  }
+async function signIn({ name, password }: { name: string; password: string }) {
+  const { status, body } = await test.call("POST /_/api/sessions", { body: { name, password } });
+  return status === 201 ? body.result : undefined;
+}
 
-  it("--json prints exactly one line, id, name and token, and the running server knows them", async () => {
-    const { code, stdout, stderr } = await rollcall("operators", "create", "--name", " Ädä 😀 ", "--json");
+/** What the commands have left in the audit log about this, oldest first. */
+async function recorded(target: string) {
+  const { reads } = test.app.database;
+  const rows = await reads.selectFrom("audit_log").selectAll().where("target", "=", target).orderBy("id").execute();
+  const commands = rows.filter(({ actor_kind }) => actor_kind === "cli");
+  return commands.map(({ action, application_id, details }) => [action, application_id, JSON.parse(details)]);
+}
+
+describe("rollcall operators create", () => {
+  it("--json prints exactly one line, id, name, role and password, which signs in on the running server", async () => {
+    const args = ["operators", "create", "--name", " Ädä 😀 ", "--role", "Owner", "--json"];
+    const { code, stdout, stderr } = await rollcall(...args);
     assert.deepEqual([code, stderr], [0, ""]);
-    assert.match(stdout, /^\{"id":"opr_[0-9a-z]{26}","name":"Ädä 😀","token":"ro_[\w-]{43}"\}\n$/);
-    const { id, token } = JSON.parse(stdout);
-    assert.ok(await listsApplications(token));
+    const { id, password } = JSON.parse(stdout);
+    assert.equal(stdout, `${JSON.stringify({ id, name: "Ädä 😀", role: "owner", password })}\n`);
+    assert.match(id, /^opr_[0-9a-z]{26}$/);
+    assert.match(password, /^[\w-]{20}$/);
+    assert.equal((await signIn({ name: "Ädä 😀", password })).operator.role, "owner");
+    assert.deepEqual(await recorded(id), [["createOperator", "", { role: "owner" }]]);
 
     const listed = await rollcall("operators", "list", "--json");
-    const operators: { id: string; created: string }[] = JSON.parse(listed.stdout);
+    const operators: { id: string; created: string; lastLogin: string }[] = JSON.parse(listed.stdout);
     const found = operators.find((operator) => operator.id === id);
-    assert.ok(found !== undefined && !Number.isNaN(Date.parse(found.created)));
-    assert.deepEqual(found, { id, name: "Ädä 😀", created: found.created });
-    assert.ok(!listed.stdout.includes("ro_"));
+    assert.ok(found !== undefined && Date.parse(found.created) > 0 && Date.parse(found.lastLogin) > 0);
+    const { created, lastLogin } = found;
+    assert.deepEqual(found, { id, name: "Ädä 😀", role: "owner", created, lastLogin });
+    assert.doesNotMatch(listed.stdout, /argon2|ro_/);
     const plain = await rollcall("operators", "list");
-    assert.match(plain.stdout, /^id\tname\tcreated\n/);
-    assert.ok(plain.stdout.includes(`\n${id}\tÄdä 😀\t${found.created}\n`));
+    assert.match(plain.stdout, /^id\tname\trole\tcreated\tlastLogin\n/);
+    assert.ok(plain.stdout.includes(`\n${id}\tÄdä 😀\towner\t${created}\t${lastLogin}\n`));
   });
 
-  it("prints the same for a person without --json", async () => {
+  it("prints the same for a person without --json; who gets no role is a viewer", async () => {
     const { code, stdout } = await rollcall("operators", "create", "--name", "plain");
     assert.equal(code, 0);
-    const [, token = ""] = /^id {5}opr_\w+\nname {3}plain\ntoken {2}(ro_\S+)\n$/.exec(stdout) ?? [];
-    assert.ok(await listsApplications(token));
+    const lines = /^id {8}opr_\w+\nname {6}plain\nrole {6}viewer\npassword {2}(\S+)\n$/.exec(stdout);
+    assert.equal((await signIn({ name: "plain", password: lines?.[1] ?? "" })).operator.role, "viewer");
   });
 
-  it("a wrong or a taken name: exit code 2, the reason, and nothing is created", async () => {
+  it("a wrong or a taken name, or a wrong role: exit code 2, the reason, and nothing is created", async () => {
     const { name } = await test.createOperator("Tåken");
     const { length } = await test.app.database.reads.selectFrom("operators").selectAll().execute();
     const wrong: [args: string[], reason: RegExp][] = [
@@ -198,6 +212,7 @@ describe("rollcall operators create", () => {
       [["--name", "a\nb"], /control characters/],
       [["--name", "a\u2028b"], /control characters/],
       [["--name", name.normalize("NFD")], /there is an operator named Tåken already/],
+      [["--name", "a", "--role", "admin"], /must be one of viewer, editor, owner/],
     ];
     const results = await Promise.all(wrong.map(([args]) => rollcall("operators", "create", ...args)));
     for (const [n, { code, stdout, stderr }] of results.entries()) {
@@ -210,8 +225,72 @@ describe("rollcall operators create", () => {
   });
 });
 
+describe("rollcall operators role and password", () => {
+  it("a role counts from the running server's next request on", async () => {
+    const { id, token } = await test.createOperator(undefined, "viewer");
+    const list = () => test.call("GET /_/api/operators", { token });
+    assert.equal((await list()).status, 403);
+    const { code, stdout, stderr } = await rollcall("operators", "role", id, "owner");
+    assert.deepEqual([code, stdout, stderr], [0, `${id} is owner\n`, ""]);
+    assert.equal((await list()).status, 200);
+    assert.deepEqual(await recorded(id), [["changeOperator", "", { role: "owner" }]]);
+  });
+
+  it("a new password is shown this once, the old one is wrong, and the sessions end", async () => {
+    const operator = await test.createOperator();
+    const { code, stdout } = await rollcall("operators", "password", operator.id);
+    const lines = /^id {8}(opr_\w+)\npassword {2}(\S+)\n$/.exec(stdout);
+    assert.deepEqual([code, lines?.[1]], [0, operator.id]);
+    assert.equal((await test.call("GET /_/api/operators/me", operator)).status, 401);
+    assert.equal(await signIn(operator), undefined);
+    assert.ok(await signIn({ name: operator.name, password: lines?.[2] ?? "" }));
+    const json = await rollcall("operators", "password", operator.id, "--json");
+    const { password } = JSON.parse(json.stdout);
+    assert.ok(await signIn({ name: operator.name, password }));
+    const trail = await recorded(operator.id);
+    assert.deepEqual(trail, Array(2).fill(["changeOperator", "", { password: "given" }]));
+  });
+
+  it("need an operator that there is, and a role: exit code 2, and nothing changes", async () => {
+    const { id, name, password } = await test.createOperator();
+    const wrong: [args: string[], reason: RegExp][] = [
+      [["role"], /ID/],
+      [["role", id], /ROLE/],
+      [["role", id, "admin"], /must be one of/],
+      [["role", test.app.ids.newId("Operator"), "viewer"], /no operator/],
+      [["password"], /ID/],
+      [["password", test.app.ids.newId("User")], /ID/],
+      [["password", test.app.ids.newId("Operator")], /no operator/],
+    ];
+    const results = await Promise.all(wrong.map(([args]) => rollcall("operators", ...args)));
+    for (const [n, { code, stdout, stderr }] of results.entries()) {
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, wrong[n]?.[1] ?? /never/);
+    }
+    assert.ok(await signIn({ name, password }));
+  });
+
+  it("the last owner stays one", async (t) => {
+    const app = await startTestApp();
+    t.after(() => app.close());
+    const { id } = await app.createOperator();
+    const { dataDir, databaseUrl } = app.config;
+    const own = { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ROLLCALL_SECRET: "another secret for the commands" };
+    for (const args of [
+      ["role", id, "viewer"],
+      ["delete", id, "--yes"],
+    ]) {
+      const { code, stderr } = await runProgram("src/cli.ts", ["operators", ...args], own);
+      assert.equal(code, 2);
+      assert.ok(stderr.startsWith(`${id} is the last owner\n`), stderr);
+    }
+    const rows = await app.app.database.reads.selectFrom("operators").select("role").execute();
+    assert.deepEqual(rows, [{ role: "owner" }]);
+  });
+});
+
 describe("rollcall operators delete", () => {
-  it("ends the operator's tokens on the running server's next request, and nobody else's", async () => {
+  it("ends the operator's sessions on the running server's next request, and nobody else's", async () => {
     const [gone, stays] = [await test.createOperator(), await test.createOperator()];
     assert.equal((await test.call("GET /_/api/applications", gone)).status, 200);
     const { code, stdout, stderr } = await rollcall("operators", "delete", gone.id, "--yes");
@@ -220,6 +299,7 @@ describe("rollcall operators delete", () => {
     assertError(refused, 401, "AuthFailed", 256, "An operator token is needed.");
     assert.equal((await test.call("GET /_/api/applications", stays)).status, 200);
     assert.equal((await rollcall("operators", "delete", gone.id, "--yes")).code, 2);
+    assert.deepEqual(await recorded(gone.id), [["deleteOperator", "", {}]]);
     await test.createOperator(gone.name);
   });
 
@@ -238,6 +318,40 @@ describe("rollcall operators delete", () => {
       assert.match(stderr, wrong[n]?.[1] ?? /never/);
     }
     assert.equal((await test.call("GET /_/api/applications", operator)).status, 200);
+  });
+});
+
+describe("rollcall audit", () => {
+  it("prints what was done, newest first, of one application if that is asked for", async () => {
+    const created = JSON.parse((await rollcall("apps", "create", "--name", "Trail", "--json")).stdout);
+    const { appid } = created;
+    const file = join(test.config.dataDir, "trail.json");
+    writeFileSync(file, "{}");
+    await rollcall("apps", "configure", appid, file);
+    await rollcall("apps", "delete", appid, "--yes");
+    const names = ["createApplication", "configureApplication", "deleteApplication"];
+    assert.deepEqual(
+      await recorded(appid),
+      names.map((name) => [name, appid, {}]),
+    );
+
+    const { code, stdout, stderr } = await rollcall("audit", "--app", appid);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const [head, ...lines] = stdout.trimEnd().split("\n");
+    assert.equal(head, "at\tactor\tname\taction\tapp\ttarget\taddress\trequestId\tdetails");
+    assert.deepEqual(
+      lines.map((line) => line.split("\t").slice(1)),
+      names.toReversed().map((name) => ["cli", "", name, appid, appid, "", "", "{}"]),
+    );
+
+    const { token } = await test.createOperator("Äda");
+    await test.call("DELETE /_/api/sessions/current", { token });
+    const all: { name: string; action: string }[] = JSON.parse((await rollcall("audit", "--json")).stdout);
+    assert.deepEqual(
+      all.filter(({ name }) => name === "Äda").map(({ action }) => action),
+      ["deleteOperatorSession"],
+    );
+    assert.equal((await rollcall("audit", "--app", "nonsense")).code, 2);
   });
 });
 

@@ -10,13 +10,16 @@ import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { type App, buildApp } from "../src/app.ts";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
+import { insertOperatorSession } from "../src/auth/operator-sessions.ts";
 import { type Config, loadConfig } from "../src/config.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { errorCatalogue } from "../src/errors.ts";
 import { conditionsOf } from "../src/http/route.ts";
 import { createClock } from "../src/lib/clock.ts";
+import type { OperatorRole } from "../src/lib/roles.ts";
 import { createLog } from "../src/log.ts";
-import { insertOperator, type NewOperator } from "../src/operators/operators.store.ts";
+import { newOperator } from "../src/operators/operators.new.ts";
+import { insertOperator } from "../src/operators/operators.store.ts";
 import { createTestDatabase } from "./databases.ts";
 
 /** What the service answered: the status, the headers and the parsed envelope. */
@@ -50,12 +53,21 @@ export interface TestApp {
   /** One HTTP call, `"GET /users/me"`. Fails the test when the answer is not one that the route declares. */
   call(operation: string, options?: CallOptions): Promise<Answer>;
   createApplication(name?: string): Promise<NewApplication>;
-  createOperator(name?: string): Promise<NewOperator>;
+  /** An operator, an owner if nothing else is said, with a session. */
+  createOperator(name?: string, role?: OperatorRole): Promise<TestOperator>;
   /** A registered device of the default or another application. */
   registerDevice(application?: NewApplication): Promise<string>;
   /** A new user with a token. */
   signUp(userName?: string, application?: NewApplication): Promise<TestUser>;
   close(): Promise<void>;
+}
+
+export interface TestOperator {
+  readonly id: string;
+  readonly name: string;
+  readonly role: OperatorRole;
+  readonly password: string;
+  readonly token: string;
 }
 
 export interface TestUser {
@@ -132,10 +144,13 @@ export async function startTestApp(settings: Readonly<Record<string, string>> = 
     now: () => wall,
     call,
     createApplication,
-    async createOperator(name = `operator ${++count}`) {
-      const operator = await app.database.write(({ queries }) => insertOperator(name, app, queries));
-      assert.ok(operator !== undefined, `the name ${name} is taken`);
-      return operator;
+    async createOperator(name = `operator ${++count}`, role = "owner") {
+      const { row, password } = await newOperator({ name, role }, app);
+      const token = await app.database.write(async ({ queries }) => {
+        assert.ok(await insertOperator(row, queries), `the name ${name} is taken`);
+        return insertOperatorSession(row.id, { at: wall, expiresAt: wall + config.operatorSessionMs }, queries);
+      });
+      return { id: row.id, name, role, password, token };
     },
     registerDevice,
     async signUp(userName = `user ${++count}`, of = application) {
@@ -151,6 +166,9 @@ export async function startTestApp(settings: Readonly<Record<string, string>> = 
     },
   };
 }
+
+/** Settings for tests that move the clock by months: operators stay signed in. */
+export const longSessions = { OPERATOR_SESSION_MS: "315360000000", OPERATOR_IDLE_MS: "315360000000" };
 
 /** One request over a connection of its own. */
 export function send(port: number, method: string, path: string, options: CallOptions = {}): Promise<Answer> {

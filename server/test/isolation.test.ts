@@ -223,7 +223,9 @@ describe("objects of others", () => {
 
   it("operators get of an application what is its own; one that is deleted is as one that never was", async (t) => {
     const { token } = await test.createOperator();
-    for (const route of routesWithPath().filter(({ caller }) => caller === "operator")) {
+    for (const route of routesWithPath().filter(
+      ({ pathParameters }) => "appid" in (pathParameters?.properties ?? {}),
+    )) {
       await t.test(`${route.method} ${route.path}`, async () => {
         const [application, other, deleted] = [
           await test.createApplication(),
@@ -246,6 +248,28 @@ describe("objects of others", () => {
         const wrongKind = await answer(test.app.ids.newId("User"), path);
         assertError(wrongKind, 400, "ParameterOutOfRange", 514, "Incorrect id type, expected App.");
         assert.equal((await answer(application.appid, path)).status, route.status);
+      });
+    }
+  });
+
+  it("operators, too, exist or do not: one that was deleted is as one that never was", async (t) => {
+    const owner = await test.createOperator();
+    const ofOperators = routesWithPath().filter(
+      ({ pathParameters }) => "operatorId" in (pathParameters?.properties ?? {}),
+    );
+    assert.ok(ofOperators.length >= 3);
+    for (const route of ofOperators) {
+      await t.test(`${route.method} ${route.path}`, async () => {
+        const [there, gone] = [await test.createOperator(), await test.createOperator()];
+        const { token } = owner;
+        assert.equal((await test.call(`DELETE /_/api/operators/${gone.id}`, { token })).status, 200);
+        const answer = (operatorId: string) => call(route, { operatorId }, { token });
+        const never = await answer(test.app.ids.newId("Operator"));
+        assertError(never, 404, "ItemDoesNotExist", 769, "The item does not exist.");
+        assert.deepEqual(visible(await answer(gone.id)), visible(never));
+        const wrongKind = await answer(test.app.ids.newId("User"));
+        assertError(wrongKind, 400, "ParameterOutOfRange", 514, "Incorrect id type, expected Operator.");
+        assert.equal((await answer(there.id)).status, route.status);
       });
     }
   });

@@ -251,6 +251,26 @@ describe("migrate", () => {
     });
   });
 
+  it("operators of an older release become owners without a password, and their tokens are gone", async () => {
+    const older = await createEmpty();
+    const released = migrations.findIndex(({ name }) => name === "0013-operators");
+    await withDatabase(older, async (database) => {
+      await migrateTo(released, database);
+      await database.write(async ({ queries }) => {
+        await sql`insert into operators (id, name, created_at) values ('o', 'Ada', 1)`.execute(queries);
+        await sql`insert into operator_tokens (digest, operator_id, created_at) values ('d', 'o', 1)`.execute(queries);
+      });
+      await migrate(database);
+      const [ada, ...others] = await database.reads.selectFrom("operators").selectAll().execute();
+      const isOwner = { role: "owner", password_hash: "", last_login_at: null };
+      assert.deepEqual({ ...ada }, { id: "o", name: "Ada", created_at: 1, ...isOwner });
+      assert.deepEqual(
+        [...others, ...(await database.reads.selectFrom("operator_sessions").selectAll().execute())],
+        [],
+      );
+    });
+  });
+
   it("a second time does nothing, and loses nothing", async () => {
     const url = await createEmpty();
     await withDatabase(url, async (database) => {

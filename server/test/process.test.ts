@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
+import { promisify } from "node:util";
 import { insertApplication } from "../src/applications/applications.store.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
@@ -132,8 +133,10 @@ function childrenOf(pid: number | undefined): string[] {
 }
 
 const demoPattern = /appid {3}(app_\w+)\n {2}appkey {2}(\S+)\n/g;
-const operatorPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\/_\S+) -H 'Authorization: Service (ro_\S+)'/;
-const curlPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\S+) -H 'Content-Type: application\/json' -d '(.+)'/;
+const ownerPattern = / {2}name {6}owner\n {2}password {2}(\S+)\n/g;
+const signInPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\/_\/api\/sessions) -H '([^']+)' -d '([^']+)'/;
+const operatorPattern = /^ {2}(TOKEN=.+\n {2}curl -s \S+\/_\/api\/applications -H "Authorization: Service \$TOKEN")$/m;
+const curlPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\S+) -H 'Content-Type: application\/json' -d '([^']+)'/;
 
 describe("the first start on an empty DATA_DIR", () => {
   it("shows the credentials of a demo application and of an operator once, with calls that work; later starts show none", async () => {
@@ -144,9 +147,10 @@ describe("the first start on an empty DATA_DIR", () => {
     const [, path = "", body = ""] = curlPattern.exec(first.stdout()) ?? [];
     const answer = await post(first.port, path, body);
     assert.equal(answer.status, 201);
-    const [, operatorPath = "", operatorToken = ""] = operatorPattern.exec(first.stdout()) ?? [];
-    assert.ok(first.stdout().includes(`  token   ${operatorToken}\n`));
-    const applications = await send(first.port, "GET", operatorPath, { token: operatorToken });
+    assert.equal(first.stdout().match(ownerPattern)?.length, 1);
+    const [, script = ""] = operatorPattern.exec(first.stdout()) ?? [];
+    const printed = await promisify(execFile)("sh", ["-c", script]);
+    const applications = { body: JSON.parse(printed.stdout) };
     assert.deepEqual(
       applications.body.result.pageResults.map(({ name }: { name: string }) => name),
       ["Demo"],
@@ -159,7 +163,7 @@ describe("the first start on an empty DATA_DIR", () => {
     const created = await post(second.port, "/users", { username: "a", password: "password" }, token);
     assert.equal(created.status, 200);
     assert.equal((await second.end("SIGTERM")).code, 0);
-    assert.doesNotMatch(second.stdout(), /appid|appkey|rk_|ro_/);
+    assert.doesNotMatch(second.stdout(), /appid|appkey|rk_|ro_|password/);
   });
 
   it("keeps its data to its owner: the secret has mode 0600, the folder 0700, and the secret is not shown", async () => {
@@ -182,6 +186,7 @@ describe("the first start on an empty DATA_DIR", () => {
     await waitUntil(() => curlPattern.test(a.stdout() + b.stdout()));
     const demos = [...(a.stdout() + b.stdout()).matchAll(demoPattern)];
     assert.equal(demos.length, 1);
+    assert.equal((a.stdout() + b.stdout()).match(ownerPattern)?.length, 1);
     const [, appid = "", appkey = ""] = demos[0] ?? [];
     const { token } = await signUp(a.port, { appid, appkey });
     for (const { port } of [a, b]) assert.equal((await send(port, "GET", "/users/me", { token })).status, 200);
@@ -206,7 +211,24 @@ describe("the first start on an empty DATA_DIR", () => {
     const server = await start(settings);
     await server.end("SIGTERM");
     assert.equal((stdout + server.stdout()).match(demoPattern)?.length, 1);
-    assert.equal((stdout + server.stdout()).match(/ {2}token {3}ro_/g)?.length, 1);
+    assert.equal((stdout + server.stdout()).match(ownerPattern)?.length, 1);
+  });
+});
+
+describe("a start on a deployment without operators", () => {
+  it("makes one owner, whatever the engine and however many processes start at once, and no second one", async () => {
+    const { settings } = await newDeployment();
+    const servers = await Promise.all([start(settings), start(settings)]);
+    const stdout = () => servers.map((server) => server.stdout()).join("");
+    await waitUntil(() => signInPattern.test(stdout()));
+    assert.equal(stdout().match(ownerPattern)?.length, 1);
+    assert.doesNotMatch(stdout(), demoPattern);
+    const [, path = "", , body = ""] = signInPattern.exec(stdout()) ?? [];
+    for (const { port } of servers) assert.equal((await send(port, "POST", path, { body })).status, 201);
+    for (const server of servers) assert.equal((await server.end("SIGTERM")).code, 0);
+    const third = await start(settings);
+    await third.end("SIGTERM");
+    assert.doesNotMatch(third.stdout(), /password/);
   });
 });
 
@@ -376,13 +398,15 @@ describe("kill -9 (hostile.md 31)", () => {
   it("every answered metric event is counted once, also when it was being compacted", async () => {
     const { settings, ...application } = await newDeployment();
     const { stdout } = await runProgram("src/cli.ts", ["operators", "create", "--name", "op", "--json"], settings);
-    const operator: string = JSON.parse(stdout).token;
+    const { name, password } = JSON.parse(stdout);
     const answered = new Map<string, number>();
     let sent = 0;
     let token: string | undefined;
     for (let kills = 0; ; kills += 1) {
       const server = await start(settings);
       token ??= (await signUp(server.port, application)).token;
+      const signedIn = await post(server.port, "/_/api/sessions", { name, password });
+      const operator: string = signedIn.body.result.token;
       const counts = new Map<string, number>();
       for (let query = "pageSize=1000"; query !== ""; ) {
         const path = `/_/api/applications/${application.appid}/metrics?${query}`;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { CompiledQuery, sql } from "kysely";
+import { newAuditRow } from "../src/audit/audit.events.ts";
+import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/audit.store.ts";
 import { checkinOrders } from "../src/checkins/checkins.contract.ts";
 import { checkinSearch } from "../src/checkins/checkins.search.ts";
 import type { Queries } from "../src/db/database.ts";
@@ -401,6 +403,49 @@ describe("what operators read walks an index", () => {
     assert.ok(last !== undefined);
     await listCrashReports(test.application.appid, "1", { at: "after", key: page.keyOf(last) }, 10, queries);
     assertIndexed(explained, /crash_reports_of_group/);
+  });
+});
+
+describe("the audit log", () => {
+  it("walks an index of the filter, newest first, on the first page and far inside", async () => {
+    const { database, ids } = test.app;
+    for (let start = 0; start < rowsTotal; start += 500) {
+      const rows = Array.from({ length: 500 }, (_, index) => {
+        const n = start + index;
+        const actor = { kind: "user", id: `actor ${n % 50}` } as const;
+        const event = {
+          actor,
+          action: `action ${n % 20}`,
+          applicationId: `app ${n % 30}`,
+          target: `target ${n % 100}`,
+        };
+        return newAuditRow(event, n, ids);
+      });
+      await database.write(({ queries }) => insertAuditRows(rows, queries));
+    }
+    if (hasCostPlanner) await sql`analyze audit_log`.execute(database.reads);
+    const filters: [AuditFilters, RegExp][] = [
+      [{}, /audit_log_at/],
+      [{ at: { start: 1_000, end: 9_000 } }, /audit_log_at/],
+      [{ applicationId: "app 7" }, /audit_log_application/],
+      [{ actor: "actor 7" }, /audit_log_actor/],
+      [{ action: "action 7" }, /audit_log_action/],
+      [{ target: "target 7" }, /audit_log_target/],
+    ];
+    for (const [filter, index] of filters) {
+      const explained: Omit<Explained, "what">[] = [];
+      const queries = explaining(explained);
+      const page = await listAuditRows(filter, { at: "start" }, 10, queries);
+      const last = page.rows.at(-1);
+      assert.ok(last !== undefined);
+      await listAuditRows(filter, { at: "after", key: page.keyOf(last) }, 10, queries);
+      await listAuditRows(filter, { at: "before", key: page.keyOf(last) }, 10, queries);
+      for (const { plan } of explained) {
+        assert.match(plan, index);
+        // PostgreSQL may sort the few entries that it knows to be left.
+        assert.doesNotMatch(plan, /TEMP B-TREE|SCAN audit_log$|Seq Scan/);
+      }
+    }
   });
 });
 

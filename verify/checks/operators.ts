@@ -1,5 +1,5 @@
 import { each, type Group } from "../check.ts";
-import { further } from "../errors.ts";
+import { further, specified } from "../errors.ts";
 import { expectError, expectThat } from "../expect.ts";
 import { openapi, operationsOf } from "../openapi.ts";
 import { sharedDevice, sharedUser, uniqueName, type World } from "../world.ts";
@@ -15,22 +15,40 @@ const callers: Readonly<Record<string, (world: World) => Promise<string | undefi
   "a made-up token": async () => `Service ${uniqueName("ro_")}`,
 };
 
+const signIn = "POST /_/api/sessions";
+
 /** Nothing that is for operators can be reached by anybody else (surface.md section 2, AuthFailed). */
-export const operators: Group = {
-  name: "operators",
-  checks: each(
-    Object.keys(callers),
-    (who) => `surface.md 2 · everything under /_/api answers AuthFailed to ${who}`,
-    async (world, who) => {
-      const document = await openapi(world);
-      const operations = operationsOf(document.body).filter((operation) => operation.includes(" /_/api/"));
-      expectThat(document, operations.length > 0, "operations under /_/api");
-      const authorization = await callers[who]?.(world);
-      for (const operation of operations) {
-        const filled = operation.replace("{appid}", world.application.appid).replaceAll(/\{\w+\}/g, "verify");
-        const options = { headers: { Authorization: authorization }, ...(!filled.startsWith("GET") && { body: {} }) };
-        expectError(await world.call(filled, options), further.noOperator);
-      }
-    },
-  ),
+const access = each(
+  Object.keys(callers),
+  (who) => `surface.md 2 · everything under /_/api answers AuthFailed to ${who}`,
+  async (world, who) => {
+    const document = await openapi(world);
+    const below = operationsOf(document.body).filter((operation) => operation.includes(" /_/api/"));
+    const operations = below.filter((operation) => operation !== signIn); // where the token comes from
+    expectThat(document, operations.length > 0, "operations under /_/api");
+    const authorization = await callers[who]?.(world);
+    for (const operation of operations) {
+      const filled = operation.replace("{appid}", world.application.appid).replaceAll(/\{\w+\}/g, "verify");
+      const options = { headers: { Authorization: authorization }, ...(!filled.startsWith("GET") && { body: {} }) };
+      expectError(await world.call(filled, options), further.noOperator);
+    }
+  },
+);
+
+const wrongSignIns: Readonly<Record<string, object>> = {
+  "an unknown name": { name: uniqueName("nobody"), password: "correct horse battery" },
+  "the name of the first operator": { name: "owner", password: uniqueName("wrong") },
+  "an empty password": { name: "owner", password: "" },
+  "a query as a name": { name: "' or ''='", password: "' or ''='" },
 };
+
+const signIns = each(
+  Object.keys(wrongSignIns),
+  (what) => `hostile.md 6 · signing in as an operator with ${what} answers as with any other wrong password`,
+  async (world, what) => {
+    expectError(await world.call(signIn, { body: wrongSignIns[what] }), specified.badUserNameOrPassword);
+  },
+);
+
+/** The operator API, as far as it can be seen from outside. */
+export const operators: Group = { name: "operators", checks: { ...access, ...signIns } };

@@ -1,41 +1,52 @@
+import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
 import type { OperatorCaller } from "../http/route.ts";
+import type { Clock } from "../lib/clock.ts";
 import { digestSecret, isOperatorToken } from "../lib/secrets.ts";
 import { readToken } from "./authorization.ts";
+import { findOperatorBySession, updateOperatorSessionUsed } from "./operator-sessions.ts";
 
 /** Finds out which operator is calling, from the Authorization header. */
 export interface OperatorCallers {
   /**
-   * Asks the database every time: operators call seldom, and a token that was taken back is dead at once, on every
-   * process. What does not look like an operator token is refused without asking.
+   * Asks the database every time: operators call seldom, and a session that was ended is dead at once, on every process,
+   * as is a role that was taken away. What does not look like an operator's token is refused without asking.
    *
    * @throws ApiError AuthFailed
    */
   authenticate(authorization: string | undefined): Promise<OperatorCaller>;
 }
 
+const usedEveryMs = 60_000;
+
 export function createOperatorCallers(
-  database: Database,
-  settings: { readonly authSchemes: readonly string[] },
+  services: { readonly database: Database; readonly background: Background; readonly clock: Clock },
+  settings: { readonly authSchemes: readonly string[]; readonly operatorIdleMs: number },
 ): OperatorCallers {
+  const { database, background, clock } = services;
+  const { operatorIdleMs: idleMs } = settings;
   const schemes = new Set(settings.authSchemes);
+  // Not a write for every request, and often enough that a session in use does not pass for idle.
+  const notedEveryMs = Math.min(usedEveryMs, idleMs / 10);
+
+  function noteUse(digest: string, now: number): void {
+    background.run("noteOperatorSession", () =>
+      database.write(({ queries }) => updateOperatorSessionUsed(digest, now, queries)),
+    );
+  }
+
   return {
     async authenticate(authorization) {
       const token = readToken(authorization, schemes);
       if (token === undefined || !isOperatorToken(token)) throw new ApiError("AuthFailed");
-      const [operator] = await findByToken(database.reads, { digest: digestSecret(token) });
-      if (operator === undefined) throw new ApiError("AuthFailed");
-      return { operatorId: operator.id, name: operator.name };
+      const digest = digestSecret(token);
+      const session = await findOperatorBySession(digest, database.reads);
+      const now = clock.now();
+      const isGood = session !== undefined && session.expires_at > now && session.used_at + idleMs > now;
+      if (!isGood) throw new ApiError("AuthFailed");
+      if (now - session.used_at >= notedEveryMs) noteUse(digest, now);
+      return { operatorId: session.id, name: session.name, role: session.role, sessionId: digest };
     },
   };
 }
-
-const findByToken = prepare<{ digest: string }, { id: string; name: string }>((queries, parameter) =>
-  queries
-    .selectFrom("operator_tokens as token")
-    .innerJoin("operators as operator", "operator.id", "token.operator_id")
-    .where("token.digest", "=", parameter("digest"))
-    .select(["operator.id", "operator.name"]),
-);

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, Insertable, Selectable } from "kysely";
+import type { OperatorRole } from "../lib/roles.ts";
 
 /**
  * The data model. Every table of application data has `application_id` first in its primary key, its unique indexes and
@@ -30,7 +31,8 @@ export interface Tables {
   metric_keys: MetricKeysTable;
   metric_batches: MetricBatchesTable;
   operators: OperatorsTable;
-  operator_tokens: OperatorTokensTable;
+  operator_sessions: OperatorSessionsTable;
+  audit_log: AuditLogTable;
   metadata: MetadataTable;
   unfinished_erasures: UnfinishedErasuresTable;
   files: FilesTable;
@@ -41,7 +43,11 @@ export interface Tables {
 }
 
 /** The tables that belong to the deployment and to no application. */
-export const deploymentTables = ["operator_tokens", "operators"] as const satisfies readonly (keyof Tables)[];
+export const deploymentTables = [
+  "audit_log",
+  "operator_sessions",
+  "operators",
+] as const satisfies readonly (keyof Tables)[];
 
 /** The tables in which an application's data lies, children before the rows that they refer to. */
 export const tablesInErasureOrder = [
@@ -390,15 +396,42 @@ interface MetricKeysTable {
 interface OperatorsTable {
   id: string;
   name: string;
+  role: OperatorRole;
+  /** Empty for who has none, and cannot sign in. */
+  password_hash: string;
   created_at: number;
+  last_login_at: number | null;
 }
 
-/** A token of an operator is good while its row is here. */
-interface OperatorTokensTable {
+/** The token of a session is good while its row is here, for so long and while it is used. */
+interface OperatorSessionsTable {
   /** SHA-256 of the token in hex. */
   digest: string;
   operator_id: string;
   created_at: number;
+  /** About a minute behind. */
+  used_at: number;
+  expires_at: number;
+}
+
+/** Who did what, and who tried to. Rows are never changed, and go when they are old. */
+interface AuditLogTable {
+  id: string;
+  at: number;
+  actor_kind: "operator" | "user" | "device" | "cli" | "nobody" | "system";
+  /** The id of the actor, or the kind of one that has none. */
+  actor_id: string;
+  /** What an operator was called then; empty for everybody else. */
+  actor_name: string;
+  /** The name of an operation. */
+  action: string;
+  /** Empty where it is a matter of no application. */
+  application_id: string;
+  target: string;
+  address: string;
+  request_id: string;
+  /** JSON, an object. */
+  details: string;
 }
 
 /**
@@ -516,6 +549,8 @@ export type CrashGroupRow = Selectable<CrashGroupsTable>;
 export type CrashGroupVersionRow = Selectable<CrashGroupVersionsTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
 export type OperatorRow = Selectable<OperatorsTable>;
+export type OperatorSessionRow = Selectable<OperatorSessionsTable>;
+export type AuditRow = Selectable<AuditLogTable>;
 export type MetadataRow = Selectable<MetadataTable>;
 export type FileRow = Selectable<FilesTable>;
 export type ResumableUploadRow = Selectable<ResumableUploadsTable>;

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import {
+  type Answer,
+  assertError,
+  assertResult,
+  longSessions,
+  startTestApp,
+  type TestApp,
+} from "../../test/harness.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { identifyCrash } from "../lib/crash-identity.ts";
 import { maintain } from "../maintenance.ts";
@@ -11,8 +18,8 @@ let test: TestApp;
 let other: TestApp;
 let operator: string;
 before(async () => {
-  test = await startTestApp();
-  other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+  test = await startTestApp(longSessions);
+  other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, ...longSessions });
   operator = (await test.createOperator()).token;
 });
 after(async () => {

@@ -30,7 +30,13 @@ describe("Dispatcher", () => {
       errors: [],
       handle: async () => true as const,
     });
-    dispatcher.add([createOperation(declared, { runOnce: (_caller, _key, _fingerprint, work) => work(), log })]);
+    dispatcher.add([
+      createOperation(declared, {
+        runOnce: (_caller, _key, _fingerprint, work) => work(),
+        trail: { record: (_action, _given, work) => work(), noteRefusal: async () => {} },
+        log,
+      }),
+    ]);
     const inner = { method: "GET", path: "/things", parameters: [], idempotencyKey: undefined };
     const { requestId, run } = dispatcher.dispatch(inner, { authorization: "x", address: "y" });
     assert.equal((await run()).reply.failure?.condition, "InternalError");

@@ -12,6 +12,7 @@ let test: TestApp;
 let user: TestUser;
 let checkinId: string;
 let operatorToken: string;
+let otherOperatorId: string;
 let picture: Buffer;
 /** Files by the names of their path parameters. */
 const files: Record<string, string> = {};
@@ -19,6 +20,7 @@ before(async () => {
   picture = await png(1, 1);
   test = await startTestApp();
   operatorToken = (await test.createOperator()).token;
+  otherOperatorId = (await test.createOperator()).id;
   user = await test.signUp();
   const checkin = await test.call("POST /checkins", { token: user.token, body: { location: "1,2" } });
   checkinId = checkin.body.result.id;
@@ -45,6 +47,9 @@ function valid(name: string, schema: Schema): unknown {
     appid,
     appkey,
     checkinId,
+    operatorId: otherOperatorId,
+    name: `name ${Math.random()}`,
+    password: "correct horse battery",
     ...files,
     userId: "me",
     id: "me",

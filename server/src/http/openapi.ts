@@ -36,7 +36,7 @@ export function describeRoutes(
       securitySchemes: {
         deviceToken: { ...tokenScheme, description: "`Service <token>` with a device token or a user token." },
         userToken: { ...tokenScheme, description: "`Service <token>` with a user token." },
-        operatorToken: { ...tokenScheme, description: "`Service <token>` with the token of an operator." },
+        operatorToken: { ...tokenScheme, description: "`Service <token>` with the token of an operator's session." },
       },
     },
   };
@@ -48,7 +48,8 @@ const description = `Register a device with the application's credentials (\`POS
 Every answer is an envelope: \`status\`, \`result\` or \`error\`, \`request_id\`, \`success\`. Parameter names match
 case-insensitively, null means "not given", unknown parameters are ignored.
 
-What lies under \`/_/api\` is for operators, who run the deployment and have tokens of their own.`;
+What lies under \`/_/api\` is for operators, who run the deployment and sign in for tokens of their own. Viewers read,
+editors change, and owners manage the operators.`;
 
 const tokenScheme = { type: "apiKey", in: "header", name: "Authorization" };
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { ApiError, Interrupted } from "../errors.ts";
+import { mayDo } from "../lib/roles.ts";
 import type { Call, RawParameters, StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import { FileResult } from "./file-result.ts";
@@ -11,8 +12,10 @@ import {
   type Caller,
   type CallerKind,
   Created,
+  type OperatorCaller,
   RawResult,
   type Route,
+  roleOf,
   takesIdempotencyKey,
 } from "./route.ts";
 import { createSerializer } from "./serializer.ts";
@@ -32,6 +35,29 @@ export type Authenticate = (
  */
 export type RunOnce = (caller: Caller, key: string, fingerprint: string, work: () => Promise<Reply>) => Promise<Reply>;
 
+/** What an operator asks for. */
+export interface OperatorAction {
+  readonly caller: OperatorCaller;
+  readonly route: Route;
+  readonly call: Call;
+}
+
+/** Remembers what operators do. */
+export interface Trail {
+  /**
+   * Does what changes something, and remembers it with the change: either both are there, or neither.
+   *
+   * @param given the values of the path and of the parameters, as they were read
+   */
+  record<Result>(
+    action: OperatorAction,
+    given: { readonly path: Readonly<Record<string, unknown>>; readonly parameters: Readonly<Record<string, unknown>> },
+    work: () => Promise<Result>,
+  ): Promise<Result>;
+  /** Remembers that it was refused to this operator. */
+  noteRefusal(action: OperatorAction): Promise<void>;
+}
+
 /** A declared operation, ready to be called, by HTTP or in a batch. */
 export interface Operation {
   readonly route: Route;
@@ -40,7 +66,10 @@ export interface Operation {
 }
 
 /** Makes operations of declarations. */
-export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOnce; log: Logger }): Operation {
+export function createOperation(
+  route: Route,
+  { runOnce, trail, log }: { runOnce: RunOnce; trail: Trail; log: Logger },
+): Operation {
   const readPath = compileOptional(route.pathParameters);
   const readParameters = compileOptional(route.parameters);
   const serialize = createSerializer(route.result);
@@ -54,9 +83,11 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
       file: file as never, // what this very route has stored, and undefined where it stores nothing
     };
     const isSigned = caller === undefined && route.download !== undefined;
+    const handle = () => route.handle({ ...input, caller: caller as never }); // of the kind that the route requires: whoever calls this has seen to it
+    const isRecorded = isOperator(caller) && route.method !== "GET";
     const handled = isSigned
       ? await route.download.handleSigned(input)
-      : await route.handle({ ...input, caller: caller as never }); // of the kind that the route requires: whoever calls this has seen to it
+      : await (isRecorded ? trail.record({ caller, route, call }, input, handle) : handle());
     if (handled instanceof FileResult) return { ...successReply(200, "null"), file: handled };
     if (handled instanceof RawResult) return successReply(route.status, handled.json);
     if (handled instanceof Created) return successReply(201, serialize(handled.result));
@@ -95,13 +126,23 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
     async perform(call, caller) {
       try {
         if (isClient(caller)) requireEnabled(caller.policy, route, call.path);
+        if (isOperator(caller)) requireRole(route, caller);
         if (route.upload !== undefined) return await answerUpload(route.upload, call, caller);
         return await answerOnce(call, caller);
       } catch (error) {
+        if (isOperator(caller) && error instanceof ApiError && error.condition === "ObjectPermissionDenied") {
+          await trail.noteRefusal({ caller, route, call });
+        }
         return refuse(error, call.requestId, log);
       }
     },
   };
+}
+
+/** @throws ApiError ObjectPermissionDenied */
+function requireRole(route: Route, { role }: OperatorCaller): void {
+  const required = roleOf(route);
+  if (!mayDo(role, required)) throw new ApiError("ObjectPermissionDenied", `This takes the role ${required}.`);
 }
 
 /** The answer to a call that failed; of a fault of ours the log tells more. @throws Interrupted */
@@ -112,6 +153,10 @@ export function refuse(error: unknown, requestId: string, log: Logger): Reply {
     log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed");
   }
   return errorReply(failure);
+}
+
+function isOperator(caller: AnyCaller | undefined): caller is OperatorCaller {
+  return caller !== undefined && "operatorId" in caller;
 }
 
 function isClient(caller: AnyCaller | undefined): caller is Caller {

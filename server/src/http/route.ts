@@ -1,4 +1,5 @@
 import type { ErrorCondition } from "../errors.ts";
+import type { OperatorRole } from "../lib/roles.ts";
 import type { Call, StoredUpload, UploadedPart } from "./call.ts";
 import type { FileResult } from "./file-result.ts";
 import type { ApplicationPolicy } from "./policy.ts";
@@ -29,10 +30,13 @@ export interface UserCaller extends Caller {
   readonly userId: string;
 }
 
-/** Who runs the deployment, with its own token; of no application. */
+/** Who runs the deployment, with the token of a session; of no application. */
 export interface OperatorCaller {
   readonly operatorId: string;
   readonly name: string;
+  readonly role: OperatorRole;
+  /** The digest of the token. */
+  readonly sessionId: string;
 }
 
 export type AnyCaller = Caller | OperatorCaller;
@@ -70,6 +74,8 @@ export interface RouteDeclaration<
   readonly summary: string;
   readonly tag: string;
   readonly caller: Kind;
+  /** What an operator must be at least. Who may only view reads, and editors change, where nothing else is said. */
+  readonly role?: OperatorRole;
   /** False for what a batch cannot hold. */
   readonly isBatchable?: false;
   /** True for what is answered in clear too where https is required: probes of the machinery, which bring and get no secret. */
@@ -136,11 +142,18 @@ export function takesIdempotencyKey({ method, caller }: Route): boolean {
   return method !== "GET" && (caller === "device" || caller === "user");
 }
 
+/** The role that an operation of operators takes. */
+export function roleOf({ method, role }: Route): OperatorRole {
+  return role ?? (method === "GET" ? "viewer" : "editor");
+}
+
 /** Every condition that an operation may answer with: `docs/errors.md`, OpenAPI and the tests hold it to them. */
 export function conditionsOf(route: Route): ErrorCondition[] {
   const conditions = new Set<ErrorCondition>(route.errors);
-  if (route.caller === "operator") conditions.add("AuthFailed");
-  else if (route.caller !== "anyone") {
+  if (route.caller === "operator") {
+    conditions.add("AuthFailed");
+    if (roleOf(route) !== "viewer") conditions.add("ObjectPermissionDenied");
+  } else if (route.caller !== "anyone") {
     conditions.add("AuthAccessTokenInvalid").add("AuthAPICallDisabledByDeveloper").add("AuthUserAccountDisabled");
     conditions.add("AuthSignatureInvalid");
   }

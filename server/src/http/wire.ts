@@ -175,6 +175,11 @@ export function readWireValue(schema: Schema, value: unknown): Parsed<unknown> {
   return readers[keywords["x-wire"]](value, keywords);
 }
 
+/** Whether a value of this format can be told to others: none of them can hold a secret, or what somebody wrote. */
+export function isTellable(schema: Schema): boolean {
+  return ["integer", "decimal", "flag", "choice", "date", "id"].includes(`${schema["x-wire"]}`);
+}
+
 interface Keywords {
   readonly "x-wire": keyof typeof readers;
   readonly "x-kind"?: IdKind;

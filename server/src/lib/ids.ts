@@ -12,6 +12,7 @@ const prefixes = {
   Place: "plc",
   MetricEvent: "met",
   Operator: "opr",
+  AuditEntry: "aud",
   Picture: "pic",
   Video: "vid",
   Blob: "blb",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
-import { type Answer, startTestApp, type TestApp } from "../../test/harness.ts";
+import { type Answer, longSessions, startTestApp, type TestApp } from "../../test/harness.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
 import { updateApplicationSettings } from "../tenancy/application-settings.ts";
@@ -12,7 +12,7 @@ const day = 24 * hour;
 let test: TestApp;
 let operator: string;
 before(async () => {
-  test = await startTestApp();
+  test = await startTestApp(longSessions);
   operator = (await test.createOperator()).token;
 });
 after(() => test.close());

@@ -1,54 +1,137 @@
+import { sql } from "kysely";
+import { deleteOperatorSessions } from "../auth/operator-sessions.ts";
+import { condition, numberOrder } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { readPage } from "../db/page.ts";
+import { scopeStream } from "../db/scope.ts";
 import type { OperatorRow } from "../db/tables.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
-import { digestSecret, newOperatorToken } from "../lib/secrets.ts";
+import type { Page, Position } from "../lib/keyset.ts";
 
-/** An operator with its first token, which is told this once; only its digest is stored. */
-export interface NewOperator {
-  readonly id: string;
-  readonly name: string;
-  readonly token: string;
-}
+/** Why an operator is not created, changed or deleted. */
+export type OperatorRefusal = "is not there" | "is the last owner" | "has a taken name" | "has another password";
 
-/**
- * Creates an operator with a token, to be committed with the caller's transaction.
- *
- * @returns undefined when the name is taken
- */
-export async function insertOperator(
-  name: string,
-  { clock, ids }: { readonly clock: Clock; readonly ids: IdGenerator },
-  queries: Queries,
-): Promise<NewOperator | undefined> {
-  const id = ids.newId("Operator");
-  const created_at = clock.now();
+/** @returns false when the name is taken */
+export async function insertOperator(row: OperatorRow, queries: Queries): Promise<boolean> {
   const inserted = await queries
     .insertInto("operators")
-    .values({ id, name, created_at })
+    .values(row)
     .onConflict((conflict) => conflict.column("name").doNothing())
     .executeTakeFirst();
-  if (inserted.numInsertedOrUpdatedRows === 0n) return undefined;
-  const token = newOperatorToken();
-  await queries
-    .insertInto("operator_tokens")
-    .values({ digest: digestSecret(token), operator_id: id, created_at })
-    .execute();
-  return { id, name, token };
+  return inserted.numInsertedOrUpdatedRows === 1n;
+}
+
+export function findOperator(id: string, queries: Queries): Promise<OperatorRow | undefined> {
+  return queries.selectFrom("operators").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+/** @param name as `readOperatorName` gives it */
+export function findOperatorByName(name: string, queries: Queries): Promise<OperatorRow | undefined> {
+  return queries.selectFrom("operators").selectAll().where("name", "=", name).executeTakeFirst();
+}
+
+export async function hasOperators(queries: Queries): Promise<boolean> {
+  return (await queries.selectFrom("operators").select("id").limit(1).executeTakeFirst()) !== undefined;
 }
 
 /** All operators, oldest first. */
 export function listOperators(queries: Queries): Promise<OperatorRow[]> {
-  return queries.selectFrom("operators").selectAll().orderBy("id").execute();
+  return queries.selectFrom("operators").selectAll().orderBy("created_at").orderBy("id").execute();
+}
+
+/** A page of them, oldest first. */
+export function listOperatorPage(position: Position, size: number, queries: Queries): Promise<Page<OperatorRow>> {
+  const scope = {
+    shape: "operators",
+    from: sql`operators`,
+    select: sql`*`,
+    conditions: [condition("any", {}, () => sql`true`)],
+  };
+  return readPage(scopeStream<OperatorRow>(scope, numberOrder("created_at"), false, queries), position, size);
+}
+
+/** What can be changed of an operator. */
+export type OperatorChange = Partial<Pick<OperatorRow, "name" | "role" | "password_hash">>;
+
+/**
+ * Changes an operator; a new password ends its sessions, but for the one that is to be kept.
+ *
+ * @param known with `password_hash`, nothing is changed when the operator has another one by now
+ */
+export async function updateOperator(
+  id: string,
+  change: OperatorChange,
+  dialect: Dialect,
+  queries: Queries,
+  known: { readonly keptSession?: string | undefined; readonly password_hash?: string } = {},
+): Promise<OperatorRow | OperatorRefusal> {
+  const operator = await lockOperator(id, dialect, queries);
+  if (operator === undefined) return "is not there";
+  if ((known.password_hash ?? operator.password_hash) !== operator.password_hash) return "has another password";
+  const isDemoted = change.role !== undefined && change.role !== "owner";
+  if (isDemoted && (await isLastOwner(operator, queries))) return "is the last owner";
+  if (change.name !== undefined && change.name !== operator.name) {
+    if ((await findOperatorByName(change.name, queries)) !== undefined) return "has a taken name";
+  }
+  const changed = { ...operator, ...change };
+  const { name, role, password_hash } = changed;
+  await queries.updateTable("operators").set({ name, role, password_hash }).where("id", "=", id).execute();
+  if (change.password_hash !== undefined) await deleteOperatorSessions(id, known.keptSession, queries);
+  return changed;
+}
+
+/** Deletes an operator; its sessions end. */
+export async function deleteOperator(
+  id: string,
+  dialect: Dialect,
+  queries: Queries,
+): Promise<OperatorRefusal | undefined> {
+  const operator = await lockOperator(id, dialect, queries);
+  if (operator === undefined) return "is not there";
+  if (await isLastOwner(operator, queries)) return "is the last owner";
+  await deleteOperatorSessions(id, undefined, queries);
+  await queries.deleteFrom("operators").where("id", "=", id).execute();
+  return undefined;
 }
 
 /**
- * Deletes an operator and every token of it.
+ * Notes a login, and the hash with today's costs where there is a new one.
  *
- * @returns false when there is no such operator
+ * @returns false when the password has been changed since it was checked, or the operator deleted
  */
-export async function deleteOperator(id: string, queries: Queries): Promise<boolean> {
-  await queries.deleteFrom("operator_tokens").where("operator_id", "=", id).execute();
-  const deleted = await queries.deleteFrom("operators").where("id", "=", id).executeTakeFirst();
-  return deleted.numDeletedRows === 1n;
+export async function updateOperatorLogin(
+  { id, password_hash }: Pick<OperatorRow, "id" | "password_hash">,
+  newHash: string,
+  at: number,
+  queries: Queries,
+): Promise<boolean> {
+  const updated = await queries
+    .updateTable("operators")
+    .set({ last_login_at: at, password_hash: newHash })
+    .where("id", "=", id)
+    .where("password_hash", "=", password_hash)
+    .executeTakeFirst();
+  return updated.numUpdatedRows === 1n;
+}
+
+/**
+ * Changes of operators come one after the other: of two that would leave no owner, the second sees the first. Who signs in
+ * meanwhile has done so before, or does it afterwards.
+ */
+async function lockOperator(id: string, dialect: Dialect, queries: Queries): Promise<OperatorRow | undefined> {
+  for (const statement of dialect.takeTurns("operators")) await statement.execute(queries);
+  const select = queries.selectFrom("operators").selectAll().where("id", "=", id);
+  return (dialect.hasRowLocks ? select.forUpdate() : select).executeTakeFirst();
+}
+
+async function isLastOwner({ id, role }: OperatorRow, queries: Queries): Promise<boolean> {
+  if (role !== "owner") return false;
+  const other = await queries
+    .selectFrom("operators")
+    .select("id")
+    .where("role", "=", "owner")
+    .where("id", "<>", id)
+    .limit(1)
+    .executeTakeFirst();
+  return other === undefined;
 }

@@ -1,3 +1,5 @@
+import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
+import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Background } from "../background.ts";
@@ -30,9 +32,10 @@ export function usersAccountRoutes(services: {
   readonly fuzzing: Fuzzing;
   readonly background: Background;
   readonly pictureUrl: PictureUrl;
+  readonly audit: Audit;
   readonly clock: Clock;
 }): Route[] {
-  const { database, passwords, revocations, fuzzing, background, pictureUrl, clock } = services;
+  const { database, passwords, revocations, fuzzing, background, pictureUrl, audit, clock } = services;
 
   /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
   async function requireOneself({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
@@ -46,6 +49,7 @@ export function usersAccountRoutes(services: {
   async function changePassword(
     { applicationId, userId }: UserCaller,
     { password, currentPassword }: Static<typeof ChangeUser>,
+    event: AuditEvent,
   ): Promise<{ from: string; to: string } | undefined> {
     if (password === undefined) return undefined;
     if (currentPassword === undefined) {
@@ -54,7 +58,10 @@ export function usersAccountRoutes(services: {
     const user = await findUser(applicationId, userId, database.reads);
     const from = user?.password_hash ?? "";
     const isRight = await passwords.verify(from === "" ? undefined : from, currentPassword);
-    if (!isRight) throw new ApiError("AuthBadUsernameOrPassword");
+    if (!isRight) {
+      await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
+      throw new ApiError("AuthBadUsernameOrPassword");
+    }
     return { from, to: await passwords.hash(password) };
   }
 
@@ -99,13 +106,16 @@ export function usersAccountRoutes(services: {
     status: 200,
     result: OwnUser,
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied", "ItemAlreadyExists", "AuthBadUsernameOrPassword"],
-    async handle({ caller, path, parameters }) {
+    async handle({ caller, path, parameters, call }) {
       await requireOneself(caller, path);
       const { applicationId, userId } = caller;
-      const password = await changePassword(caller, parameters);
-      const { now, before } = await database.write((transaction) =>
-        writeChanges(caller, parameters, password, transaction),
-      );
+      const event = { ...calledBy(caller, call), action: "changeUser", target: userId, details: { password: "given" } };
+      const password = await changePassword(caller, parameters, event);
+      const { now, before } = await database.write(async (transaction) => {
+        const written = await writeChanges(caller, parameters, password, transaction);
+        if (password !== undefined) await audit.record(event, transaction.queries);
+        return written;
+      });
       if (now.location_fuzzing !== before.location_fuzzing) {
         await inSteps("reshiftUser", (limits) => reshiftUser(applicationId, userId, { database, fuzzing }, limits));
       }

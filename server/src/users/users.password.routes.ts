@@ -1,4 +1,6 @@
 import { setTimeout } from "node:timers/promises";
+import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
+import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Background } from "../background.ts";
@@ -32,10 +34,11 @@ export function usersPasswordRoutes(services: {
   readonly revocations: Revocations;
   readonly background: Background;
   readonly mailer: Mailer;
+  readonly audit: Audit;
   readonly clock: Clock;
   readonly resetCodeLifetimeMs: number;
 }): Route[] {
-  const { database, passwords, revocations, background, mailer, clock, resetCodeLifetimeMs } = services;
+  const { database, passwords, revocations, background, mailer, audit, clock, resetCodeLifetimeMs } = services;
   let waiting = 0;
 
   async function mailResetCode(
@@ -80,14 +83,12 @@ export function usersPasswordRoutes(services: {
     },
   });
 
-  /** @returns false when the code is wrong, dead or of nobody */
+  /** @returns false when the code is wrong or dead */
   async function setPassword(
-    applicationId: string,
-    { userName, resetCode, newPassword }: Static<typeof ResetPassword>,
+    { applicationId, userId }: Pick<ResetCode, "applicationId" | "userId">,
+    { resetCode, newPassword }: Static<typeof ResetPassword>,
+    event: AuditEvent,
   ): Promise<boolean> {
-    const user = await findUserByName(applicationId, userNameKey(userName), database.reads);
-    if (user === undefined) return false;
-    const userId = user.id;
     const code: ResetCode = { applicationId, userId, digest: digestResetCode(resetCode) };
     // A try counts, whatever becomes of the rest: else codes could be tried in transactions that are undone.
     const tried = `reset code ${code.userId} ${code.digest}`;
@@ -103,6 +104,7 @@ export function usersPasswordRoutes(services: {
       const isOurs = await deleteResetCode(code, queries);
       if (!isOurs || !(await updateUserPassword(code, passwordHash, queries))) return false;
       await revocations.endUserTokens(applicationId, userId, transaction);
+      await audit.record(event, queries);
       return true;
     });
   }
@@ -118,9 +120,13 @@ export function usersPasswordRoutes(services: {
     status: 200,
     result: Type.Literal(true),
     errors: [],
-    async handle({ caller, parameters }) {
+    async handle({ caller, parameters, call }) {
       const answerAt = performance.now() + answerAfterMs;
-      const isSet = await setPassword(caller.applicationId, parameters);
+      const { applicationId } = caller;
+      const user = await findUserByName(applicationId, userNameKey(parameters.userName), database.reads);
+      const event: AuditEvent = { ...calledBy(caller, call), action: "resetPassword", target: user?.id };
+      const isSet = user !== undefined && (await setPassword({ applicationId, userId: user.id }, parameters, event));
+      if (!isSet) await audit.note({ ...event, ...refusedWith("ParameterOutOfRange") });
       await database.apart("an answer", () => setTimeout(Math.max(0, answerAt - performance.now())));
       if (!isSet) throw new ApiError("ParameterOutOfRange", "resetCode is wrong, used or expired.");
       return true as const;

@@ -1,3 +1,5 @@
+import { calledBy, refusedWith } from "../audit/audit.events.ts";
+import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { TokenUses } from "../auth/token-uses.ts";
@@ -37,10 +39,12 @@ export function usersSessionsRoutes(services: {
   readonly paging: Paging;
   readonly fuzzing: Fuzzing;
   readonly pictureUrl: PictureUrl;
+  readonly audit: Audit;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, tokenUses, passwords, revocations, paging, fuzzing, pictureUrl, clock, ids } = services;
+  const { database, tokens, tokenUses, passwords, revocations, paging, fuzzing, pictureUrl, audit, clock, ids } =
+    services;
 
   const createUser = route({
     method: "POST",
@@ -100,12 +104,20 @@ export function usersSessionsRoutes(services: {
     status: 200,
     result: UserWithToken,
     errors: ["AuthBadUsernameOrPassword"],
-    async handle({ caller, parameters: { username, password } }) {
+    async handle({ caller, parameters: { username, password }, call }) {
       const { applicationId } = caller;
       const found = await findUserByName(applicationId, userNameKey(username), database.reads);
       const isRight = await passwords.verify(found?.password_hash || undefined, password); // some have none
-      if (found === undefined || !isRight) throw new ApiError("AuthBadUsernameOrPassword");
-      if (found.disabled_at !== null) throw new ApiError("AuthUserAccountDisabled");
+      if (found === undefined || !isRight) {
+        const event = { ...calledBy(caller, call), action: "loginUser", target: found?.id };
+        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
+        throw new ApiError("AuthBadUsernameOrPassword");
+      }
+      if (found.disabled_at !== null) {
+        const event = { ...calledBy(caller, call), action: "loginUser", target: found.id };
+        await audit.note({ ...event, ...refusedWith("AuthUserAccountDisabled") });
+        throw new ApiError("AuthUserAccountDisabled");
+      }
       const from = found.password_hash;
       const rehash = passwords.isOutdated(from) ? { rehash: { from, to: await passwords.hash(password) } } : {};
       // The version that was read before the check: if the password was changed since, this token is dead already.
@@ -172,10 +184,14 @@ export function usersSessionsRoutes(services: {
     status: 200,
     result: Type.Literal(true),
     errors: ["ItemDoesNotExist"],
-    async handle({ caller: { applicationId, userId }, path }) {
-      const isEnded = await database.write((transaction) =>
-        revocations.endToken(applicationId, userId, path.tokenId, transaction),
-      );
+    async handle({ caller, path: { tokenId }, call }) {
+      const { applicationId, userId } = caller;
+      const isEnded = await database.write(async (transaction) => {
+        const isThere = await revocations.endToken(applicationId, userId, tokenId, transaction);
+        const event = { ...calledBy(caller, call), action: "endToken", target: tokenId };
+        if (isThere) await audit.record(event, transaction.queries);
+        return isThere;
+      });
       if (!isEnded) throw new ApiError("ItemDoesNotExist");
       return true as const;
     },

@@ -1,3 +1,5 @@
+import { calledBy, refusedWith } from "../audit/audit.events.ts";
+import type { Audit } from "../audit/audit.ts";
 import type { IdTokens, OidcProvider } from "../auth/oidc.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import { insertUserToken } from "../auth/user-tokens.ts";
@@ -23,10 +25,11 @@ export function usersSocialRoutes(services: {
   /** The provider that an application is configured for. */
   readonly findOidcProvider: (applicationId: string, name: string) => Promise<OidcProvider | undefined>;
   readonly pictureUrl: PictureUrl;
+  readonly audit: Audit;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, idTokens, findOidcProvider, pictureUrl, clock, ids } = services;
+  const { database, tokens, idTokens, findOidcProvider, pictureUrl, audit, clock, ids } = services;
 
   async function insertSocialUser(identity: ProvenIdentity, claims: Claims, queries: Queries): Promise<UserRow> {
     const { applicationId, provider, identifier } = identity;
@@ -72,14 +75,18 @@ export function usersSocialRoutes(services: {
     status: 200,
     result: SocialUserWithToken,
     errors: ["AuthBadUsernameOrPassword"],
-    async handle({ caller, parameters: { identityProviderName, identityID, identityAccessToken } }) {
+    async handle({ caller, parameters: { identityProviderName, identityID, identityAccessToken }, call }) {
       const { applicationId } = caller;
       const provider = await findOidcProvider(applicationId, identityProviderName);
       // The provider may have to be asked for its keys.
       const verified = `id_token ${identityProviderName} ${identityID} ${identityAccessToken}`;
       const claims =
         provider && (await database.apart(verified, () => idTokens.verify(identityAccessToken, identityID, provider)));
-      if (claims === undefined) throw new ApiError("AuthBadUsernameOrPassword");
+      if (claims === undefined) {
+        const event = { ...calledBy(caller, call), action: "loginSocialUser" };
+        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
+        throw new ApiError("AuthBadUsernameOrPassword");
+      }
       const identity: ProvenIdentity = { applicationId, provider: identityProviderName, identifier: identityID };
       const { user, isNew, token } = await database.write(async ({ queries }) => {
         const login = await logIn(identity, claims, queries);

@@ -10,6 +10,7 @@ import { fileUsage } from "./0009-file-usage.ts";
 import { resumableUploads } from "./0010-resumable-uploads.ts";
 import { videoOrders } from "./0011-video-orders.ts";
 import { profilePictures } from "./0012-profile-pictures.ts";
+import { operatorSessions } from "./0013-operators.ts";
 import { applicationControl } from "./0014-application-control.ts";
 import type { Migration } from "./migration.ts";
 
@@ -27,5 +28,6 @@ export const migrations: readonly Migration[] = [
   resumableUploads,
   videoOrders,
   profilePictures,
+  operatorSessions,
   applicationControl,
 ];

@@ -1,0 +1,62 @@
+import type { AuditRow } from "../db/tables.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { DateInput, IdInput, RawJson, Text, WireDate } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import type { AuditFilters } from "./audit.store.ts";
+
+export const ListAudit = Type.Object({
+  appid: Type.Optional(IdInput("App")),
+  actor: Type.Optional(
+    Text({ maxLength: 256, description: "The id of an operator, user or device, or cli, nobody or system." }),
+  ),
+  action: Type.Optional(Text({ maxLength: 256, description: "The name of an operation." })),
+  target: Type.Optional(Text({ maxLength: 256, description: "The id of what it was done to." })),
+  from: Type.Optional(DateInput({ description: "Entries made then or later." })),
+  to: Type.Optional(DateInput({ description: "Entries made before then." })),
+  ...pagingParameters,
+});
+
+const AuditEntry = Type.Object({
+  id: Type.String(),
+  at: WireDate,
+  actor: Type.Object({
+    kind: Type.Unsafe<AuditRow["actor_kind"]>({
+      type: "string",
+      enum: ["operator", "user", "device", "cli", "nobody", "system"],
+    }),
+    id: Type.Optional(Type.String()),
+    name: Type.Optional(Type.String()),
+  }),
+  action: Type.String(),
+  appid: Type.Optional(Type.String()),
+  target: Type.Optional(Type.String()),
+  address: Type.Optional(Type.String()),
+  requestId: Type.Optional(Type.String()),
+  details: RawJson({ description: "What was given; error for what was refused." }),
+});
+
+export const AuditPage = PageOf(AuditEntry);
+
+export function readAuditFilters({ appid, actor, action, target, from, to }: Static<typeof ListAudit>): AuditFilters {
+  const at = { ...(from !== undefined && { start: from }), ...(to !== undefined && { end: to - 1 }) };
+  return { applicationId: appid, actor, action, target, at };
+}
+
+export function presentAuditEntry(row: AuditRow): Static<typeof AuditEntry> {
+  return {
+    id: row.id,
+    at: formatDate(row.at),
+    actor: {
+      kind: row.actor_kind,
+      ...(row.actor_id !== row.actor_kind && { id: row.actor_id }),
+      ...(row.actor_name !== "" && { name: row.actor_name }),
+    },
+    action: row.action,
+    ...(row.application_id !== "" && { appid: row.application_id }),
+    ...(row.target !== "" && { target: row.target }),
+    ...(row.address !== "" && { address: row.address }),
+    ...(row.request_id !== "" && { requestId: row.request_id }),
+    details: row.details,
+  };
+}

@@ -1,0 +1,58 @@
+import { sql } from "kysely";
+import { condition, equals, numberOrder, within } from "../db/conditions.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { readPage } from "../db/page.ts";
+import { scopeStream } from "../db/scope.ts";
+import type { AuditRow } from "../db/tables.ts";
+import type { DateRange } from "../lib/dates.ts";
+import type { Page, Position } from "../lib/keyset.ts";
+
+/** Rows are put in and dropped when they are old. Nothing changes them: there is no statement that could. */
+export async function insertAuditRows(rows: readonly AuditRow[], queries: Queries): Promise<void> {
+  await queries.insertInto("audit_log").values(rows).execute();
+}
+
+/** Which entries are asked for; all that are given must be alike. */
+export interface AuditFilters {
+  readonly applicationId?: string | undefined;
+  /** The id of an actor, or the kind of one that has none. */
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly target?: string | undefined;
+  readonly at?: DateRange;
+}
+
+/** A page of the log, newest first. */
+export function listAuditRows(
+  { applicationId, actor, action, target, at = {} }: AuditFilters,
+  position: Position,
+  size: number,
+  queries: Queries,
+): Promise<Page<AuditRow>> {
+  const alike = { application_id: applicationId, actor_id: actor, action, target };
+  const conditions = Object.entries(alike).flatMap(([column, value]) =>
+    value === undefined ? [] : [equals(column, value)],
+  );
+  const scope = {
+    shape: "audit log",
+    from: sql`audit_log`,
+    select: sql`*`,
+    conditions: [condition("any", {}, () => sql`true`), ...conditions, ...within("at", at)],
+  };
+  return readPage(scopeStream<AuditRow>(scope, numberOrder("at"), true, queries), position, size);
+}
+
+const rowsPerStep = 1_000;
+
+/** Drops what happened before this time, a bounded number of rows in each transaction. */
+export async function deleteOldAuditRows(before: number, database: Database, signal?: AbortSignal): Promise<void> {
+  let rows: number;
+  do {
+    signal?.throwIfAborted();
+    rows = await database.write(async ({ queries }) => {
+      const old = queries.selectFrom("audit_log").select("id").where("at", "<", before).limit(rowsPerStep);
+      const deleted = await queries.deleteFrom("audit_log").where("id", "in", old).executeTakeFirst();
+      return Number(deleted.numDeletedRows);
+    });
+  } while (rows === rowsPerStep);
+}

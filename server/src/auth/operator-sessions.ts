@@ -1,0 +1,108 @@
+import type { Database, Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import type { OperatorRow, OperatorSessionRow } from "../db/tables.ts";
+import { digestSecret, newOperatorToken } from "../lib/secrets.ts";
+
+/**
+ * Begins a session of an operator, good from the moment the transaction is on disk.
+ *
+ * @returns its token, which is told this once: only its digest is stored
+ */
+export async function insertOperatorSession(
+  operatorId: string,
+  { at, expiresAt }: { readonly at: number; readonly expiresAt: number },
+  queries: Queries,
+): Promise<string> {
+  const token = newOperatorToken();
+  await queries
+    .insertInto("operator_sessions")
+    .values({
+      digest: digestSecret(token),
+      operator_id: operatorId,
+      created_at: at,
+      used_at: at,
+      expires_at: expiresAt,
+    })
+    .execute();
+  return token;
+}
+
+/** A session, and whose it is. */
+export type OperatorOfSession = Pick<OperatorRow, "id" | "name" | "role"> &
+  Pick<OperatorSessionRow, "used_at" | "expires_at">;
+
+/** The session of a token, be it over by now or not. */
+export async function findOperatorBySession(digest: string, queries: Queries): Promise<OperatorOfSession | undefined> {
+  const [found] = await find(queries, { digest });
+  return found;
+}
+
+export async function updateOperatorSessionUsed(digest: string, at: number, queries: Queries): Promise<void> {
+  await queries
+    .updateTable("operator_sessions")
+    .set({ used_at: at })
+    .where("digest", "=", digest)
+    .where("used_at", "<", at)
+    .execute();
+}
+
+export async function deleteOperatorSession(digest: string, queries: Queries): Promise<void> {
+  await queries.deleteFrom("operator_sessions").where("digest", "=", digest).execute();
+}
+
+/** Ends the sessions of an operator, all but this one. */
+export async function deleteOperatorSessions(
+  operatorId: string,
+  keptDigest: string | undefined,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .deleteFrom("operator_sessions")
+    .where("operator_id", "=", operatorId)
+    .where("digest", "<>", keptDigest ?? "")
+    .execute();
+}
+
+const rowsPerStep = 1_000;
+
+/** Drops the sessions that are over, a bounded number in each transaction. */
+export async function deleteExpiredOperatorSessions(
+  now: number,
+  { operatorIdleMs }: { readonly operatorIdleMs: number },
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const [column, latest] of [
+    ["expires_at", now],
+    ["used_at", now - operatorIdleMs],
+  ] as const) {
+    let rows: number;
+    do {
+      signal?.throwIfAborted();
+      rows = await database.write(async ({ queries }) => {
+        const over = await queries
+          .selectFrom("operator_sessions")
+          .select("digest")
+          .where(column, "<=", latest)
+          .limit(rowsPerStep)
+          .execute();
+        for (const { digest } of over) {
+          await queries
+            .deleteFrom("operator_sessions")
+            .where("digest", "=", digest)
+            .where(column, "<=", latest)
+            .execute();
+        }
+        return over.length;
+      });
+    } while (rows === rowsPerStep);
+  }
+}
+
+const find = prepare<{ digest: string }, OperatorOfSession>((queries, parameter) =>
+  queries
+    .selectFrom("operator_sessions as session")
+    .innerJoin("operators as operator", "operator.id", "session.operator_id")
+    .where("session.digest", "=", parameter("digest"))
+    .select(["operator.id", "operator.name", "operator.role", "session.used_at", "session.expires_at"]),
+);

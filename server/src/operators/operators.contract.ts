@@ -1,0 +1,73 @@
+import type { OperatorRow } from "../db/tables.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { Choice, IdInput, Text, WireDate } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import { type OperatorRole, operatorRoles } from "../lib/roles.ts";
+
+/** Longer than those of users: an operator reads what all of them have. */
+const NewPassword = Text({ minLength: 12, maxLength: 1024, keepsEmpty: true });
+
+const Name = Text({ maxLength: 1024, description: "Unique, at most 256 characters." });
+
+export const OperatorPath = Type.Object({ operatorId: IdInput("Operator") });
+
+export const ListOperators = Type.Object(pagingParameters);
+
+export const CreateOperator = Type.Object({
+  name: Name,
+  role: Choice(operatorRoles),
+  password: Type.Optional({ ...NewPassword, description: "Without one, the answer holds a new one, this once." }),
+});
+
+export const ChangeOperator = Type.Object({
+  name: Type.Optional(Name),
+  role: Type.Optional(Choice(operatorRoles)),
+  password: Type.Optional({ ...NewPassword, description: "Ends the sessions of the operator." }),
+});
+
+export const ChangeOwnOperator = Type.Object({
+  password: NewPassword,
+  currentPassword: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
+});
+
+export const SignIn = Type.Object({
+  // Without bounds: what is too long is an unknown name or a wrong password.
+  name: Text({}),
+  password: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
+});
+
+const members = {
+  id: Type.String(),
+  name: Type.String(),
+  role: Type.Unsafe<OperatorRole>({ type: "string", enum: operatorRoles }),
+  /** Who has none cannot sign in. */
+  hasPassword: Type.Boolean(),
+  created: WireDate,
+  lastLogin: Type.Optional(WireDate),
+};
+
+export const Operator = Type.Object(members);
+
+export const CreatedOperator = Type.Object({ ...members, password: Type.Optional(Type.String()) });
+
+export const OperatorPage = PageOf(Operator);
+
+export const Session = Type.Object({
+  token: Type.String(),
+  expires: WireDate,
+  idleMs: Type.Integer({ description: "The session also ends when it is not used for so long." }),
+  operator: Operator,
+});
+
+/** Never the hash of the password. */
+export function presentOperator(row: OperatorRow): Static<typeof Operator> {
+  return {
+    id: row.id,
+    name: row.name,
+    role: row.role,
+    hasPassword: row.password_hash !== "",
+    created: formatDate(row.created_at),
+    ...(row.last_login_at !== null && { lastLogin: formatDate(row.last_login_at) }),
+  };
+}

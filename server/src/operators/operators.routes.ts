@@ -1,0 +1,228 @@
+import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
+import type { Audit } from "../audit/audit.ts";
+import type { Passwords } from "../auth/passwords.ts";
+import type { Database } from "../db/database.ts";
+import type { OperatorRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import type { Paging } from "../http/paging.ts";
+import { type Route, route } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import {
+  ChangeOperator,
+  ChangeOwnOperator,
+  CreatedOperator,
+  CreateOperator,
+  ListOperators,
+  Operator,
+  OperatorPage,
+  OperatorPath,
+  presentOperator,
+} from "./operators.contract.ts";
+import { OperatorNameError, readOperatorName } from "./operators.names.ts";
+import { newOperator } from "./operators.new.ts";
+import {
+  deleteOperator,
+  findOperator,
+  insertOperator,
+  listOperatorPage,
+  type OperatorRefusal,
+  updateOperator,
+} from "./operators.store.ts";
+
+/** Operators manage operators: owners all of them, the others their own password. */
+export function operatorsRoutes(services: {
+  readonly database: Database;
+  readonly passwords: Passwords;
+  readonly paging: Paging;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}): Route[] {
+  const { database, passwords, paging, audit } = services;
+  const { dialect, reads } = database;
+
+  const listOperators = route({
+    method: "GET",
+    path: "/_/api/operators",
+    operation: "listOperators",
+    summary: "List the operators, oldest first",
+    tag: "Operators",
+    caller: "operator",
+    role: "owner",
+    parameters: ListOperators,
+    status: 200,
+    result: OperatorPage,
+    errors: [],
+    async handle({ caller, parameters }) {
+      const request = paging.read("operators", caller, parameters);
+      const page = await listOperatorPage(request.position, request.size, reads);
+      return paging.present("operators", caller, request, page, presentOperator);
+    },
+  });
+
+  const createOperator = route({
+    method: "POST",
+    path: "/_/api/operators",
+    operation: "createOperator",
+    summary: "Create an operator",
+    tag: "Operators",
+    caller: "operator",
+    role: "owner",
+    parameters: CreateOperator,
+    status: 201,
+    result: CreatedOperator,
+    errors: ["ItemAlreadyExists"],
+    async handle({ parameters: { name, role, password: given } }) {
+      const { row, password } = await newOperator({ name: requireName(name), role, password: given }, services);
+      const isCreated = await database.write(({ queries }) => insertOperator(row, queries));
+      if (!isCreated) throw refusalError("has a taken name");
+      return { ...presentOperator(row), ...(given === undefined && { password }) };
+    },
+  });
+
+  const getOwnOperator = route({
+    method: "GET",
+    path: "/_/api/operators/me",
+    operation: "getOwnOperator",
+    summary: "Read who one is",
+    tag: "Operators",
+    caller: "operator",
+    status: 200,
+    result: Operator,
+    errors: [],
+    async handle({ caller }) {
+      const operator = await findOperator(caller.operatorId, reads);
+      if (operator === undefined) throw new ApiError("AuthFailed"); // deleted since the session was checked
+      return presentOperator(operator);
+    },
+  });
+
+  const changeOwnOperator = route({
+    method: "PATCH",
+    path: "/_/api/operators/me",
+    operation: "changeOwnOperator",
+    summary: "Change one's own password; the other sessions end",
+    tag: "Operators",
+    caller: "operator",
+    role: "viewer",
+    parameters: ChangeOwnOperator,
+    status: 200,
+    result: Operator,
+    errors: ["AuthBadUsernameOrPassword"],
+    async handle({ caller, parameters: { password, currentPassword }, call }) {
+      const { operatorId, sessionId } = caller;
+      const operator = await findOperator(operatorId, reads);
+      if (operator === undefined) throw new ApiError("AuthFailed"); // deleted since the session was checked
+      // As at signing in, what slows guessing belongs before this line.
+      if (!(await passwords.verify(operator.password_hash || undefined, currentPassword))) {
+        const event: AuditEvent = { ...calledBy(caller, call), action: "changeOwnOperator", target: operatorId };
+        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
+        throw new ApiError("AuthBadUsernameOrPassword");
+      }
+      const password_hash = await passwords.hash(password);
+      const known = { keptSession: sessionId, password_hash: operator.password_hash };
+      const changed = await database.write(({ queries }) =>
+        updateOperator(operatorId, { password_hash }, dialect, queries, known),
+      );
+      return presentOperator(orThrow(changed));
+    },
+  });
+
+  const getOperator = route({
+    method: "GET",
+    path: "/_/api/operators/{operatorId}",
+    operation: "getOperator",
+    summary: "Read an operator",
+    tag: "Operators",
+    caller: "operator",
+    role: "owner",
+    pathParameters: OperatorPath,
+    status: 200,
+    result: Operator,
+    errors: ["ItemDoesNotExist"],
+    async handle({ path: { operatorId } }) {
+      return presentOperator(orThrow((await findOperator(operatorId, reads)) ?? "is not there"));
+    },
+  });
+
+  const changeOperator = route({
+    method: "PATCH",
+    path: "/_/api/operators/{operatorId}",
+    operation: "changeOperator",
+    summary: "Change the name, the role or the password of an operator; a new password ends its sessions",
+    tag: "Operators",
+    caller: "operator",
+    role: "owner",
+    pathParameters: OperatorPath,
+    parameters: ChangeOperator,
+    status: 200,
+    result: Operator,
+    errors: ["ItemDoesNotExist", "ItemAlreadyExists"],
+    async handle({ caller, path: { operatorId }, parameters: { name, role, password } }) {
+      const change = {
+        ...(name !== undefined && { name: requireName(name) }),
+        ...(role !== undefined && { role }),
+        ...(password !== undefined && { password_hash: await passwords.hash(password) }),
+      };
+      const known = operatorId === caller.operatorId ? { keptSession: caller.sessionId } : {};
+      const changed = await database.write(({ queries }) =>
+        updateOperator(operatorId, change, dialect, queries, known),
+      );
+      return presentOperator(orThrow(changed));
+    },
+  });
+
+  const removeOperator = route({
+    method: "DELETE",
+    path: "/_/api/operators/{operatorId}",
+    operation: "deleteOperator",
+    summary: "Delete an operator; its sessions end",
+    tag: "Operators",
+    caller: "operator",
+    role: "owner",
+    pathParameters: OperatorPath,
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["ItemDoesNotExist"],
+    async handle({ path: { operatorId } }) {
+      const refusal = await database.write(({ queries }) => deleteOperator(operatorId, dialect, queries));
+      if (refusal !== undefined) throw refusalError(refusal);
+      return true as const;
+    },
+  });
+
+  return [
+    listOperators,
+    createOperator,
+    getOwnOperator,
+    changeOwnOperator,
+    getOperator,
+    changeOperator,
+    removeOperator,
+  ];
+}
+
+/** @throws ApiError ParameterOutOfRange */
+function requireName(given: string): string {
+  try {
+    return readOperatorName(given);
+  } catch (error) {
+    if (error instanceof OperatorNameError) throw new ApiError("ParameterOutOfRange", `name: ${error.message}.`);
+    throw error;
+  }
+}
+
+/** @throws ApiError ItemDoesNotExist, ItemAlreadyExists, ObjectPermissionDenied, AuthBadUsernameOrPassword */
+function orThrow(changed: OperatorRow | OperatorRefusal): OperatorRow {
+  if (typeof changed === "string") throw refusalError(changed);
+  return changed;
+}
+
+function refusalError(refusal: OperatorRefusal): ApiError {
+  if (refusal === "is not there") return new ApiError("ItemDoesNotExist");
+  if (refusal === "has a taken name") return new ApiError("ItemAlreadyExists");
+  if (refusal === "has another password") return new ApiError("AuthBadUsernameOrPassword");
+  return new ApiError("ObjectPermissionDenied", "The last owner cannot be deleted or given another role.");
+}

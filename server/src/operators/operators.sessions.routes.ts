@@ -1,0 +1,88 @@
+import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
+import type { Audit } from "../audit/audit.ts";
+import { deleteOperatorSession, insertOperatorSession } from "../auth/operator-sessions.ts";
+import type { Passwords } from "../auth/passwords.ts";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import { type Route, route } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import type { Clock } from "../lib/clock.ts";
+import { formatDate } from "../lib/dates.ts";
+import { presentOperator, Session, SignIn } from "./operators.contract.ts";
+import { OperatorNameError, readOperatorName } from "./operators.names.ts";
+import { findOperatorByName, updateOperatorLogin } from "./operators.store.ts";
+
+/** Operators sign in with their password and get the token of a session, which ends by itself. */
+export function operatorsSessionsRoutes(services: {
+  readonly database: Database;
+  readonly passwords: Passwords;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly sessionMs: number;
+  readonly sessionIdleMs: number;
+}): Route[] {
+  const { database, passwords, audit, clock, sessionMs, sessionIdleMs } = services;
+
+  const createSession = route({
+    method: "POST",
+    path: "/_/api/sessions",
+    operation: "createOperatorSession",
+    summary: "Sign in as an operator",
+    tag: "Operators",
+    caller: "anyone",
+    isBatchable: false, // two hundred guesses are two hundred requests
+    parameters: SignIn,
+    status: 201,
+    result: Session,
+    errors: ["AuthBadUsernameOrPassword"],
+    async handle({ parameters: { name, password }, call }) {
+      // Every try to sign in passes here: what slows guessing belongs before this line.
+      const found = await findOperatorByName(lookedUpName(name), database.reads);
+      const isRight = await passwords.verify(found?.password_hash || undefined, password); // some have none
+      const event: AuditEvent = { ...calledBy(undefined, call), action: "createOperatorSession", target: found?.id };
+      if (found === undefined || !isRight) {
+        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
+        throw new ApiError("AuthBadUsernameOrPassword");
+      }
+      const hash = passwords.isOutdated(found.password_hash) ? await passwords.hash(password) : found.password_hash;
+      const at = clock.now();
+      const expiresAt = at + sessionMs;
+      const token = await database.write(async ({ queries }) => {
+        if (!(await updateOperatorLogin(found, hash, at, queries))) throw new ApiError("AuthBadUsernameOrPassword");
+        await audit.record({ ...event, actor: { kind: "operator", id: found.id, name: found.name } }, queries);
+        return insertOperatorSession(found.id, { at, expiresAt }, queries);
+      });
+      const operator = presentOperator({ ...found, last_login_at: at });
+      return { token, expires: formatDate(expiresAt), idleMs: sessionIdleMs, operator };
+    },
+  });
+
+  const deleteSession = route({
+    method: "DELETE",
+    path: "/_/api/sessions/current",
+    operation: "deleteOperatorSession",
+    summary: "Sign out: end this session",
+    tag: "Operators",
+    caller: "operator",
+    role: "viewer",
+    status: 200,
+    result: Type.Literal(true),
+    errors: [],
+    async handle({ caller }) {
+      await database.write(({ queries }) => deleteOperatorSession(caller.sessionId, queries));
+      return true as const;
+    },
+  });
+
+  return [createSession, deleteSession];
+}
+
+/** What cannot be a name is nobody's, and is looked for like any other. */
+function lookedUpName(given: string): string {
+  try {
+    return readOperatorName(given);
+  } catch (error) {
+    if (error instanceof OperatorNameError) return "";
+    throw error;
+  }
+}

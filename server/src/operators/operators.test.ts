@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, it } from "node:test";
+import {
+  type Answer,
+  assertError,
+  assertResult,
+  startTestApp,
+  type TestApp,
+  type TestOperator,
+} from "../../test/harness.ts";
+
+let test: TestApp;
+/** Another process on the same database. */
+let other: TestApp;
+let owner: TestOperator;
+before(async () => {
+  test = await startTestApp();
+  other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+});
+after(async () => {
+  await other.close();
+  await test.close();
+});
+beforeEach(async () => {
+  owner = await test.createOperator();
+});
+
+function call(operation: string, body?: object, { token } = owner, app = test): Promise<Answer> {
+  return app.call(operation, { token, ...(body && { body }) });
+}
+
+function signIn(name: string, password: string): Promise<Answer> {
+  return test.call("POST /_/api/sessions", { body: { name, password } });
+}
+
+/** What is shown of an operator that has not signed in yet. */
+function shown({ id, name, role }: Pick<TestOperator, "id" | "name" | "role">) {
+  return { id, name, role, hasPassword: true, created: `/Date(${test.now()})/` };
+}
+
+async function ownerIds(): Promise<string[]> {
+  const { reads } = test.app.database;
+  return (await reads.selectFrom("operators").select("id").where("role", "=", "owner").execute()).map(({ id }) => id);
+}
+
+/** Leaves these owners and no others. */
+async function makeOwners(count: number): Promise<TestOperator[]> {
+  const owners = await Promise.all(Array.from({ length: count }, () => test.createOperator()));
+  const ids = owners.map(({ id }) => id);
+  await test.app.database.write(({ queries }) =>
+    queries.updateTable("operators").set({ role: "viewer" }).where("id", "not in", ids).execute(),
+  );
+  return owners;
+}
+
+const lastOwner = "The last owner cannot be deleted or given another role.";
+
+describe("POST /_/api/operators", () => {
+  it("201 the operator, with a password of its own this once, which signs in", async () => {
+    const answer = await call("POST /_/api/operators", { name: "Grace", role: "EDITOR" });
+    const { id, password } = answer.body.result;
+    assertResult(answer, 201, { ...shown({ id, name: "Grace", role: "editor" }), password });
+    assert.match(id, /^opr_[0-9a-z]{26}$/);
+    assert.match(password, /^[\w-]{20}$/);
+    assert.equal((await signIn("Grace", password)).body.result.operator.role, "editor");
+    assertResult(await call(`GET /_/api/operators/${id}`), 200, {
+      ...shown({ id, name: "Grace", role: "editor" }),
+      lastLogin: `/Date(${test.now()})/`,
+    });
+  });
+
+  it("with a password given the answer has none", async () => {
+    const answer = await call("POST /_/api/operators", { name: "Joan", role: "viewer", password: "a good long one" });
+    const { id } = answer.body.result;
+    assertResult(answer, 201, shown({ id, name: "Joan", role: "viewer" }));
+    assert.equal((await signIn("Joan", "a good long one")).status, 201);
+  });
+
+  it("takes no fields of the server's (hostile.md 9)", async () => {
+    const forged = { id: owner.id, created: 0, lastLogin: 0, hasPassword: false, password_hash: "x", sessionId: "x" };
+    const answer = await call("POST /_/api/operators", { name: "Forger", role: "viewer", ...forged });
+    const { id, password } = answer.body.result;
+    assert.notEqual(id, owner.id);
+    assertResult(answer, 201, { ...shown({ id, name: "Forger", role: "viewer" }), password });
+    const changed = await call(`PATCH /_/api/operators/${id}`, forged);
+    assertResult(changed, 200, shown({ id, name: "Forger", role: "viewer" }));
+    assert.equal((await signIn("Forger", password)).status, 201);
+  });
+
+  it("words that mean something to JavaScript are names like any other (hostile.md 15)", async () => {
+    for (const name of ["__proto__", "constructor", "toString", "me"]) {
+      const { status, body } = await call("POST /_/api/operators", { name, role: "viewer" });
+      assert.deepEqual([status, body.result.name], [201, name]);
+      assert.equal((await signIn(name, body.result.password)).status, 201);
+    }
+  });
+
+  it("400 for what is no name, no role or no password, and nothing is created", async () => {
+    const count = async () => (await test.app.database.reads.selectFrom("operators").selectAll().execute()).length;
+    const before = await count();
+    const wrong: [body: object, error: string][] = [
+      [{ role: "viewer" }, "ParameterMissingRequiredValue"],
+      [{ name: "a" }, "ParameterMissingRequiredValue"],
+      [{ name: " \t ", role: "viewer" }, "ParameterOutOfRange"],
+      [{ name: "😀".repeat(257), role: "viewer" }, "ParameterOutOfRange"],
+      [{ name: "a\nb", role: "viewer" }, "ParameterOutOfRange"],
+      [{ name: "a\u2028b", role: "viewer" }, "ParameterOutOfRange"],
+      [{ name: "a", role: "admin" }, "ParameterIncorrectFormat"],
+      [{ name: "a", role: 2 }, "ParameterIncorrectFormat"],
+      [{ name: "a", role: "viewer", password: "eleven char" }, "ParameterOutOfRange"],
+      [{ name: "a", role: "viewer", password: "" }, "ParameterOutOfRange"],
+      [{ name: owner.name, role: "viewer" }, "ItemAlreadyExists"],
+      [{ name: ` ${owner.name}`, role: "viewer" }, "ItemAlreadyExists"],
+    ];
+    for (const [body, error] of wrong) {
+      const answer = await call("POST /_/api/operators", body);
+      assert.deepEqual([answer.status, answer.body.error], [400, error], JSON.stringify(body));
+    }
+    assert.equal(await count(), before);
+  });
+
+  it("of twenty at once with one name one is created (hostile.md 4)", async () => {
+    const body = { name: "Twin", role: "viewer", password: "a good long one" };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => call("POST /_/api/operators", body, owner, n % 2 === 0 ? test : other)),
+    );
+    assert.equal(answers.filter(({ status }) => status === 201).length, 1);
+    for (const { status, body } of answers) if (status !== 201) assert.equal(body.error, "ItemAlreadyExists");
+  });
+});
+
+describe("GET /_/api/operators", () => {
+  it("pages through all of them, oldest first, without passwords", async () => {
+    const names: string[] = [];
+    for (let query = "?pageSize=3"; query !== ""; ) {
+      const { text, body } = await call(`GET /_/api/operators${query}`);
+      assert.doesNotMatch(text, /argon2|password"/);
+      names.push(...body.result.pageResults.map(({ name }: { name: string }) => name));
+      query = body.result.nextToken === undefined ? "" : `?pagingToken=${body.result.nextToken}`;
+    }
+    const rows = await test.app.database.reads.selectFrom("operators").select("name").orderBy("id").execute();
+    assert.deepEqual(
+      names,
+      rows.map(({ name }) => name),
+    );
+  });
+
+  it("a page token is good for the operator alone whom it was given to", async () => {
+    const { nextToken } = (await call("GET /_/api/operators?pageSize=1")).body.result;
+    const path = `GET /_/api/operators?pagingToken=${nextToken}`;
+    assert.equal((await call(path)).status, 200);
+    const answer = await call(path, undefined, await test.createOperator());
+    assertError(answer, 400, "ParameterIncorrectFormat", 515, "pagingToken must be a token of this listing.");
+  });
+
+  it("me is who calls, for every role", async () => {
+    for (const role of ["viewer", "editor", "owner"] as const) {
+      const operator = await test.createOperator(undefined, role);
+      assertResult(await call("GET /_/api/operators/me", undefined, operator), 200, shown(operator));
+    }
+  });
+});
+
+describe("PATCH /_/api/operators/{operatorId}", () => {
+  it("changes name and role, which count from the next request on, on every process", async () => {
+    const operator = await test.createOperator(undefined, "viewer");
+    const create = (app: TestApp) =>
+      call("POST /_/api/operators", { name: `by ${app.port}`, role: "viewer" }, operator, app);
+    for (const app of [test, other]) assert.equal((await create(app)).status, 403);
+    const answer = await call(`PATCH /_/api/operators/${operator.id}`, { name: "Renamed", role: "owner" });
+    assertResult(answer, 200, shown({ id: operator.id, name: "Renamed", role: "owner" }));
+    for (const app of [test, other]) assert.equal((await create(app)).status, 201);
+    await call(`PATCH /_/api/operators/${operator.id}`, { role: "viewer" });
+    for (const app of [other, test]) assert.equal((await create(app)).status, 403);
+    assert.equal((await signIn("Renamed", operator.password)).status, 201);
+    assert.equal((await signIn(operator.name, operator.password)).status, 403);
+  });
+
+  it("a new password ends the sessions of the operator; one's own goes on", async () => {
+    const operator = await test.createOperator();
+    const password = "an entirely new one";
+    assert.equal((await call(`PATCH /_/api/operators/${operator.id}`, { password })).status, 200);
+    for (const app of [test, other]) {
+      const answer = await call("GET /_/api/operators/me", undefined, operator, app);
+      assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+    }
+    assert.equal((await signIn(operator.name, password)).status, 201);
+    assert.equal((await call(`PATCH /_/api/operators/${owner.id}`, { password })).status, 200);
+    assert.equal((await call("GET /_/api/operators/me")).status, 200);
+  });
+
+  it("400 ItemAlreadyExists for the name of another one; one's own name is no change", async () => {
+    const operator = await test.createOperator();
+    const taken = await call(`PATCH /_/api/operators/${operator.id}`, { name: owner.name });
+    const message = "The value is already in use. Choose a unique one.";
+    assertError(taken, 400, "ItemAlreadyExists", 770, message);
+    assert.equal((await call(`PATCH /_/api/operators/${operator.id}`, { name: operator.name })).status, 200);
+  });
+});
+
+describe("the last owner", () => {
+  it("can be neither deleted nor demoted, not by itself either, but renamed", async () => {
+    const [last] = await makeOwners(1);
+    assert.ok(last !== undefined);
+    const refused = [
+      await call(`DELETE /_/api/operators/${last.id}`, undefined, last),
+      await call(`PATCH /_/api/operators/${last.id}`, { role: "editor" }, last),
+      await call(`PATCH /_/api/operators/${last.id}`, { role: "viewer", name: "x" }, last),
+    ];
+    for (const answer of refused) assertError(answer, 403, "ObjectPermissionDenied", 771, lastOwner);
+    assert.deepEqual(await ownerIds(), [last.id]);
+    const renamed = await call(`PATCH /_/api/operators/${last.id}`, { role: "owner", name: "The last" }, last);
+    assertResult(renamed, 200, shown({ ...last, name: "The last" }));
+  });
+
+  it("is there whatever several owners do at once to each other, on two processes", async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const owners = await makeOwners(4);
+      const answers = await Promise.all(
+        owners.map((each, n) => {
+          const next = owners[(n + 1) % owners.length];
+          const app = n % 2 === 0 ? test : other;
+          if (round % 2 === 0) return call(`DELETE /_/api/operators/${next?.id}`, undefined, each, app);
+          return call(`PATCH /_/api/operators/${next?.id}`, { role: "viewer" }, each, app);
+        }),
+      );
+      const left = await ownerIds();
+      assert.ok(left.length >= 1, "nobody is left");
+      assert.equal(answers.filter(({ status }) => status === 200).length, owners.length - left.length);
+      for (const { status } of answers) assert.ok([200, 401, 403, 404].includes(status), `${status}`);
+    }
+  });
+
+  it("two who delete themselves at once: one stays", async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const owners = await makeOwners(2);
+      const answers = await Promise.all(
+        owners.map((each, n) => call(`DELETE /_/api/operators/${each.id}`, undefined, each, n === 0 ? test : other)),
+      );
+      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 403]);
+      assert.equal((await ownerIds()).length, 1);
+    }
+  });
+});
+
+describe("DELETE /_/api/operators/{operatorId}", () => {
+  it("200 true; the operator's sessions end on every process, and the name is free", async () => {
+    const operator = await test.createOperator();
+    assertResult(await call(`DELETE /_/api/operators/${operator.id}`), 200, true);
+    for (const app of [other, test]) {
+      const answer = await call("GET /_/api/operators/me", undefined, operator, app);
+      assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+    }
+    assert.equal((await signIn(operator.name, operator.password)).status, 403);
+    await test.createOperator(operator.name);
+  });
+
+  it("while the operator signs in: whatever comes first, no session is left", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { id, name, password } = await test.createOperator();
+      const signIns = [0, 1, 2].map(async () => {
+        const { status, body } = await signIn(name, password);
+        if (status === 201) return [body.result.token as string];
+        assert.equal(status, 403);
+        return [];
+      });
+      await new Promise((resolve) => setTimeout(resolve, round));
+      assert.equal((await call(`DELETE /_/api/operators/${id}`, undefined, owner, other)).status, 200);
+      for (const token of (await Promise.all(signIns)).flat()) {
+        assert.equal((await test.call("GET /_/api/operators/me", { token })).status, 401);
+      }
+    }
+  });
+});
