@@ -19,6 +19,7 @@ import { filesRoutes } from "./files/files.routes.ts";
 import { createDispatcher } from "./http/dispatch.ts";
 import { type Authenticate, createOperation } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
+import { createRateLimits, readRateLimits } from "./http/rate-limits.ts";
 import type { Route } from "./http/route.ts";
 import { createTransport, type Transport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
@@ -88,6 +89,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
   const policies = createPolicies({ secrets, database });
+  const rateLimits = createRateLimits(readRateLimits(config), clock);
   const callers = createCallers({ tokens, tokenUses, policies, database, clock }, config);
   const operatorCallers = createOperatorCallers(database, config);
   const revocations = createRevocations(callers);
@@ -118,6 +120,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     tokens,
     tokenUses,
     policies,
+    rateLimits,
     revocations,
     passwords,
     paging,
@@ -159,7 +162,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   ];
 
   const runOnce = createRunOnce({ database, clock, secrets });
-  const operations = routes.map((route) => createOperation(route, { runOnce, log }));
+  const operations = routes.map((route) => createOperation(route, { runOnce, rateLimits, log }));
   dispatcher.add(operations);
   const transport = await createTransport({
     config,

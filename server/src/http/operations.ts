@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { ApiError, Interrupted } from "../errors.ts";
+import type { TokenBucket } from "../lib/token-buckets.ts";
 import type { Call, RawParameters, StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import { FileResult } from "./file-result.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
 import { requireEnabled } from "./policy.ts";
+import { RateLimitExceeded, type RateLimits } from "./rate-limits.ts";
 import {
   type AnyCaller,
   type Caller,
@@ -40,7 +42,11 @@ export interface Operation {
 }
 
 /** Makes operations of declarations. */
-export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOnce; log: Logger }): Operation {
+export function createOperation(
+  route: Route,
+  services: { readonly runOnce: RunOnce; readonly rateLimits: RateLimits; readonly log: Logger },
+): Operation {
+  const { runOnce, rateLimits, log } = services;
   const readPath = compileOptional(route.pathParameters);
   const readParameters = compileOptional(route.parameters);
   const serialize = createSerializer(route.result);
@@ -89,13 +95,26 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
     }
   }
 
+  /** @returns what the caller has left */
+  function admit(call: Call, caller: AnyCaller | undefined): TokenBucket | undefined {
+    const { admission } = call;
+    if (admission?.isAdmitted) return undefined;
+    if (isClient(caller)) requireEnabled(caller.policy, route, call.path);
+    const bucket = rateLimits.admit(route, call, caller);
+    if (admission !== undefined) admission.isAdmitted = true;
+    return bucket;
+  }
+
   return {
     route,
     async perform(call, caller) {
       try {
-        if (isClient(caller)) requireEnabled(caller.policy, route, call.path);
-        if (route.upload !== undefined) return await answerUpload(route.upload, call, caller);
-        return await answerOnce(call, caller);
+        const bucket = admit(call, caller);
+        const reply = await (route.upload === undefined
+          ? answerOnce(call, caller)
+          : answerUpload(route.upload, call, caller));
+        const quota = bucket && rateLimits.quotaOf(bucket);
+        return quota === undefined ? reply : { ...reply, quota };
       } catch (error) {
         return refuse(error, call.requestId, log);
       }
@@ -110,7 +129,8 @@ export function refuse(error: unknown, requestId: string, log: Logger): Reply {
   if (failure.condition === "InternalError") {
     log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed");
   }
-  return errorReply(failure);
+  const reply = errorReply(failure);
+  return failure instanceof RateLimitExceeded ? { ...reply, quota: failure.quota } : reply;
 }
 
 function isClient(caller: AnyCaller | undefined): caller is Caller {

@@ -116,7 +116,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     origin: anyOrigin,
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
     exposedHeaders: [
-      ...["Retry-After", "Idempotent-Replayed"],
+      ...["Retry-After", "RateLimit", "RateLimit-Policy", "Idempotent-Replayed"],
       ...["Accept-Ranges", "Content-Disposition", "Content-Range", "ETag"],
     ],
     maxAge: 86_400,
