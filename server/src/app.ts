@@ -4,6 +4,7 @@ import { createIdTokens } from "./auth/oidc.ts";
 import { createOperatorCallers } from "./auth/operators.ts";
 import { createPasswords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
+import { createSignInGuard, type LockOut } from "./auth/sign-in-guard.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
 import { createBackground } from "./background.ts";
@@ -94,6 +95,10 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const operatorCallers = createOperatorCallers(database, config);
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config, database);
+  const signInGuard = createSignInGuard(
+    { clock, onLockOut: (lockOut) => log.warn(describeLockOut(lockOut), "sign-ins have to wait") },
+    config,
+  );
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
   const pseudonyms = createPseudonyms(secrets);
@@ -123,6 +128,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     rateLimits,
     revocations,
     passwords,
+    signInGuard,
     paging,
     fuzzing,
     pseudonyms,
@@ -199,4 +205,9 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
       return closing;
     },
   };
+}
+
+/** Without the name: it may be a password in the wrong field. */
+function describeLockOut({ applicationId, deviceId, address, scope, waitMs }: LockOut) {
+  return { application: applicationId, device: deviceId, address, scope, wait_ms: waitMs };
 }

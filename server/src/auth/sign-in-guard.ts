@@ -87,14 +87,18 @@ export function createSignInGuard(
     return begun;
   }
 
+  function remember(name: string, caller: string): void {
+    const others = (known.get(name) ?? []).filter((each) => each !== caller);
+    known.set(name, [caller, ...others].slice(0, knownCallersMax));
+  }
+
   return {
     async check(attempt, isRight) {
       const { applicationId = "", nameKey, deviceId = "" } = attempt;
       const address = addressGroup(attempt.address);
       const name = digest([applicationId, nameKey]);
       const caller = digest([applicationId, nameKey, address, deviceId]);
-      const callers = known.get(name) ?? [];
-      const isKnown = callers.includes(caller);
+      const isKnown = known.get(name)?.includes(caller) ?? false;
 
       const now = clock.now();
       const bucket = isKnown ? undefined : addresses.find(address, failuresOfAddress, now);
@@ -118,7 +122,7 @@ export function createSignInGuard(
           bucket?.giveBack();
           own?.end(outcome === true);
           all?.end(false);
-          if (outcome === true) known.set(name, [caller, ...callers.filter((each) => each !== caller)].slice(0, knownCallersMax));
+          if (outcome === true) remember(name, caller);
         }
       }
 
@@ -130,9 +134,13 @@ export function createSignInGuard(
 }
 
 function tooManyGuesses(waitMs: number): ApiError {
-  return new ApiError("RateLimitExceeded", "Too many wrong passwords. Try again after the time that Retry-After names.", {
-    retryAfterSeconds: Math.ceil(waitMs / 1_000),
-  });
+  return new ApiError(
+    "RateLimitExceeded",
+    "Too many wrong passwords. Try again after the time that Retry-After names.",
+    {
+      retryAfterSeconds: Math.ceil(waitMs / 1_000),
+    },
+  );
 }
 
 /** Of one length, however long a name somebody makes up. */

@@ -59,7 +59,8 @@ export function createFailureCounts(failuresMax: number, countsMax: number, cloc
     let [least, failuresLeast] = ["", Number.POSITIVE_INFINITY];
     const seen: [string, Count][] = [];
     for (const [key, count] of counts) {
-      if (seen.push([key, count]) > lookedAtMax) break;
+      if (seen.length === lookedAtMax) break;
+      seen.push([key, count]);
       const failures = clock.now() >= count.forgottenAt ? 0 : count.failures;
       if (count.underWay === 0 && failures < failuresLeast) [least, failuresLeast] = [key, failures];
     }

@@ -1,11 +1,13 @@
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
+import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { Background } from "../background.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
 import { type Route, route, type UserCaller } from "../http/route.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { resolveUserId } from "../http/wire.ts";
@@ -26,12 +28,13 @@ const stepsBeforeAnswer = 8;
 export function usersAccountRoutes(services: {
   readonly database: Database;
   readonly passwords: Passwords;
+  readonly signInGuard: SignInGuard;
   readonly revocations: Revocations;
   readonly fuzzing: Fuzzing;
   readonly background: Background;
   readonly clock: Clock;
 }): Route[] {
-  const { database, passwords, revocations, fuzzing, background, clock } = services;
+  const { database, passwords, signInGuard, revocations, fuzzing, background, clock } = services;
 
   /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
   async function requireOneself({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
@@ -43,7 +46,8 @@ export function usersAccountRoutes(services: {
 
   /** The hash of a new password, and the one that it takes the place of. */
   async function changePassword(
-    { applicationId, userId }: UserCaller,
+    { applicationId, userId, deviceId }: UserCaller,
+    { address }: Call,
     { password, currentPassword }: Static<typeof ChangeUser>,
   ): Promise<{ from: string; to: string } | undefined> {
     if (password === undefined) return undefined;
@@ -52,7 +56,13 @@ export function usersAccountRoutes(services: {
     }
     const user = await findUser(applicationId, userId, database.reads);
     const from = user?.password_hash ?? "";
-    const isRight = await passwords.verify(from === "" ? undefined : from, currentPassword);
+    // With the failed logins of this user: it is the same password that is guessed.
+    const attempt = { applicationId, nameKey: user?.user_name_key ?? "", deviceId, address };
+    const isRight = await database.apart(
+      `current password ${from} ${currentPassword}`,
+      () => signInGuard.check(attempt, () => passwords.verify(from === "" ? undefined : from, currentPassword)),
+      { hasEffect: true },
+    );
     if (!isRight) throw new ApiError("AuthBadUsernameOrPassword");
     return { from, to: await passwords.hash(password) };
   }
@@ -98,10 +108,10 @@ export function usersAccountRoutes(services: {
     status: 200,
     result: OwnUser,
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied", "ItemAlreadyExists", "AuthBadUsernameOrPassword"],
-    async handle({ caller, path, parameters }) {
+    async handle({ caller, path, parameters, call }) {
       await requireOneself(caller, path);
       const { applicationId, userId } = caller;
-      const password = await changePassword(caller, parameters);
+      const password = await changePassword(caller, call, parameters);
       const { now, before } = await database.write((transaction) =>
         writeChanges(caller, parameters, password, transaction),
       );

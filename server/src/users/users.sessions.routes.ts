@@ -1,5 +1,6 @@
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
+import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { TokenUses } from "../auth/token-uses.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import { insertUserToken, listUserTokens } from "../auth/user-tokens.ts";
@@ -32,13 +33,14 @@ export function usersSessionsRoutes(services: {
   readonly tokens: Tokens;
   readonly tokenUses: TokenUses;
   readonly passwords: Passwords;
+  readonly signInGuard: SignInGuard;
   readonly revocations: Revocations;
   readonly paging: Paging;
   readonly fuzzing: Fuzzing;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, tokenUses, passwords, revocations, paging, fuzzing, clock, ids } = services;
+  const { database, tokens, tokenUses, passwords, signInGuard, revocations, paging, fuzzing, clock, ids } = services;
 
   const createUser = route({
     method: "POST",
@@ -100,10 +102,18 @@ export function usersSessionsRoutes(services: {
     status: 200,
     result: UserWithToken,
     errors: ["AuthBadUsernameOrPassword"],
-    async handle({ caller, parameters: { username, password } }) {
-      const { applicationId } = caller;
-      const found = await findUserByName(applicationId, userNameKey(username), database.reads);
-      const isRight = await passwords.verify(found?.password_hash || undefined, password); // some have none
+    async handle({ caller, call, parameters: { username, password } }) {
+      const { applicationId, deviceId } = caller;
+      const nameKey = userNameKey(username);
+      const found = await findUserByName(applicationId, nameKey, database.reads);
+      const storedHash = found?.password_hash || undefined; // some have none
+      const attempt = { applicationId, nameKey, deviceId, address: call.address };
+      // It counts, whatever becomes of the rest: else passwords could be tried in batches that are undone.
+      const isRight = await database.apart(
+        `login ${storedHash} ${nameKey} ${password}`,
+        () => signInGuard.check(attempt, () => passwords.verify(storedHash, password)),
+        { hasEffect: true },
+      );
       if (found === undefined || !isRight) throw new ApiError("AuthBadUsernameOrPassword");
       if (found.disabled_at !== null) throw new ApiError("AuthUserAccountDisabled");
       const from = found.password_hash;
