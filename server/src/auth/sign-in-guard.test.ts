@@ -18,7 +18,11 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
   });
   after(() => test.close());
 
-  function logIn({ userName, deviceToken }: Pick<TestUser, "userName" | "deviceToken">, password = "wrong", app = test) {
+  function logIn(
+    { userName, deviceToken }: Pick<TestUser, "userName" | "deviceToken">,
+    password = "wrong",
+    app = test,
+  ) {
     return app.call("POST /users/login", { token: deviceToken, body: { username: userName, password } });
   }
 
@@ -227,7 +231,11 @@ describe("SignInGuard", () => {
   it("an attempt that could not be judged does not count", async () => {
     const { guard, attempt } = start();
     const whole = { applicationId: "app", nameKey: "jane", deviceId: "device", address: "10.0.0.1" };
-    for (let n = 0; n < 50; n++) await assert.rejects(guard.check(whole, () => Promise.reject(new Error("x"))), /x/);
+    for (let n = 0; n < 50; n++)
+      await assert.rejects(
+        guard.check(whole, () => Promise.reject(new Error("x"))),
+        /x/,
+      );
     assert.equal(await attempt({}, true), true);
   });
 

@@ -108,16 +108,18 @@ export function createOperation(
   return {
     route,
     async perform(call, caller) {
+      let bucket: TokenBucket | undefined;
+      let reply: Reply;
       try {
-        const bucket = admit(call, caller);
-        const reply = await (route.upload === undefined
+        bucket = admit(call, caller);
+        reply = await (route.upload === undefined
           ? answerOnce(call, caller)
           : answerUpload(route.upload, call, caller));
-        const quota = bucket && rateLimits.quotaOf(bucket);
-        return quota === undefined ? reply : { ...reply, quota };
       } catch (error) {
-        return refuse(error, call.requestId, log);
+        reply = refuse(error, call.requestId, log);
       }
+      const quota = bucket && rateLimits.quotaOf(bucket);
+      return quota === undefined ? reply : { ...reply, quota };
     },
   };
 }

@@ -57,32 +57,39 @@ const lookedAtMax = 8;
  */
 export function createTokenBuckets(bucketsMax: number): TokenBuckets {
   const buckets = new Map<string, TokenBucket>();
+  /** In the order in which they are looked at, over and over. */
+  const kept: { readonly key: string; readonly bucket: TokenBucket }[] = [];
+  let next = 0;
   let shared: TokenBucket | undefined;
 
-  function makeRoom(now: number): boolean {
-    let lookedAt = 0;
-    for (const [key, bucket] of buckets) {
-      buckets.delete(key);
-      if (bucket.missing(now) === 0) return true;
-      buckets.set(key, bucket); // at the end: the next time others are looked at
-      lookedAt += 1;
-      if (lookedAt === lookedAtMax) break;
+  /** @returns the place of one that is full; undefined when there is none among those that were looked at */
+  function takePlace(now: number): number | undefined {
+    for (let lookedAt = 0; lookedAt < lookedAtMax; lookedAt++) {
+      const at = next;
+      next = (next + 1) % kept.length;
+      const found = kept[at];
+      if (found?.bucket.missing(now) !== 0) continue;
+      buckets.delete(found.key);
+      return at;
     }
-    return false;
+    return undefined;
+  }
+
+  function make(key: string, limit: Limit, now: number): TokenBucket {
+    const place = kept.length < bucketsMax ? kept.length : takePlace(now);
+    if (place === undefined) {
+      shared ??= new TokenBucket(limit, now);
+      return shared;
+    }
+    const bucket = new TokenBucket(limit, now);
+    kept[place] = { key, bucket };
+    buckets.set(key, bucket);
+    return bucket;
   }
 
   return {
     find(key, limit, now) {
-      let bucket = buckets.get(key);
-      if (bucket === undefined) {
-        if (buckets.size < bucketsMax || makeRoom(now)) {
-          bucket = new TokenBucket(limit, now);
-          buckets.set(key, bucket);
-        } else {
-          shared ??= new TokenBucket(limit, now);
-          bucket = shared;
-        }
-      }
+      const bucket = buckets.get(key) ?? make(key, limit, now);
       bucket.limit = limit;
       return bucket;
     },
