@@ -153,7 +153,7 @@ describe("limits of calls in a batch: hostile.md 28", () => {
       atomic.body.result.responses.map(({ error }: { error: string }) => error),
       ["BatchItemNotRun", "RateLimitExceeded"],
     );
-    assert.equal((await test.call("GET /checkins", { token })).body.result.results.length, 0);
+    assert.equal((await test.call("GET /checkins", { token })).body.result.pageResults.length, 0);
   });
 });
 
