@@ -17,7 +17,7 @@ let picture: Buffer;
 const files: Record<string, string> = {};
 before(async () => {
   picture = await png(1, 1);
-  test = await startTestApp();
+  test = await startTestApp({ RATE_LIMITS: "off" });
   operatorToken = (await test.createOperator()).token;
   user = await test.signUp();
   const checkin = await test.call("POST /checkins", { token: user.token, body: { location: "1,2" } });
