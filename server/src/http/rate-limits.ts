@@ -83,7 +83,7 @@ export interface RateLimits {
    * @throws RateLimitExceeded
    */
   admitTo(application: KnownApplication, route: Route, call: Call): void;
-  /** @returns undefined as long as half of it is left */
+  /** @returns undefined as long as half of it is left: told with every answer it would cost 2 % of the shortest call */
   quotaOf(bucket: TokenBucket): Quota | undefined;
 }
 
