@@ -305,6 +305,15 @@ describe("RateLimit and RateLimit-Policy", () => {
     assert.deepEqual(await headersOf("GET /users/me"), ['"caller";q=6;w=3', '"caller";r=0;t=3']);
   });
 
+  it("tell it with bytes too", async () => {
+    const application = await limited({ caller: { perSecond: 2, burst: 4 } });
+    const { token } = await test.signUp("Jane", application); // one
+    const { signedUrl } = await upload(test, token, "/blobs", dataPart("x"));
+    const path = signedUrl.slice(test.url.length).split("?")[0];
+    const { status, headers } = await download(test, path, { token });
+    assert.deepEqual([status, headers.get("ratelimit")], [200, '"caller";r=1;t=2']);
+  });
+
   it("can be read by web pages", async () => {
     const { headers } = await test.call("GET /service/ping", { headers: { origin: "https://page.example" } });
     const exposed = String(headers["access-control-expose-headers"]).split(", ");
