@@ -16,6 +16,7 @@ import { idempotency } from "./checks/idempotency.ts";
 import { identities } from "./checks/identities.ts";
 import { identityNames } from "./checks/identity-names.ts";
 import { ids } from "./checks/ids.ts";
+import { limits } from "./checks/limits.ts";
 import { locations } from "./checks/locations.ts";
 import { loginGroup } from "./checks/login.ts";
 import { logout } from "./checks/logout.ts";
@@ -86,4 +87,5 @@ export const groups: readonly Group[] = [
   service,
   hostileInput,
   hostileHttp,
+  limits,
 ];

@@ -1,4 +1,5 @@
 import { applicationsOperatorRoutes } from "./applications/applications.operator.routes.ts";
+import type { AuditEvent } from "./audit/audit.events.ts";
 import { auditOperatorRoutes } from "./audit/audit.operator.routes.ts";
 import { createTrail } from "./audit/audit.trail.ts";
 import { type Audit, createAudit } from "./audit/audit.ts";
@@ -7,6 +8,7 @@ import { createIdTokens } from "./auth/oidc.ts";
 import { createOperatorCallers } from "./auth/operators.ts";
 import { createPasswords, type Passwords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
+import { createSignInGuard, type LockOut } from "./auth/sign-in-guard.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
 import { type Background, createBackground } from "./background.ts";
@@ -27,6 +29,7 @@ import { createDispatcher } from "./http/dispatch.ts";
 import type { Endpoint } from "./http/endpoint.ts";
 import { type Authenticate, createOperation } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
+import { createRateLimits, readRateLimits } from "./http/rate-limits.ts";
 import type { Route } from "./http/route.ts";
 import { createTransport, type Transport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
@@ -106,11 +109,22 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
   const policies = createPolicies({ secrets, database });
+  const rateLimits = createRateLimits(readRateLimits(config), clock);
   const callers = createCallers({ tokens, tokenUses, policies, database, clock }, config);
   const operatorCallers = createOperatorCallers({ database, background, clock }, config);
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config, database);
   const audit = createAudit({ database, clock, ids, log });
+  const signInGuard = createSignInGuard(
+    {
+      clock,
+      onLockOut(lockOut) {
+        log.warn(describeLockOut(lockOut), "sign-ins have to wait");
+        audit.note(lockOutEvent(lockOut)).catch((err) => log.warn({ err }, "a lock-out was not noted"));
+      },
+    },
+    config,
+  );
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
   const pseudonyms = createPseudonyms(secrets);
@@ -141,9 +155,11 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     tokens,
     tokenUses,
     policies,
+    rateLimits,
     revocations,
     passwords,
     audit,
+    signInGuard,
     paging,
     fuzzing,
     pseudonyms,
@@ -195,7 +211,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
 
   const runOnce = createRunOnce({ database, clock, secrets });
   const trail = createTrail({ audit, database });
-  const operations = routes.map((route) => createOperation(route, { runOnce, trail, log }));
+  const operations = routes.map((route) => createOperation(route, { runOnce, trail, rateLimits, log }));
   dispatcher.add(operations);
   const transport = await createTransport({
     config,
@@ -206,6 +222,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     pages: documentationPages({ routes, endpoints }, config.publicUrl),
     beginTurn: callers.noticeRevocations,
     authenticate,
+    rateLimits,
     isDraining: services.isDraining,
   });
 
@@ -242,4 +259,20 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
       return closing;
     },
   };
+}
+
+/** Without the name: it may be a password in the wrong field. */
+/** Not the name, which may be nobody's: the refused sign-ins before it tell the user, where there is one. */
+function lockOutEvent({ applicationId, deviceId, address, scope, waitMs }: LockOut): AuditEvent {
+  return {
+    actor: deviceId === undefined ? { kind: "nobody" } : { kind: "device", id: deviceId },
+    action: "lockOut",
+    applicationId,
+    call: { address, requestId: "" },
+    details: { scope, waitMs },
+  };
+}
+
+function describeLockOut({ applicationId, deviceId, address, scope, waitMs }: LockOut) {
+  return { application: applicationId, device: deviceId, address, scope, wait_ms: waitMs };
 }

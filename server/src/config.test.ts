@@ -45,6 +45,13 @@ const integers: [name: string, minimum: number, maximum: number][] = [
   ["DATABASE_CONNECTIONS_MAX", 2, 1_000],
   ["DATABASE_TIMEOUT_MS", 100, 600_000],
   ["RESET_CODE_LIFETIME_MS", 1_000, 315_360_000_000],
+  ["RATE_LIMIT_CALLER_PER_SECOND", 1, 1_000_000],
+  ["RATE_LIMIT_APPLICATION_PER_SECOND", 1, 1_000_000],
+  ["RATE_LIMIT_REGISTRATIONS_PER_SECOND", 1, 1_000_000],
+  ["RATE_LIMIT_SIGN_INS_PER_SECOND", 1, 1_000_000],
+  ["RATE_LIMIT_PASSWORD_RESETS_PER_SECOND", 1, 1_000_000],
+  ["RATE_LIMIT_DOWNLOADS_PER_SECOND", 1, 1_000_000],
+  ["SIGN_IN_FAILURES_MAX", 1, 1_000],
 ];
 
 const bucket = { FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
@@ -95,6 +102,14 @@ describe("loadConfig", () => {
       filesDownload: "stream",
       awsAccessKeyId: undefined,
       awsSecretAccessKey: undefined,
+      rateLimits: true,
+      rateLimitCallerPerSecond: 200,
+      rateLimitApplicationPerSecond: 10_000,
+      rateLimitRegistrationsPerSecond: 100,
+      rateLimitSignInsPerSecond: 50,
+      rateLimitPasswordResetsPerSecond: 20,
+      rateLimitDownloadsPerSecond: 500,
+      signInFailuresMax: 10,
       logLevel: "info",
     });
   });
@@ -132,6 +147,7 @@ describe("loadConfig", () => {
       FILES_DOWNLOAD: "both",
       TRUST_PROXY: "everybody",
       REQUIRE_HTTPS: "perhaps",
+      RATE_LIMITS: "perhaps",
       LOG_LEVEL: "loud",
     };
     const problems = problemsOf(environment);
@@ -149,6 +165,17 @@ describe("loadConfig", () => {
     assert.equal(problemsOf({ PAGE_ITEMS_MAX: "many" }).length, 1);
     assert.equal(problemsOf({ PAGE_ITEMS_DEFAULT: "many" }).length, 1);
     assert.equal(problemsOf({ DATABASE_URL: "nonsense" }).length, 1);
+  });
+
+  it("RATE_LIMITS can be off only where HOST is an address of this machine alone", () => {
+    for (const HOST of [undefined, "127.0.0.1", "127.8.9.10", "::1", "localhost"]) {
+      assert.deepEqual(problemsOf({ HOST, RATE_LIMITS: "off" }), []);
+    }
+    for (const HOST of ["0.0.0.0", "::", "10.0.0.1", "localhost.example", "127.0.0.1.example"]) {
+      const rule = "RATE_LIMITS can be off only where HOST is 127.0.0.1, ::1 or localhost";
+      assert.deepEqual(problemsOf({ HOST, RATE_LIMITS: "off" }), [rule]);
+      assert.deepEqual(problemsOf({ HOST, RATE_LIMITS: "on" }), []);
+    }
   });
 
   it("never tells a value: it could be a secret", () => {
@@ -349,6 +376,7 @@ function other(name: string): string {
     TLS_KEY_FILE: "key.pem",
     TRUST_PROXY: "loopback",
     REQUIRE_HTTPS: "true",
+    RATE_LIMITS: "off",
     LOG_LEVEL: "warn",
   };
   return words[name] ?? `${integers.find(([integer]) => integer === name)?.[2] ?? 101}`;

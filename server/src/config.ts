@@ -56,6 +56,14 @@ export interface Config {
   readonly filesDownload: string;
   readonly awsAccessKeyId: string | undefined;
   readonly awsSecretAccessKey: string | undefined;
+  readonly rateLimits: boolean;
+  readonly rateLimitCallerPerSecond: number;
+  readonly rateLimitApplicationPerSecond: number;
+  readonly rateLimitRegistrationsPerSecond: number;
+  readonly rateLimitSignInsPerSecond: number;
+  readonly rateLimitPasswordResetsPerSecond: number;
+  readonly rateLimitDownloadsPerSecond: number;
+  readonly signInFailuresMax: number;
   readonly logLevel: string;
 }
 
@@ -176,6 +184,46 @@ export const settings = [
   },
   { name: "AWS_ACCESS_KEY_ID", default: "", about: "Key id for an s3:// FILES_URL." },
   { name: "AWS_SECRET_ACCESS_KEY", default: "", about: "Secret key for an s3:// FILES_URL." },
+  {
+    name: "RATE_LIMITS",
+    default: "on",
+    about: "on or off; off is for load tests, also ends lock-outs, and needs a HOST of this machine alone.",
+  },
+  {
+    name: "RATE_LIMIT_CALLER_PER_SECOND",
+    default: "200",
+    about: "Calls of one device or operator, for ever; ten seconds' worth at once.",
+  },
+  {
+    name: "RATE_LIMIT_APPLICATION_PER_SECOND",
+    default: "10000",
+    about: "Calls of all devices of one application; ten seconds' worth at once.",
+  },
+  {
+    name: "RATE_LIMIT_REGISTRATIONS_PER_SECOND",
+    default: "100",
+    about: "Registrations from one address; twenty seconds' worth at once.",
+  },
+  {
+    name: "RATE_LIMIT_SIGN_INS_PER_SECOND",
+    default: "50",
+    about: "Sign-ups and logins, each, from one address in one application; twenty seconds' worth at once.",
+  },
+  {
+    name: "RATE_LIMIT_PASSWORD_RESETS_PER_SECOND",
+    default: "20",
+    about: "Password resets from one address in one application; twenty seconds' worth at once.",
+  },
+  {
+    name: "RATE_LIMIT_DOWNLOADS_PER_SECOND",
+    default: "500",
+    about: "Downloads by signedUrl to one address; twenty seconds' worth at once.",
+  },
+  {
+    name: "SIGN_IN_FAILURES_MAX",
+    default: "10",
+    about: "Wrong passwords in a row for one user name from one address before waiting times begin.",
+  },
   { name: "LOG_LEVEL", default: "info", about: "fatal, error, warn, info, debug, trace or silent." },
 ] as const satisfies readonly Setting[];
 
@@ -292,6 +340,13 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] as const) {
     check(name, text(name) !== "" || !filesUrl.startsWith("s3:"), "must be set when FILES_URL names an s3:// bucket");
   }
+  const rateLimits = text("RATE_LIMITS").toLowerCase();
+  check("RATE_LIMITS", ["on", "off"].includes(rateLimits), "must be on or off");
+  check(
+    "RATE_LIMITS",
+    rateLimits !== "off" || isLoopback(text("HOST")),
+    "can be off only where HOST is 127.0.0.1, ::1 or localhost",
+  );
   const logLevel = text("LOG_LEVEL").toLowerCase();
   check("LOG_LEVEL", logLevels.includes(logLevel), `must be one of ${logLevels.join(", ")}`);
 
@@ -343,6 +398,14 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     filesDownload,
     awsAccessKeyId: text("AWS_ACCESS_KEY_ID") || undefined,
     awsSecretAccessKey: text("AWS_SECRET_ACCESS_KEY") || undefined,
+    rateLimits: rateLimits === "on",
+    rateLimitCallerPerSecond: integer("RATE_LIMIT_CALLER_PER_SECOND", 1, callsPerSecondMax),
+    rateLimitApplicationPerSecond: integer("RATE_LIMIT_APPLICATION_PER_SECOND", 1, callsPerSecondMax),
+    rateLimitRegistrationsPerSecond: integer("RATE_LIMIT_REGISTRATIONS_PER_SECOND", 1, callsPerSecondMax),
+    rateLimitSignInsPerSecond: integer("RATE_LIMIT_SIGN_INS_PER_SECOND", 1, callsPerSecondMax),
+    rateLimitPasswordResetsPerSecond: integer("RATE_LIMIT_PASSWORD_RESETS_PER_SECOND", 1, callsPerSecondMax),
+    rateLimitDownloadsPerSecond: integer("RATE_LIMIT_DOWNLOADS_PER_SECOND", 1, callsPerSecondMax),
+    signInFailuresMax: integer("SIGN_IN_FAILURES_MAX", 1, 1_000),
     logLevel,
   };
   check("PAGE_ITEMS_DEFAULT", !(config.pageItemsDefault > config.pageItemsMax), "must not be above PAGE_ITEMS_MAX");
@@ -351,6 +414,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
 }
 
 const secretCharactersMin = 16;
+const callsPerSecondMax = 1_000_000;
 const tenYearsMs = 315_360_000_000;
 const senderPattern =
   /^(?:(?<bare>[^\s<>,;@]+@[^\s<>,;@]+)|(?<name>[^\p{Cc}<>]*)<(?<bracketed>[^\s<>,;@]+@[^\s<>,;@]+)>)$/u;
@@ -378,6 +442,10 @@ function isFilesUrl(text: string): boolean {
     /^[a-z0-9-]{1,64}$/.test(searchParams.get("region") ?? "us-east-1") &&
     /^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*\/?)?$/.test(searchParams.get("prefix") ?? "")
   );
+}
+
+function isLoopback(host: string): boolean {
+  return ["localhost", "::1"].includes(host.toLowerCase()) || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function isUrl(text: string, protocols: readonly string[]): boolean {

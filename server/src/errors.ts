@@ -209,6 +209,15 @@ export const errorCatalogue = {
     when: "Bytes of a resumable upload are not those that Upload-Checksum was made of.",
     remedy: "retry later",
   },
+  RateLimitExceeded: {
+    error: "RateLimitExceeded",
+    errorNumber: 1282,
+    status: 429,
+    message: "Too many calls. Try again after the time that Retry-After names.",
+    retryAfterSeconds: 1,
+    when: "The caller, its address or its application calls faster than it may, or the sign-in was guessed wrong too often.",
+    remedy: "retry later",
+  },
   IdempotencyKeyReused: {
     error: "IdempotencyKeyReused",
     errorNumber: 1283,
@@ -256,11 +265,15 @@ export class ApiError extends Error {
   readonly condition: ErrorCondition;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(condition: ErrorCondition, message?: string, options?: { cause?: unknown }) {
+  constructor(
+    condition: ErrorCondition,
+    message?: string,
+    options?: { readonly cause?: unknown; readonly retryAfterSeconds?: number },
+  ) {
     super(message ?? errorRow(condition).message ?? "", options);
     this.name = "ApiError";
     this.condition = condition;
-    this.retryAfterSeconds = errorRow(condition).retryAfterSeconds;
+    this.retryAfterSeconds = options?.retryAfterSeconds ?? errorRow(condition).retryAfterSeconds;
   }
 }
 

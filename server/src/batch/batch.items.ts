@@ -11,6 +11,8 @@ export interface BatchItem {
   readonly path: string;
   readonly parameters: RawParameters;
   readonly idempotencyKey: unknown;
+  /** However often it is run. */
+  readonly admission: { isAdmitted: boolean };
 }
 
 /** What is wrong with an item is its own answer. */
@@ -42,6 +44,7 @@ export function readItem(sent: unknown, index: number): ReadItem {
       path: rooted(path),
       parameters: Object.entries(parameters),
       idempotencyKey,
+      admission: { isAdmitted: false },
     };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

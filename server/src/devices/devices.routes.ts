@@ -4,6 +4,7 @@ import type { Database } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
 import { requireEnabled } from "../http/policy.ts";
+import type { RateLimits } from "../http/rate-limits.ts";
 import { type Route, route } from "../http/route.ts";
 import { signRegistration } from "../http/signatures.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -25,10 +26,11 @@ export function devicesRoutes(services: {
   readonly database: Database;
   readonly tokens: Tokens;
   readonly policies: Policies;
+  readonly rateLimits: RateLimits;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, policies, clock, ids } = services;
+  const { database, tokens, policies, rateLimits, clock, ids } = services;
 
   const registerDevice = route({
     method: "POST",
@@ -37,6 +39,7 @@ export function devicesRoutes(services: {
     summary: "Register a device",
     tag: "Devices",
     caller: "anyone",
+    addressLimit: "registrations",
     parameters: RegisterDevice,
     status: 201,
     result: DeviceRegistration,
@@ -48,6 +51,7 @@ export function devicesRoutes(services: {
       if (credentials === undefined) throw new ApiError("AuthAppCredentialsInvalid");
       const { policy } = credentials;
       requireEnabled(policy, registerDevice, call.path);
+      rateLimits.admitTo({ id: appid, policy }, registerDevice, call);
 
       const now = clock.now();
       const device = await database.write(({ queries }) =>

@@ -8,6 +8,7 @@ import type { Call } from "../http/call.ts";
 import type { Paging } from "../http/paging.ts";
 import { changedPermissions, requireOwner } from "../http/permissions.ts";
 import { requireEnabled } from "../http/policy.ts";
+import type { RateLimits } from "../http/rate-limits.ts";
 import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import { changedText } from "../http/wire.ts";
@@ -37,6 +38,7 @@ interface FilesServices {
   readonly background: Background;
   readonly paging: Paging;
   readonly policies: Policies;
+  readonly rateLimits: RateLimits;
   readonly fuzzing: Fuzzing;
   readonly fileLinks: FileLinks;
   readonly clock: Clock;
@@ -49,7 +51,7 @@ export function filesRoutes(services: FilesServices): Route[] {
 }
 
 function routesOf(kind: FileKind, services: FilesServices): Route[] {
-  const { database, policies, paging, fuzzing, fileLinks, clock } = services;
+  const { database, policies, rateLimits, paging, fuzzing, fileLinks, clock } = services;
   const { idKind, collection, noun } = kind;
   const contract = fileContract(kind);
   const tag = `${idKind}s`;
@@ -129,11 +131,14 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     pathParameters: contract.Path,
     parameters: kind.isPicture ? ReadPicture : (ReadFile as typeof ReadPicture), // then nobody has a size
     download: {
-      async handleSigned({ path, parameters }) {
+      async handleSigned({ path, parameters, call }) {
         const id = idIn(path);
         const applicationId = fileLinks.open(parameters, bytesPath(kind, id));
         const policy = await policies.load(applicationId);
-        if (policy !== undefined) requireEnabled(policy, readFile, path);
+        if (policy !== undefined) {
+          requireEnabled(policy, readFile, path);
+          rateLimits.admitTo({ id: applicationId, policy }, readFile, call);
+        }
         const file = await findLiveFile(applicationId, id, database.reads);
         if (file === undefined) throw new ApiError("ItemDoesNotExist");
         return fileResult(file, false, parameters.size, services);

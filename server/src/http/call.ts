@@ -8,6 +8,8 @@ export interface Call {
   /** The IP address that it came from. */
   readonly address: string;
   readonly idempotencyKey: unknown;
+  /** Of a call that may be run several times: it counts against limits once. */
+  readonly admission?: { isAdmitted: boolean } | undefined;
   /** The parameters of the path, unescaped. */
   readonly path: Readonly<Record<string, unknown>>;
   /** @throws ApiError ParameterIncorrectFormat, RequestTooLarge */

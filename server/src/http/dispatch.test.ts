@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createClock } from "../lib/clock.ts";
 import { createLog } from "../log.ts";
 import { createDispatcher } from "./dispatch.ts";
-import { createOperation } from "./operations.ts";
+import type { Reply } from "./envelope.ts";
+import { createOperation, type Trail } from "./operations.ts";
+import { createRateLimits } from "./rate-limits.ts";
 import { route } from "./route.ts";
 import { Type } from "./schema.ts";
+
+const noTrail: Trail = { record: (_action, _given, work) => work(), noteRefusal: async () => {} };
 
 describe("Dispatcher", () => {
   it("a fault of ours while the caller is looked up is InternalError, and logged under the call's own request id", async () => {
@@ -30,13 +35,13 @@ describe("Dispatcher", () => {
       errors: [],
       handle: async () => true as const,
     });
-    dispatcher.add([
-      createOperation(declared, {
-        runOnce: (_caller, _key, _fingerprint, work) => work(),
-        trail: { record: (_action, _given, work) => work(), noteRefusal: async () => {} },
-        log,
-      }),
-    ]);
+    const services = {
+      runOnce: (_caller: unknown, _key: string, _fingerprint: string, work: () => Promise<Reply>) => work(),
+      trail: noTrail,
+      rateLimits: createRateLimits(undefined, createClock()),
+      log,
+    };
+    dispatcher.add([createOperation(declared, services)]);
     const inner = { method: "GET", path: "/things", parameters: [], idempotencyKey: undefined };
     const { requestId, run } = dispatcher.dispatch(inner, { authorization: "x", address: "y" });
     assert.equal((await run()).reply.failure?.condition, "InternalError");

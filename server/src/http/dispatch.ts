@@ -16,6 +16,7 @@ export interface InnerCall {
   /** In place of a body; of a GET, beside the query. */
   readonly parameters: RawParameters;
   readonly idempotencyKey: unknown;
+  readonly admission?: Call["admission"];
 }
 
 /** A call that is about to be made. */
@@ -98,6 +99,7 @@ export function createDispatcher(options: {
         requestId,
         path,
         idempotencyKey: inner.idempotencyKey,
+        admission: inner.admission,
         readParameters() {
           if (query === "" || (method !== "GET" && method !== "DELETE")) return inner.parameters;
           return [...parseQuery(query), ...inner.parameters];

@@ -6,6 +6,7 @@ import { discardRest } from "./body.ts";
 import { setOrigin } from "./cors.ts";
 import { type MountOptions, requireSignedRequest, routerPath } from "./mount.ts";
 import { requireEnabled } from "./policy.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import type { UserCaller } from "./route.ts";
 
 /**
@@ -65,9 +66,9 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 export function mountEndpoint(
   server: FastifyInstance,
   endpoint: Endpoint,
-  options: Omit<MountOptions, "scheme">,
+  options: Omit<MountOptions, "scheme"> & { readonly rateLimits: RateLimits },
 ): void {
-  const { authenticate, limits } = options;
+  const { authenticate, limits, rateLimits } = options;
 
   async function answer(request: FastifyRequest, operation: EndpointOperation): Promise<EndpointReply> {
     const body = arrivingBytes(request.raw, limits.requestTimeoutMs);
@@ -75,6 +76,7 @@ export function mountEndpoint(
     const path = request.params as Record<string, string>; // the router's, by the names in the path
     try {
       requireEnabled(caller.policy, operation, path);
+      rateLimits.admit(operation, { address: request.address, path }, caller);
       return await endpoint.answer({
         caller,
         operation,

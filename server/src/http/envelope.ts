@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { ApiError, errorRow } from "../errors.ts";
 import type { FileResult } from "./file-result.ts";
+import type { Quota } from "./rate-limits.ts";
 import { Type } from "./schema.ts";
 
 /** Exactly this, without a charset: RFC 8259 defines none, and shipped clients compare the text (surface.md section 1). */
@@ -39,6 +40,8 @@ export interface Reply {
   readonly failure?: ApiError;
   /** True for the answer to an earlier call with the same idempotency key. */
   readonly isReplayed?: true;
+  /** How much more the caller may do, where there is reason to say so. */
+  readonly quota?: Quota;
   /** Sent in place of the envelope. */
   readonly file?: FileResult;
 }
@@ -63,8 +66,16 @@ export function replyBody({ status, content, isSuccess }: Reply, requestId: stri
 export function sendReply(reply: FastifyReply, answer: Reply): void {
   const retryAfterSeconds = answer.failure?.retryAfterSeconds;
   if (retryAfterSeconds !== undefined) reply.header("retry-after", retryAfterSeconds);
+  if (answer.quota !== undefined) setQuota(reply, answer.quota);
   if (answer.isReplayed) reply.header("idempotent-replayed", "true");
   sendJson(reply, answer.status, replyBody(answer, reply.request.id));
+}
+
+/** draft-ietf-httpapi-ratelimit-headers: of a bucket, what it holds, what is left, and when it is full. */
+export function setQuota(reply: FastifyReply, { name, limit, left, fullInSeconds }: Quota): void {
+  const { perSecond, burst } = limit;
+  reply.header("ratelimit-policy", `"${name}";q=${Math.floor(burst)};w=${Math.ceil(burst / perSecond)}`);
+  reply.header("ratelimit", `"${name}";r=${left};t=${fullInSeconds}`);
 }
 
 function sendJson(reply: FastifyReply, status: number, body: string): void {

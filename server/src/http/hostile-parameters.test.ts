@@ -18,7 +18,7 @@ let picture: Buffer;
 const files: Record<string, string> = {};
 before(async () => {
   picture = await png(1, 1);
-  test = await startTestApp();
+  test = await startTestApp({ RATE_LIMITS: "off" });
   operatorToken = (await test.createOperator()).token;
   otherOperatorId = (await test.createOperator()).id;
   user = await test.signUp();

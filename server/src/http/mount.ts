@@ -3,7 +3,7 @@ import { ApiError } from "../errors.ts";
 import { parseBody, parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
 import { setOrigin } from "./cors.ts";
-import { sendReply } from "./envelope.ts";
+import { sendReply, setQuota } from "./envelope.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import type { AnyCaller, Caller } from "./route.ts";
 import { sendFile } from "./send-file.ts";
@@ -52,6 +52,7 @@ export function mountOperation(
     const answered = await operation.perform(call, request.caller);
     request.failure = answered.failure;
     if (answered.file !== undefined) {
+      if (answered.quota !== undefined) setQuota(reply, answered.quota);
       await sendFile(request, reply, answered.file);
       return;
     }

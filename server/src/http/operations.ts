@@ -2,11 +2,13 @@ import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { ApiError, Interrupted } from "../errors.ts";
 import { mayDo } from "../lib/roles.ts";
+import type { TokenBucket } from "../lib/token-buckets.ts";
 import type { Call, RawParameters, StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import { FileResult } from "./file-result.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
 import { requireEnabled } from "./policy.ts";
+import { RateLimitExceeded, type RateLimits } from "./rate-limits.ts";
 import {
   type AnyCaller,
   type Caller,
@@ -68,8 +70,14 @@ export interface Operation {
 /** Makes operations of declarations. */
 export function createOperation(
   route: Route,
-  { runOnce, trail, log }: { runOnce: RunOnce; trail: Trail; log: Logger },
+  services: {
+    readonly runOnce: RunOnce;
+    readonly trail: Trail;
+    readonly rateLimits: RateLimits;
+    readonly log: Logger;
+  },
 ): Operation {
+  const { runOnce, trail, rateLimits, log } = services;
   const readPath = compileOptional(route.pathParameters);
   const readParameters = compileOptional(route.parameters);
   const serialize = createSerializer(route.result);
@@ -121,20 +129,35 @@ export function createOperation(
     }
   }
 
+  /** @returns what the caller has left */
+  function admit(call: Call, caller: AnyCaller | undefined): TokenBucket | undefined {
+    const { admission } = call;
+    if (admission?.isAdmitted) return undefined;
+    if (isClient(caller)) requireEnabled(caller.policy, route, call.path);
+    if (isOperator(caller)) requireRole(route, caller);
+    const bucket = rateLimits.admit(route, call, caller);
+    if (admission !== undefined) admission.isAdmitted = true;
+    return bucket;
+  }
+
   return {
     route,
     async perform(call, caller) {
+      let bucket: TokenBucket | undefined;
+      let reply: Reply;
       try {
-        if (isClient(caller)) requireEnabled(caller.policy, route, call.path);
-        if (isOperator(caller)) requireRole(route, caller);
-        if (route.upload !== undefined) return await answerUpload(route.upload, call, caller);
-        return await answerOnce(call, caller);
+        bucket = admit(call, caller);
+        reply = await (route.upload === undefined
+          ? answerOnce(call, caller)
+          : answerUpload(route.upload, call, caller));
       } catch (error) {
         if (isOperator(caller) && error instanceof ApiError && error.condition === "ObjectPermissionDenied") {
           await trail.noteRefusal({ caller, route, call });
         }
-        return refuse(error, call.requestId, log);
+        reply = refuse(error, call.requestId, log);
       }
+      const quota = bucket && rateLimits.quotaOf(bucket);
+      return quota === undefined ? reply : { ...reply, quota };
     },
   };
 }
@@ -152,7 +175,8 @@ export function refuse(error: unknown, requestId: string, log: Logger): Reply {
   if (failure.condition === "InternalError") {
     log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed");
   }
-  return errorReply(failure);
+  const reply = errorReply(failure);
+  return failure instanceof RateLimitExceeded ? { ...reply, quota: failure.quota } : reply;
 }
 
 function isOperator(caller: AnyCaller | undefined): caller is OperatorCaller {

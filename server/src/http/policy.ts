@@ -1,4 +1,5 @@
 import { ApiError } from "../errors.ts";
+import type { Limit } from "../lib/token-buckets.ts";
 import type { Call } from "./call.ts";
 
 /** What an operator has set for an application, as far as calls are judged by it. */
@@ -12,6 +13,18 @@ export interface ApplicationPolicy {
   readonly signing: { readonly secret: string; readonly isRequired: boolean } | undefined;
   /** In place of those of the deployment. */
   readonly tokenLifetimes: { readonly deviceMs?: number; readonly userMs?: number };
+  readonly limits: PolicyLimits;
+}
+
+/** Limits of an application, in place of those of the deployment. */
+export interface PolicyLimits {
+  readonly application?: Limit;
+  readonly caller?: Limit;
+  readonly operations: readonly {
+    readonly name: string;
+    readonly pattern: OperationPattern;
+    readonly limit: Limit;
+  }[];
 }
 
 /** An operation, or some of its calls: in the path a name in braces stands for anything, also in the place of `me`. */
@@ -45,7 +58,8 @@ export function requireEnabled(policy: ApplicationPolicy, route: Operation, path
   }
 }
 
-function isMeant({ method, segments }: OperationPattern, route: Operation, path: Call["path"]): boolean {
+/** Whether a call of an operation is one of those that the pattern stands for. */
+export function isMeant({ method, segments }: OperationPattern, route: Operation, path: Call["path"]): boolean {
   if (method !== route.method) return false;
   const named = segmentsOf(route.path);
   return (

@@ -11,6 +11,9 @@ export type ClientKind = "device" | "user";
 /** Who may call: nobody in particular, a client, or who runs the deployment. */
 export type CallerKind = "anyone" | ClientKind | "operator";
 
+/** What one address may do only so often, because it is cheap to ask for and not to do, or is worth guessing. */
+export type AddressLimit = "registrations" | "signUps" | "logins" | "passwordResets" | "operatorSignIns" | "downloads";
+
 /** Who is calling: what the token says, and what the database has not taken back. */
 export interface Caller {
   readonly applicationId: string;
@@ -76,6 +79,8 @@ export interface RouteDeclaration<
   readonly caller: Kind;
   /** What an operator must be at least. Who may only view reads, and editors change, where nothing else is said. */
   readonly role?: OperatorRole;
+  /** Counts the calls of one address as well. */
+  readonly addressLimit?: AddressLimit;
   /** False for what a batch cannot hold. */
   readonly isBatchable?: false;
   /** True for what is answered in clear too where https is required: probes of the machinery, which bring and get no secret. */
@@ -157,6 +162,7 @@ export function conditionsOf(route: Route): ErrorCondition[] {
     conditions.add("AuthAccessTokenInvalid").add("AuthAPICallDisabledByDeveloper").add("AuthUserAccountDisabled");
     conditions.add("AuthSignatureInvalid");
   }
+  if (route.caller !== "anyone" || route.addressLimit !== undefined) conditions.add("RateLimitExceeded");
   if (route.caller === "user") conditions.add("AuthUserAccessTokenRequired");
   const shapes = [route.pathParameters, route.parameters].filter((shape) => shape !== undefined);
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");

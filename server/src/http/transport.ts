@@ -17,6 +17,7 @@ import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { createPeers } from "./peer.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import { logRequest } from "./request-log.ts";
 import type { AnyCaller } from "./route.ts";
 import { createTlsServer } from "./tls-server.ts";
@@ -59,6 +60,7 @@ export interface TransportOptions {
   /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
   beginTurn(): void;
   readonly authenticate: Authenticate;
+  readonly rateLimits: RateLimits;
   /** True once the process is on its way out: new requests are refused. */
   isDraining(): boolean;
 }
@@ -215,7 +217,11 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     });
   }
   for (const endpoint of options.endpoints) {
-    mountEndpoint(server, endpoint, { authenticate: options.authenticate, limits: config });
+    mountEndpoint(server, endpoint, {
+      authenticate: options.authenticate,
+      limits: config,
+      rateLimits: options.rateLimits,
+    });
   }
   for (const page of options.pages) mountPage(server, page);
 

@@ -1,6 +1,7 @@
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
+import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { Database } from "../db/database.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
@@ -35,12 +36,13 @@ import {
 export function operatorsRoutes(services: {
   readonly database: Database;
   readonly passwords: Passwords;
+  readonly signInGuard: SignInGuard;
   readonly paging: Paging;
   readonly audit: Audit;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, passwords, paging, audit } = services;
+  const { database, passwords, signInGuard, paging, audit } = services;
   const { dialect, reads } = database;
 
   const listOperators = route({
@@ -115,8 +117,14 @@ export function operatorsRoutes(services: {
       const { operatorId, sessionId } = caller;
       const operator = await findOperator(operatorId, reads);
       if (operator === undefined) throw new ApiError("AuthFailed"); // deleted since the session was checked
-      // As at signing in, what slows guessing belongs before this line.
-      if (!(await passwords.verify(operator.password_hash || undefined, currentPassword))) {
+      // With the failed sign-ins under this name: it is the same password that is guessed.
+      const attempt = { applicationId: undefined, deviceId: undefined, nameKey: operator.name, address: call.address };
+      const isRight = await database.apart(
+        `current password ${operator.password_hash} ${currentPassword}`,
+        () => signInGuard.check(attempt, () => passwords.verify(operator.password_hash || undefined, currentPassword)),
+        { hasEffect: true },
+      );
+      if (!isRight) {
         const event: AuditEvent = { ...calledBy(caller, call), action: "changeOwnOperator", target: operatorId };
         await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
         throw new ApiError("AuthBadUsernameOrPassword");

@@ -2,6 +2,7 @@ import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts
 import type { Audit } from "../audit/audit.ts";
 import { deleteOperatorSession, insertOperatorSession } from "../auth/operator-sessions.ts";
 import type { Passwords } from "../auth/passwords.ts";
+import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
@@ -16,12 +17,13 @@ import { findOperatorByName, updateOperatorLogin } from "./operators.store.ts";
 export function operatorsSessionsRoutes(services: {
   readonly database: Database;
   readonly passwords: Passwords;
+  readonly signInGuard: SignInGuard;
   readonly audit: Audit;
   readonly clock: Clock;
   readonly sessionMs: number;
   readonly sessionIdleMs: number;
 }): Route[] {
-  const { database, passwords, audit, clock, sessionMs, sessionIdleMs } = services;
+  const { database, passwords, signInGuard, audit, clock, sessionMs, sessionIdleMs } = services;
 
   const createSession = route({
     method: "POST",
@@ -30,15 +32,20 @@ export function operatorsSessionsRoutes(services: {
     summary: "Sign in as an operator",
     tag: "Operators",
     caller: "anyone",
+    addressLimit: "operatorSignIns",
     isBatchable: false, // two hundred guesses are two hundred requests
     parameters: SignIn,
     status: 201,
     result: Session,
     errors: ["AuthBadUsernameOrPassword"],
     async handle({ parameters: { name, password }, call }) {
-      // Every try to sign in passes here: what slows guessing belongs before this line.
-      const found = await findOperatorByName(lookedUpName(name), database.reads);
-      const isRight = await passwords.verify(found?.password_hash || undefined, password); // some have none
+      const nameKey = lookedUpName(name);
+      const found = await findOperatorByName(nameKey, database.reads);
+      const attempt = { applicationId: undefined, deviceId: undefined, nameKey, address: call.address };
+      const isRight = await signInGuard.check(
+        attempt,
+        () => passwords.verify(found?.password_hash || undefined, password), // some have none
+      );
       const event: AuditEvent = { ...calledBy(undefined, call), action: "createOperatorSession", target: found?.id };
       if (found === undefined || !isRight) {
         await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });

@@ -72,6 +72,38 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     }
   });
 
+  it("limits: of the application, of each caller, of operations; all that is wrong at once", () => {
+    const limits = {
+      application: { perSecond: 1_000_000 },
+      caller: { perSecond: 0.001, burst: 1 },
+      operations: { "POST /users": { perSecond: 2.5, burst: 1_000_000 } },
+    };
+    assert.deepEqual(parseApplicationSettings(JSON.stringify({ limits })), { oidc: {}, limits });
+    assert.deepEqual(parseApplicationSettings('{"limits":{}}'), { oidc: {}, limits: {} });
+    for (const perSecond of [0, -1, 0.0001, 1_000_001, "1", null, undefined]) {
+      assert.deepEqual(problemsOf({ limits: { caller: { perSecond } } }), [
+        "limits.caller.perSecond must be a number from 0.001 to 1000000",
+      ]);
+    }
+    const wrong = {
+      application: [],
+      caller: { perSecond: 1, burst: 1.5 },
+      operations: { users: { perSecond: 1, per: 1 } },
+    };
+    assert.deepEqual(problemsOf({ limits: wrong }), [
+      "limits.application must be an object",
+      "limits.caller.burst must be an integer from 1 to 1000000",
+      'the name "users" in limits.operations must be such as POST /users',
+      'limits.operations.users has an unknown member "per"; it can have perSecond, burst',
+    ]);
+    assert.deepEqual(problemsOf('{"limits":{"operations":{"__proto__":{"perSecond":1}}}}'), [
+      'the name "__proto__" in limits.operations must be such as POST /users',
+    ]);
+    assert.deepEqual(problemsOf({ limits: { user: {} } }), [
+      'limits has an unknown member "user"; it can have application, caller, operations',
+    ]);
+  });
+
   it("refuses days that are no integer from 1 to 3650, all of them at once, and other members", () => {
     for (const days of [0, -1, 1.5, 3_651, 1e300, "90", null, true, [], {}]) {
       assert.deepEqual(
@@ -102,7 +134,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
 
   it("refuses members that it does not know, at every level", () => {
     assert.deepEqual(problemsOf({ OIDC: {} }), [
-      'the file has an unknown member "OIDC"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests',
+      'the file has an unknown member "OIDC"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits',
     ]);
     assert.deepEqual(problemsOf({ oidc: { google: { ...provider, jwksURL: "x" } } }), [
       'oidc.google has an unknown member "jwksURL"; it can have issuer, audience, jwksUrl',

@@ -18,6 +18,23 @@ export interface ApplicationSettings {
   readonly origins?: readonly string[];
   /** What happens to unsigned requests when there is a shared secret; `optional` without it. */
   readonly signedRequests?: "optional" | "required";
+  /** In place of those of the deployment. */
+  readonly limits?: Partial<ApplicationLimits>;
+}
+
+/** How many calls are taken (see `http/rate-limits.ts`). */
+export interface ApplicationLimits {
+  /** Of all callers together. */
+  readonly application: GivenLimit;
+  /** Of each device. */
+  readonly caller: GivenLimit;
+  /** Of one operation, as `POST /checkins`: of each device, and of sign-ups, logins and the like of each address. */
+  readonly operations: Readonly<Record<string, GivenLimit>>;
+}
+
+export interface GivenLimit {
+  readonly perSecond: number;
+  readonly burst?: number;
 }
 
 /** Of files: how many, and how many bytes they have together. */
@@ -86,6 +103,7 @@ const readers = {
   ),
   origins: texts("origins", "such as https://app.example.com", isOrigin),
   signedRequests: readSignedRequests,
+  limits: readLimits,
 } as const satisfies Record<keyof ApplicationSettings, Reader>;
 
 /** The settings of an application as they are now; none when it has none. */
@@ -191,6 +209,42 @@ function isOrigin(text: string): boolean {
 function readSignedRequests(value: unknown, problems: string[]): unknown {
   if (value !== "optional" && value !== "required") problems.push("signedRequests must be optional or required");
   return value;
+}
+
+const perSecondMin = 0.001;
+const callsMax = 1_000_000;
+
+function readLimits(value: unknown, problems: string[]): unknown {
+  const members = readObject("limits", value, ["application", "caller", "operations"], problems);
+  for (const name of ["application", "caller"]) {
+    if (members?.has(name)) checkLimit(`limits.${name}`, members.get(name), problems);
+  }
+  if (members?.has("operations")) {
+    const operations = readObject("limits.operations", members.get("operations"), undefined, problems);
+    if (operations !== undefined && operations.size > textsMax) {
+      problems.push(`limits.operations must have at most ${textsMax} members`);
+    }
+    for (const [name, limit] of operations ?? []) {
+      if (parseOperationPattern(name) === undefined) {
+        problems.push(`the name ${JSON.stringify(name)} in limits.operations must be such as POST /users`);
+      }
+      checkLimit(`limits.operations.${name}`, limit, problems);
+    }
+  }
+  return value;
+}
+
+function checkLimit(path: string, value: unknown, problems: string[]): void {
+  const members = readObject(path, value, ["perSecond", "burst"], problems);
+  if (members === undefined) return;
+  const perSecond = members.get("perSecond");
+  if (!(typeof perSecond === "number" && perSecond >= perSecondMin && perSecond <= callsMax)) {
+    problems.push(`${path}.perSecond must be a number from ${perSecondMin} to ${callsMax}`);
+  }
+  const burst = members.has("burst") ? members.get("burst") : 1;
+  if (!(Number.isSafeInteger(burst) && Number(burst) >= 1 && Number(burst) <= callsMax)) {
+    problems.push(`${path}.burst must be an integer from 1 to ${callsMax}`);
+  }
 }
 
 function parseJson(text: string, problems: string[]): unknown {

@@ -1,9 +1,15 @@
 import { LRUCache } from "lru-cache";
 import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
-import { type ApplicationPolicy, type OperationPattern, parseOperationPattern } from "../http/policy.ts";
+import {
+  type ApplicationPolicy,
+  type OperationPattern,
+  type PolicyLimits,
+  parseOperationPattern,
+} from "../http/policy.ts";
 import { createSealer } from "../lib/seal.ts";
-import { parseApplicationSettings } from "./application-settings.ts";
+import type { Limit } from "../lib/token-buckets.ts";
+import { type ApplicationLimits, type GivenLimit, parseApplicationSettings } from "./application-settings.ts";
 
 /** What is stored of an application that its policy is made of. */
 export interface PolicyColumns {
@@ -87,6 +93,7 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     origins,
     signedRequests,
     tokenLifetimes = {},
+    limits = {},
   } = parseApplicationSettings(stored.settings);
   return {
     isSuspended: stored.suspended_at !== null,
@@ -98,7 +105,24 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
         ? undefined
         : { secret: secret ?? "", isRequired: signedRequests === "required" },
     tokenLifetimes,
+    limits: makeLimits(limits),
   };
+}
+
+function makeLimits({ application, caller, operations = {} }: Partial<ApplicationLimits>): PolicyLimits {
+  return {
+    ...(application && { application: limitOf(application) }),
+    ...(caller && { caller: limitOf(caller) }),
+    operations: Object.entries(operations).flatMap(([name, given]) => {
+      const pattern = parseOperationPattern(name);
+      return pattern === undefined ? [] : [{ name, pattern, limit: limitOf(given) }];
+    }),
+  };
+}
+
+/** Ten seconds' worth at once, where nothing is said. */
+function limitOf({ perSecond, burst = Math.max(1, Math.ceil(perSecond * 10)) }: GivenLimit): Limit {
+  return { perSecond, burst };
 }
 
 function isPattern(pattern: OperationPattern | undefined): pattern is OperationPattern {

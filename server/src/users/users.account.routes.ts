@@ -2,12 +2,14 @@ import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts
 import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
+import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { Background } from "../background.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
 import { type Route, route, type UserCaller } from "../http/route.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { resolveUserId } from "../http/wire.ts";
@@ -28,6 +30,7 @@ const stepsBeforeAnswer = 8;
 export function usersAccountRoutes(services: {
   readonly database: Database;
   readonly passwords: Passwords;
+  readonly signInGuard: SignInGuard;
   readonly revocations: Revocations;
   readonly fuzzing: Fuzzing;
   readonly background: Background;
@@ -35,7 +38,7 @@ export function usersAccountRoutes(services: {
   readonly audit: Audit;
   readonly clock: Clock;
 }): Route[] {
-  const { database, passwords, revocations, fuzzing, background, pictureUrl, audit, clock } = services;
+  const { database, passwords, signInGuard, revocations, fuzzing, background, pictureUrl, audit, clock } = services;
 
   /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
   async function requireOneself({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
@@ -47,7 +50,8 @@ export function usersAccountRoutes(services: {
 
   /** The hash of a new password, and the one that it takes the place of. */
   async function changePassword(
-    { applicationId, userId }: UserCaller,
+    { applicationId, userId, deviceId }: UserCaller,
+    { address }: Call,
     { password, currentPassword }: Static<typeof ChangeUser>,
     event: AuditEvent,
   ): Promise<{ from: string; to: string } | undefined> {
@@ -57,7 +61,13 @@ export function usersAccountRoutes(services: {
     }
     const user = await findUser(applicationId, userId, database.reads);
     const from = user?.password_hash ?? "";
-    const isRight = await passwords.verify(from === "" ? undefined : from, currentPassword);
+    // With the failed logins of this user: it is the same password that is guessed.
+    const attempt = { applicationId, nameKey: user?.user_name_key ?? "", deviceId, address };
+    const isRight = await database.apart(
+      `current password ${from} ${currentPassword}`,
+      () => signInGuard.check(attempt, () => passwords.verify(from === "" ? undefined : from, currentPassword)),
+      { hasEffect: true },
+    );
     if (!isRight) {
       await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
       throw new ApiError("AuthBadUsernameOrPassword");
@@ -110,7 +120,7 @@ export function usersAccountRoutes(services: {
       await requireOneself(caller, path);
       const { applicationId, userId } = caller;
       const event = { ...calledBy(caller, call), action: "changeUser", target: userId, details: { password: "given" } };
-      const password = await changePassword(caller, parameters, event);
+      const password = await changePassword(caller, call, parameters, event);
       const { now, before } = await database.write(async (transaction) => {
         const written = await writeChanges(caller, parameters, password, transaction);
         if (password !== undefined) await audit.record(event, transaction.queries);

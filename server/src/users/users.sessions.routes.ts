@@ -2,6 +2,7 @@ import { calledBy, refusedWith } from "../audit/audit.events.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
+import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { TokenUses } from "../auth/token-uses.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import { insertUserToken, listUserTokens } from "../auth/user-tokens.ts";
@@ -35,6 +36,7 @@ export function usersSessionsRoutes(services: {
   readonly tokens: Tokens;
   readonly tokenUses: TokenUses;
   readonly passwords: Passwords;
+  readonly signInGuard: SignInGuard;
   readonly revocations: Revocations;
   readonly paging: Paging;
   readonly fuzzing: Fuzzing;
@@ -43,8 +45,8 @@ export function usersSessionsRoutes(services: {
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, tokenUses, passwords, revocations, paging, fuzzing, pictureUrl, audit, clock, ids } =
-    services;
+  const { database, tokens, tokenUses, passwords, signInGuard, revocations, paging, fuzzing } = services;
+  const { pictureUrl, audit, clock, ids } = services;
 
   const createUser = route({
     method: "POST",
@@ -53,6 +55,7 @@ export function usersSessionsRoutes(services: {
     summary: "Create a user",
     tag: "Users",
     caller: "device",
+    addressLimit: "signUps",
     parameters: CreateUser,
     status: 200,
     result: UserWithToken,
@@ -100,23 +103,32 @@ export function usersSessionsRoutes(services: {
     summary: "Log in a user",
     tag: "Users",
     caller: "device",
+    addressLimit: "logins",
     parameters: LoginUser,
     status: 200,
     result: UserWithToken,
     errors: ["AuthBadUsernameOrPassword"],
-    async handle({ caller, parameters: { username, password }, call }) {
-      const { applicationId } = caller;
-      const found = await findUserByName(applicationId, userNameKey(username), database.reads);
-      const isRight = await passwords.verify(found?.password_hash || undefined, password); // some have none
-      if (found === undefined || !isRight) {
+    async handle({ caller, call, parameters: { username, password } }) {
+      const { applicationId, deviceId } = caller;
+      const nameKey = userNameKey(username);
+      const found = await findUserByName(applicationId, nameKey, database.reads);
+      const storedHash = found?.password_hash || undefined; // some have none
+      const attempt = { applicationId, nameKey, deviceId, address: call.address };
+      // It counts, whatever becomes of the rest: else passwords could be tried in batches that are undone.
+      const isRight = await database.apart(
+        `login ${storedHash} ${nameKey} ${password}`,
+        () => signInGuard.check(attempt, () => passwords.verify(storedHash, password)),
+        { hasEffect: true },
+      );
+      const refused =
+        found === undefined || !isRight
+          ? "AuthBadUsernameOrPassword"
+          : found.disabled_at !== null && "AuthUserAccountDisabled";
+      if (found === undefined || refused) {
+        const condition = refused || "AuthBadUsernameOrPassword";
         const event = { ...calledBy(caller, call), action: "loginUser", target: found?.id };
-        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
-        throw new ApiError("AuthBadUsernameOrPassword");
-      }
-      if (found.disabled_at !== null) {
-        const event = { ...calledBy(caller, call), action: "loginUser", target: found.id };
-        await audit.note({ ...event, ...refusedWith("AuthUserAccountDisabled") });
-        throw new ApiError("AuthUserAccountDisabled");
+        await audit.note({ ...event, ...refusedWith(condition) });
+        throw new ApiError(condition);
       }
       const from = found.password_hash;
       const rehash = passwords.isOutdated(from) ? { rehash: { from, to: await passwords.hash(password) } } : {};

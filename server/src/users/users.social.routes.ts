@@ -71,6 +71,7 @@ export function usersSocialRoutes(services: {
     summary: "Log in with an OpenID Connect id_token; the first login creates the user",
     tag: "Users",
     caller: "device",
+    addressLimit: "logins",
     parameters: LoginSocialUser,
     status: 200,
     result: SocialUserWithToken,

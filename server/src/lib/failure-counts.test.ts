@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createFailureCounts, type FailureCounts } from "./failure-counts.ts";
+
+describe("FailureCounts", () => {
+  async function fail(counts: FailureCounts, key: string, times: number): Promise<void> {
+    for (let n = 0; n < times; n++) {
+      const begun = await counts.begin(key);
+      assert.ok(typeof begun === "object", `${key} has to wait ${begun}`);
+      begun.fail();
+    }
+  }
+
+  it("remembers no more keys than it may, and those with the most failures longest", async () => {
+    const counts = createFailureCounts(10, 1_000, { now: () => 0 });
+    await fail(counts, "locked", 10);
+    await fail(counts, "nearly", 9);
+    for (let n = 0; n < 100_000; n++) await fail(counts, `key ${n}`, 1);
+    assert.equal(counts.size, 1_000);
+    assert.equal(await counts.begin("locked"), 1_000);
+    await fail(counts, "nearly", 1);
+    assert.equal(await counts.begin("nearly"), 1_000);
+  });
+
+  it("keeps nothing of tries that did not fail", async () => {
+    const counts = createFailureCounts(10, 1_000, { now: () => 0 });
+    for (let n = 0; n < 2_000; n++) {
+      const begun = await counts.begin(`key ${n}`);
+      assert.ok(typeof begun === "object");
+      begun.end(true);
+    }
+    assert.equal(counts.size, 0);
+  });
+
+  it("after a waiting time lets one through, and the others when that has been right", async () => {
+    let now = 0;
+    const counts = createFailureCounts(2, 10, { now: () => now });
+    await fail(counts, "key", 2);
+    assert.equal(await counts.begin("key"), 1_000);
+    now += 1_000;
+    const probe = await counts.begin("key");
+    assert.ok(typeof probe === "object");
+    assert.equal(await counts.begin("key"), 1_000);
+    probe.end(true);
+    assert.equal(typeof (await counts.begin("key")), "object");
+  });
+
+  it("those beyond the tries that are left wait for what comes of the ones before", async () => {
+    const counts = createFailureCounts(2, 10, { now: () => 0 });
+    const [first, second] = await Promise.all([counts.begin("key"), counts.begin("key")]);
+    assert.ok(typeof first === "object" && typeof second === "object");
+    const third = counts.begin("key");
+    const fourth = counts.begin("key");
+    first.end(false);
+    const begun = await third;
+    assert.ok(typeof begun === "object");
+    second.fail();
+    begun.fail();
+    assert.equal(await fourth, 1_000);
+  });
+});

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { addressGroup } from "./ip-addresses.ts";
+
+describe("addressGroup", () => {
+  it("IPv4 by the whole address, however it is written", () => {
+    for (const text of ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:192.0.2.1"]) {
+      assert.equal(addressGroup(text), "192.0.2.1");
+    }
+  });
+
+  it("IPv6 by its first 64 bits, however it is written", () => {
+    for (const [text, group] of [
+      ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"],
+      ["2001:0DB8:0001:0002::", "2001:db8:1:2::"],
+      ["2001:db8:1:2::9", "2001:db8:1:2::"],
+      ["2001:db8::9", "2001:db8:0:0::"],
+      ["2001:db8:0:0:ffff::", "2001:db8:0:0::"],
+      ["fe80::1%eth0", "fe80:0:0:0::"],
+      ["::1", "0:0:0:0::"],
+      ["::", "0:0:0:0::"],
+      ["1::2:3:4:5:6:7", "1:0:2:3::"],
+      ["64:ff9b::192.0.2.1", "64:ff9b:0:0::"],
+    ] as const) {
+      assert.equal(addressGroup(text), group, text);
+    }
+  });
+
+  it("anything else as it is", () => {
+    for (const text of ["", "unknown", "a:b", "@"]) assert.equal(addressGroup(text), text);
+  });
+});
