@@ -24,7 +24,7 @@ export const errorCatalogue = {
     errorNumber: 256,
     status: 401,
     message: "An operator token is needed.",
-    when: "An operation of operators is called without a good operator token.",
+    when: "An operation of operators is called without a good operator token, or a sign-in as an operator is wrong.",
     remedy: "ask the operator",
   },
   AuthAppCredentialsInvalid: {

@@ -1,5 +1,5 @@
 import { each, type Group } from "../check.ts";
-import { further, specified } from "../errors.ts";
+import { further } from "../errors.ts";
 import { expectError, expectThat } from "../expect.ts";
 import { openapi, operationsOf } from "../openapi.ts";
 import { sharedDevice, sharedUser, uniqueName, type World } from "../world.ts";
@@ -46,7 +46,7 @@ const signIns = each(
   Object.keys(wrongSignIns),
   (what) => `hostile.md 6 · signing in as an operator with ${what} answers as with any other wrong password`,
   async (world, what) => {
-    expectError(await world.call(signIn, { body: wrongSignIns[what] }), specified.badUserNameOrPassword);
+    expectError(await world.call(signIn, { body: wrongSignIns[what] }), further.noOperator);
   },
 );
 

@@ -176,8 +176,14 @@ describe("security events of clients", () => {
       await test.call("POST /_/api/sessions", { body: { name, password: "wrong" } });
     }
     const [unknown, known] = await entries("action=createOperatorSession&actor=nobody&pageSize=2");
-    assert.deepEqual([known.actor, known.target, known.details], [{ kind: "nobody" }, owner.id, { error }]);
-    assert.deepEqual([unknown.actor, unknown.target, unknown.details], [{ kind: "nobody" }, undefined, { error }]);
+    assert.deepEqual(
+      [known.actor, known.target, known.details],
+      [{ kind: "nobody" }, owner.id, { error: "AuthFailed" }],
+    );
+    assert.deepEqual(
+      [unknown.actor, unknown.target, unknown.details],
+      [{ kind: "nobody" }, undefined, { error: "AuthFailed" }],
+    );
     assert.ok(!JSON.stringify(await storedRows()).includes("Nobody at all"));
   });
 

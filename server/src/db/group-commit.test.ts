@@ -171,7 +171,9 @@ describe("hasForeignCommits", () => {
 
   it("lets the reads of the same turn see what it noticed", async () => {
     await countRows(); // a read transaction is open for the rest of this turn
-    other.exec("insert into applications values ('foreign', 'foreign', 0, 0, null, '{}')");
+    other.exec(
+      "insert into applications (application_id, name, token_version, created_at) values ('foreign', 'foreign', 0, 0)",
+    );
     assert.equal(database.hasForeignCommits(), true);
     const rows = await database.reads.selectFrom("applications").select("name").where("name", "=", "foreign").execute();
     assert.equal(rows.length, 1);

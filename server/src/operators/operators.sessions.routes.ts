@@ -13,6 +13,8 @@ import { presentOperator, Session, SignIn } from "./operators.contract.ts";
 import { OperatorNameError, readOperatorName } from "./operators.names.ts";
 import { findOperatorByName, updateOperatorLogin } from "./operators.store.ts";
 
+const wrongSignIn = "The name or the password is wrong.";
+
 /** Operators sign in with their password and get the token of a session, which ends by itself. */
 export function operatorsSessionsRoutes(services: {
   readonly database: Database;
@@ -37,7 +39,7 @@ export function operatorsSessionsRoutes(services: {
     parameters: SignIn,
     status: 201,
     result: Session,
-    errors: ["AuthBadUsernameOrPassword"],
+    errors: ["AuthFailed"],
     async handle({ parameters: { name, password }, call }) {
       const nameKey = lookedUpName(name);
       const found = await findOperatorByName(nameKey, database.reads);
@@ -48,14 +50,14 @@ export function operatorsSessionsRoutes(services: {
       );
       const event: AuditEvent = { ...calledBy(undefined, call), action: "createOperatorSession", target: found?.id };
       if (found === undefined || !isRight) {
-        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
-        throw new ApiError("AuthBadUsernameOrPassword");
+        await audit.note({ ...event, ...refusedWith("AuthFailed") });
+        throw new ApiError("AuthFailed", wrongSignIn);
       }
       const hash = passwords.isOutdated(found.password_hash) ? await passwords.hash(password) : found.password_hash;
       const at = clock.now();
       const expiresAt = at + sessionMs;
       const token = await database.write(async ({ queries }) => {
-        if (!(await updateOperatorLogin(found, hash, at, queries))) throw new ApiError("AuthBadUsernameOrPassword");
+        if (!(await updateOperatorLogin(found, hash, at, queries))) throw new ApiError("AuthFailed", wrongSignIn);
         await audit.record({ ...event, actor: { kind: "operator", id: found.id, name: found.name } }, queries);
         return insertOperatorSession(found.id, { at, expiresAt }, queries);
       });

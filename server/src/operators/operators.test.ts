@@ -173,7 +173,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     await call(`PATCH /_/api/operators/${operator.id}`, { role: "viewer" });
     for (const app of [other, test]) assert.equal((await create(app)).status, 403);
     assert.equal((await signIn("Renamed", operator.password)).status, 201);
-    assert.equal((await signIn(operator.name, operator.password)).status, 403);
+    assert.equal((await signIn(operator.name, operator.password)).status, 401);
   });
 
   it("a new password ends the sessions of the operator; one's own goes on", async () => {
@@ -251,7 +251,7 @@ describe("DELETE /_/api/operators/{operatorId}", () => {
       const answer = await call("GET /_/api/operators/me", undefined, operator, app);
       assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
     }
-    assert.equal((await signIn(operator.name, operator.password)).status, 403);
+    assert.equal((await signIn(operator.name, operator.password)).status, 401);
     await test.createOperator(operator.name);
   });
 
@@ -261,7 +261,7 @@ describe("DELETE /_/api/operators/{operatorId}", () => {
       const signIns = [0, 1, 2].map(async () => {
         const { status, body } = await signIn(name, password);
         if (status === 201) return [body.result.token as string];
-        assert.equal(status, 403);
+        assert.equal(status, 401);
         return [];
       });
       await new Promise((resolve) => setTimeout(resolve, round));
