@@ -10,6 +10,7 @@ import type { Clock } from "../lib/clock.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
+import type { Policies } from "../tenancy/policies.ts";
 import { applicationsKeysOperatorRoutes } from "./applications.keys.operator.routes.ts";
 import { nameRule, readName } from "./applications.names.ts";
 import {
@@ -23,6 +24,7 @@ import {
   ListApplications,
   presentApplication,
 } from "./applications.operator.contract.ts";
+import { applicationsSettingsOperatorRoutes } from "./applications.settings.operator.routes.ts";
 import {
   deleteApplicationRows,
   findLiveApplication,
@@ -36,6 +38,7 @@ import {
 /** The applications of the deployment, for who runs it. */
 export function applicationsOperatorRoutes(services: {
   readonly database: Database;
+  readonly policies: Policies;
   readonly revocations: Revocations;
   readonly background: Background;
   readonly bytes: ByteStore;
@@ -196,6 +199,7 @@ export function applicationsOperatorRoutes(services: {
     resumeApplication,
     deleteApplication,
     ...applicationsKeysOperatorRoutes(services),
+    ...applicationsSettingsOperatorRoutes(services),
   ];
 }
 

@@ -59,6 +59,8 @@ function valid(name: string, schema: Schema): unknown {
     pagingToken: "1;0",
     username: `name ${Math.random()}`,
     body: "@ResetCode",
+    disabledOperations: [],
+    origins: [],
   };
   const { "x-wire": wire, "x-kind": kind, enum: words = [] } = schema as Keywords;
   const byWire: Record<string, unknown> = {

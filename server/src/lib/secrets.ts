@@ -17,6 +17,11 @@ export function isOperatorToken(text: string): boolean {
   return operatorTokenPattern.test(text);
 }
 
+/** A new secret that an application shares with its clients (surface.md section 13). */
+export function newSigningSecret(): string {
+  return randomBytes(32).toString("base64url");
+}
+
 /** A new secret for a deployment (ROLLCALL_SECRET). */
 export function newServerSecret(): string {
   return randomBytes(32).toString("hex");
