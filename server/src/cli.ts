@@ -1,29 +1,23 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
-import { parseArgs, styleText } from "node:util";
+import { parseArgs } from "node:util";
 import {
   deleteApplicationRows,
   insertApplication,
   listApplications,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
-import { type Config, loadConfig } from "./config.ts";
-import type { Database } from "./db/database.ts";
-import { migrate } from "./db/migrate.ts";
-import { openDatabase } from "./db/open.ts";
+import { applicationCommands, requireName } from "./cli.applications.ts";
+import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { loadConfig } from "./config.ts";
 import { explainFailure } from "./failure.ts";
-import { createClock } from "./lib/clock.ts";
-import { createIdGenerator, kindOfId } from "./lib/ids.ts";
+import { kindOfId } from "./lib/ids.ts";
 import { OperatorNameError, readOperatorName } from "./operators/operators.names.ts";
 import { deleteOperator, insertOperator, listOperators } from "./operators/operators.store.ts";
 import { serve } from "./serve.ts";
 import { openByteStore } from "./storage/open.ts";
-import {
-  ApplicationSettingsError,
-  parseApplicationSettings,
-  retentionOf,
-  updateApplicationSettings,
-} from "./tenancy/application-settings.ts";
+import { ApplicationSettingsError, parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
+import { changeApplicationSettings, shownSettings } from "./tenancy/settings-changes.ts";
 
 const usage = `Usage: rollcall <command>
 
@@ -32,23 +26,26 @@ const usage = `Usage: rollcall <command>
   apps create --name N [--json]            create an application; its key is shown this once
   apps list [--json]                       list the applications
   apps configure APPID FILE.json [--json]  set what the file says in place of all settings before
+  apps rename APPID --name N               give an application another name
+  apps suspend APPID                       refuse everything that its clients ask for
+  apps resume APPID                        serve it again
   apps delete APPID --yes                  delete an application and everything it owns
+  apps revoke-tokens APPID --yes           end every token of an application; its keys stay good
+  apps compromised APPID --yes [--json]    end every token and key; the new key is shown this once
+  apps keys list APPID [--json]            list its keys, and how many devices registered with each last
+  apps keys create APPID [--label L] [--json]
+                                           one more key, shown this once
+  apps keys retire APPID KEYID [--yes]     nobody registers with it any more, and its tokens die; --yes for the last one
+  apps keys revoke-tokens APPID KEYID --yes
+                                           end every token below a key; it stays good
+  apps secret set APPID [FILE] [--json]    a shared secret for signed requests, made or read from a file; shown this once
+  apps secret delete APPID --yes           take it away
   operators create --name N [--json]       create an operator; its token is shown this once
   operators list [--json]                  list the operators
   operators delete ID --yes                delete an operator; its tokens die at once
 
 Settings come from the environment: see .env.example.
 `;
-
-/** Something the person at the terminal did; printed without a stack. */
-class UsageError extends Error {}
-
-type Command = (config: Config, values: Values, rest: readonly string[]) => Promise<void>;
-interface Values {
-  readonly name?: string;
-  readonly json?: boolean;
-  readonly yes?: boolean;
-}
 
 const commands: Readonly<Record<string, Command>> = {
   serve: (config) => serve(config),
@@ -60,21 +57,19 @@ const commands: Readonly<Record<string, Command>> = {
 
   "apps create": (config, { name, json = false }) =>
     withDatabase(config, async (database) => {
-      if (name === undefined || name.trim() === "") throw new UsageError("apps create needs --name");
-      const clock = createClock();
-      const ids = createIdGenerator(() => clock.now());
-      const created = await database.write(({ queries }) => insertApplication(name.trim(), { clock, ids }, queries));
+      const wanted = requireName("apps create", name);
+      const created = await database.write(({ queries }) => insertApplication(wanted, createMakers(), queries));
       print(json ? JSON.stringify(created) : `appid   ${created.appid}\nappkey  ${created.appkey}`);
     }),
 
   "apps list": (config, { json = false }) =>
     withDatabase(config, async (database) => {
       const applications = await listApplications(database.reads);
-      const rows = applications.map(({ appid, name, createdAt, isBeingDeleted }) => ({
+      const rows = applications.map(({ appid, name, createdAt, isSuspended, isBeingDeleted }) => ({
         appid,
         name,
         created: new Date(createdAt).toISOString(),
-        state: isBeingDeleted ? "being deleted" : "active",
+        state: isBeingDeleted ? "being deleted" : isSuspended ? "suspended" : "active",
       }));
       print(json ? JSON.stringify(rows) : table(["appid", "name", "created", "state"], rows));
     }),
@@ -83,14 +78,16 @@ const commands: Readonly<Record<string, Command>> = {
     withDatabase(config, async (database) => {
       if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps configure needs an APPID");
       if (file === undefined) throw new UsageError("apps configure needs a FILE.json");
-      const settings = parseApplicationSettings(readFileSync(file, "utf8"));
-      const isThere = await database.write(({ queries }) => updateApplicationSettings(appid, settings, queries));
-      if (!isThere) throw new UsageError(`there is no application ${appid}`);
+      const given = parseApplicationSettings(readFileSync(file, "utf8"));
+      const settings = await database.write(({ queries }) =>
+        changeApplicationSettings(appid, () => given, database.dialect, queries),
+      );
+      if (settings === undefined) throw new UsageError(`there is no application ${appid}`);
       const providers = Object.keys(settings.oidc);
       const { metricsDays, crashReportsDays } = retentionOf(settings);
       const kept = `metrics ${metricsDays} days, crash reports ${crashReportsDays} days`;
       const lines = [`configured ${appid}`, `oidc  ${providers.join(", ") || "none"}`, `kept  ${kept}`];
-      print(json ? JSON.stringify(settings) : lines.join("\n"));
+      print(json ? JSON.stringify(shownSettings(settings)) : lines.join("\n"));
     }),
 
   "apps delete": (config, { yes = false }, [appid]) =>
@@ -98,7 +95,7 @@ const commands: Readonly<Record<string, Command>> = {
       if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps delete needs an APPID");
       if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
       const isThere = await database.write(({ queries }) =>
-        updateApplicationDeleted(appid, createClock().now(), queries),
+        updateApplicationDeleted(appid, createMakers().clock.now(), queries),
       );
       if (!isThere) throw new UsageError(`there is no application ${appid}`);
       const bytes = await openByteStore(config);
@@ -106,13 +103,13 @@ const commands: Readonly<Record<string, Command>> = {
       print(`deleted ${appid}`);
     }),
 
+  ...applicationCommands,
+
   "operators create": (config, { name, json = false }) =>
     withDatabase(config, async (database) => {
       if (name === undefined) throw new UsageError("operators create needs --name");
       const operatorName = readOperatorName(name);
-      const clock = createClock();
-      const ids = createIdGenerator(() => clock.now());
-      const created = await database.write(({ queries }) => insertOperator(operatorName, { clock, ids }, queries));
+      const created = await database.write(({ queries }) => insertOperator(operatorName, createMakers(), queries));
       if (created === undefined) throw new UsageError(`there is an operator named ${operatorName} already`);
       print(json ? JSON.stringify(created) : `id     ${created.id}\nname   ${created.name}\ntoken  ${created.token}`);
     }),
@@ -143,19 +140,21 @@ try {
     allowPositionals: true,
     options: {
       name: { type: "string" },
+      label: { type: "string" },
       json: { type: "boolean" },
       yes: { type: "boolean" },
       help: { type: "boolean" },
     },
   });
-  const [noun = "", verb = ""] = positionals;
-  const name = [noun, `${noun} ${verb}`].find((each) => Object.hasOwn(commands, each));
+  const name = [1, 2, 3]
+    .map((words) => positionals.slice(0, words).join(" "))
+    .find((each) => Object.hasOwn(commands, each));
   const command = name === undefined ? undefined : commands[name];
   if (values.help || command === undefined) {
     (values.help ? process.stdout : process.stderr).write(usage);
     process.exitCode = values.help ? 0 : 2;
   } else {
-    await command(loadConfig(process.env), values, positionals.slice(2));
+    await command(loadConfig(process.env), values, positionals.slice(name?.split(" ").length));
   }
 } catch (error) {
   // parseArgs throws a TypeError for an option that there is not.
@@ -169,37 +168,6 @@ try {
   process.exitCode = isMisuse || isWrongFile ? 2 : 1;
 }
 
-/** Opens the database, brings its schema up to date, runs the command beside whatever server is running, and closes. */
-async function withDatabase(
-  config: Config,
-  run: (database: Database, appliedMigrations: readonly string[]) => Promise<void>,
-): Promise<void> {
-  const database = await openDatabase(config.databaseUrl, {
-    connectionsMax: 2,
-    timeoutMs: config.databaseTimeoutMs,
-  });
-  try {
-    await run(database, await migrate(database));
-  } finally {
-    await database.close();
-  }
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
 function showProgress(rowsErased: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${rowsErased} rows erased `);
-}
-
-/** Columns for a person; tab-separated when piped. */
-function table(names: readonly string[], rows: readonly Readonly<Record<string, string>>[]): string {
-  const lines = [names, ...rows.map((row) => names.map((name) => row[name] ?? ""))];
-  if (!process.stdout.isTTY) return lines.map((cells) => cells.join("\t")).join("\n");
-  const widths = names.map((_, column) => Math.max(...lines.map((cells) => (cells[column] ?? "").length)));
-  const [head, ...body] = lines.map((cells) =>
-    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "),
-  );
-  return [styleText("bold", head ?? ""), ...body].join("\n");
 }

@@ -73,7 +73,7 @@ export function presentNewKey({ id, appkey, label, created_at }: NewApplicationK
 }
 
 /** What became of a key: one that was retired stays so when the others are given up. */
-export function stateOf({ retired_at, generation, key_generation }: ApplicationKey): (typeof keyStates)[number] {
+function stateOf({ retired_at, generation, key_generation }: ApplicationKey): (typeof keyStates)[number] {
   if (retired_at !== null) return "retired";
   return generation === key_generation ? "active" : "compromised";
 }
