@@ -301,6 +301,9 @@ describe("a compromised application", () => {
     assertResult(answer, 201, { id, appkey, created });
     assert.deepEqual(await statusesOf(thief.token), [401, 401]);
     assert.deepEqual(await statusesOf(neighbour.token), [200, 200]);
+    const restarted = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    assertError(await restarted.call("GET /users/me", { token: thief.token }), ...dead);
+    await restarted.close();
     for (const lost of [application.appkey, second.appkey]) await assertRefused({ appid, appkey: lost });
     assert.deepEqual(
       (await keysOf(appid)).map(({ state }) => state),

@@ -7,7 +7,6 @@ import type { Paging } from "../http/paging.ts";
 import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
-import { formatDate } from "../lib/dates.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import type { Policies } from "../tenancy/policies.ts";
@@ -79,9 +78,11 @@ export function applicationsOperatorRoutes(services: {
     errors: [],
     async handle({ parameters }) {
       const name = requireName(parameters.name);
-      const created = formatDate(clock.now());
-      const made = await database.write(({ queries }) => insertApplication(name, { clock, ids }, queries));
-      return { ...made, name, created };
+      return database.write(async ({ queries }) => {
+        const credentials = await insertApplication(name, { clock, ids }, queries);
+        const { created } = presentFound(await findLiveApplication(credentials.appid, queries));
+        return { ...credentials, name, created };
+      });
     },
   });
 
