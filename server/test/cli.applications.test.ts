@@ -154,10 +154,10 @@ describe("misuse", () => {
       [["apps", "secret", "set", appid, short], /16 to 256/],
       [["apps", "secret", "delete", appid], /--yes/],
     ];
-    for (const [args, reason] of wrong) {
-      const { code, stdout, stderr } = await rollcall(...args);
-      assert.deepEqual([code, stdout], [2, ""], args.join(" "));
-      assert.match(stderr, reason);
+    const results = await Promise.all(wrong.map(([args]) => rollcall(...args)));
+    for (const [n, { code, stdout, stderr }] of results.entries()) {
+      assert.deepEqual([code, stdout], [2, ""], `${wrong[n]?.[0].join(" ")}`);
+      assert.match(stderr, wrong[n]?.[1] ?? /never/);
       assert.match(stderr, /Usage: rollcall/);
       assert.doesNotMatch(stderr, /\n\s+at |fifteen/);
     }
