@@ -14,7 +14,7 @@ const ladder = [
   ["audit", "auth", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
   ["slices"],
   ["app.ts", "maintenance.ts"],
-  ["serve.ts", "main.ts", "cli.ts", "cli.command.ts", "cli.operators.ts"],
+  ["serve.ts", "main.ts", "cli.ts", "cli.command.ts", "cli.applications.ts", "cli.operators.ts"],
 ];
 const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
 

@@ -13,6 +13,7 @@ export interface Values {
   readonly name?: string;
   readonly role?: string;
   readonly app?: string;
+  readonly label?: string;
   readonly json?: boolean;
   readonly yes?: boolean;
 }

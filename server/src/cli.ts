@@ -7,6 +7,7 @@ import {
   listApplications,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
+import { applicationCommands, requireName } from "./cli.applications.ts";
 import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
 import { operatorCommands, recordCommand } from "./cli.operators.ts";
 import { loadConfig } from "./config.ts";
@@ -15,12 +16,8 @@ import { kindOfId } from "./lib/ids.ts";
 import { OperatorNameError } from "./operators/operators.names.ts";
 import { serve } from "./serve.ts";
 import { openByteStore } from "./storage/open.ts";
-import {
-  ApplicationSettingsError,
-  parseApplicationSettings,
-  retentionOf,
-  updateApplicationSettings,
-} from "./tenancy/application-settings.ts";
+import { ApplicationSettingsError, parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
+import { changeApplicationSettings, shownSettings } from "./tenancy/settings-changes.ts";
 
 const usage = `Usage: rollcall <command>
 
@@ -29,7 +26,20 @@ const usage = `Usage: rollcall <command>
   apps create --name N [--json]            create an application; its key is shown this once
   apps list [--json]                       list the applications
   apps configure APPID FILE.json [--json]  set what the file says in place of all settings before
+  apps rename APPID --name N               give an application another name
+  apps suspend APPID                       refuse everything that its clients ask for
+  apps resume APPID                        serve it again
   apps delete APPID --yes                  delete an application and everything it owns
+  apps revoke-tokens APPID --yes           end every token of an application; its keys stay good
+  apps compromised APPID --yes [--json]    end every token and key; the new key is shown this once
+  apps keys list APPID [--json]            list its keys, and how many devices registered with each last
+  apps keys create APPID [--label L] [--json]
+                                           one more key, shown this once
+  apps keys retire APPID KEYID [--yes]     nobody registers with it any more, and its tokens die; --yes for the last one
+  apps keys revoke-tokens APPID KEYID --yes
+                                           end every token below a key; it stays good
+  apps secret set APPID [FILE] [--json]    a shared secret for signed requests, made or read from a file; shown this once
+  apps secret delete APPID --yes           take it away
   operators create --name N [--role R] [--json]
                                            create an operator, a viewer if nothing else is said; its password is shown
                                            this once
@@ -52,9 +62,9 @@ const commands: Readonly<Record<string, Command>> = {
 
   "apps create": (config, { name, json = false }) =>
     withDatabase(config, async (database) => {
-      if (name === undefined || name.trim() === "") throw new UsageError("apps create needs --name");
+      const wanted = requireName("apps create", name);
       const created = await database.write(async ({ queries }) => {
-        const application = await insertApplication(name.trim(), createMakers(), queries);
+        const application = await insertApplication(wanted, createMakers(), queries);
         const { appid } = application;
         await recordCommand({ action: "createApplication", applicationId: appid, target: appid }, queries);
         return application;
@@ -65,11 +75,11 @@ const commands: Readonly<Record<string, Command>> = {
   "apps list": (config, { json = false }) =>
     withDatabase(config, async (database) => {
       const applications = await listApplications(database.reads);
-      const rows = applications.map(({ appid, name, createdAt, isBeingDeleted }) => ({
+      const rows = applications.map(({ appid, name, createdAt, isSuspended, isBeingDeleted }) => ({
         appid,
         name,
         created: new Date(createdAt).toISOString(),
-        state: isBeingDeleted ? "being deleted" : "active",
+        state: isBeingDeleted ? "being deleted" : isSuspended ? "suspended" : "active",
       }));
       print(json ? JSON.stringify(rows) : table(["appid", "name", "created", "state"], rows));
     }),
@@ -78,17 +88,18 @@ const commands: Readonly<Record<string, Command>> = {
     withDatabase(config, async (database) => {
       if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps configure needs an APPID");
       if (file === undefined) throw new UsageError("apps configure needs a FILE.json");
-      const settings = parseApplicationSettings(readFileSync(file, "utf8"));
-      await database.write(async ({ queries }) => {
-        const isThere = await updateApplicationSettings(appid, settings, queries);
-        if (!isThere) throw new UsageError(`there is no application ${appid}`);
+      const given = parseApplicationSettings(readFileSync(file, "utf8"));
+      const settings = await database.write(async ({ queries }) => {
+        const changed = await changeApplicationSettings(appid, () => given, database.dialect, queries);
+        if (changed === undefined) throw new UsageError(`there is no application ${appid}`);
         await recordCommand({ action: "configureApplication", applicationId: appid, target: appid }, queries);
+        return changed;
       });
       const providers = Object.keys(settings.oidc);
       const { metricsDays, crashReportsDays } = retentionOf(settings);
       const kept = `metrics ${metricsDays} days, crash reports ${crashReportsDays} days`;
       const lines = [`configured ${appid}`, `oidc  ${providers.join(", ") || "none"}`, `kept  ${kept}`];
-      print(json ? JSON.stringify(settings) : lines.join("\n"));
+      print(json ? JSON.stringify(shownSettings(settings)) : lines.join("\n"));
     }),
 
   "apps delete": (config, { yes = false }, [appid]) =>
@@ -105,6 +116,7 @@ const commands: Readonly<Record<string, Command>> = {
       print(`deleted ${appid}`);
     }),
 
+  ...applicationCommands,
   ...operatorCommands,
 };
 
@@ -115,19 +127,21 @@ try {
       name: { type: "string" },
       role: { type: "string" },
       app: { type: "string" },
+      label: { type: "string" },
       json: { type: "boolean" },
       yes: { type: "boolean" },
       help: { type: "boolean" },
     },
   });
-  const [noun = "", verb = ""] = positionals;
-  const name = [noun, `${noun} ${verb}`].find((each) => Object.hasOwn(commands, each));
+  const name = [1, 2, 3]
+    .map((words) => positionals.slice(0, words).join(" "))
+    .find((each) => Object.hasOwn(commands, each));
   const command = name === undefined ? undefined : commands[name];
   if (values.help || command === undefined) {
     (values.help ? process.stdout : process.stderr).write(usage);
     process.exitCode = values.help ? 0 : 2;
   } else {
-    await command(loadConfig(process.env), values, positionals.slice(2));
+    await command(loadConfig(process.env), values, positionals.slice(name?.split(" ").length));
   }
 } catch (error) {
   // parseArgs throws a TypeError for an option that there is not.

@@ -326,7 +326,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     smtpUrl === "" || (isUrl(smtpUrl, ["smtp:", "smtps:"]) && new URL(smtpUrl).hostname !== ""),
     "must be an smtp:// or smtps:// URL with a host",
   );
-  const mailFrom = senderPattern.exec(text("MAIL_FROM"))?.groups;
+  const mailFrom = parseSender(text("MAIL_FROM"));
   check("MAIL_FROM", mailFrom !== undefined, "must be an address, or a name and an address in angle brackets");
   const filesUrl = text("FILES_URL") || pathToFileURL(join(dataDir, "files")).href;
   check("FILES_URL", isFilesUrl(filesUrl), filesUrlRule);
@@ -389,10 +389,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     databaseConnectionsMax: integer("DATABASE_CONNECTIONS_MAX", 2, 1_000),
     databaseTimeoutMs: integer("DATABASE_TIMEOUT_MS", 100, 600_000),
     smtpUrl: smtpUrl === "" ? undefined : smtpUrl,
-    mailFrom: {
-      name: (mailFrom?.["name"] ?? "").trim().replaceAll(/^"|"$/g, ""),
-      address: mailFrom?.["bracketed"] ?? mailFrom?.["bare"] ?? "",
-    },
+    mailFrom: mailFrom ?? { name: "", address: "" },
     resetCodeLifetimeMs: integer("RESET_CODE_LIFETIME_MS", 1_000, tenYearsMs),
     filesUrl,
     filesDownload,
@@ -411,6 +408,16 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   check("PAGE_ITEMS_DEFAULT", !(config.pageItemsDefault > config.pageItemsMax), "must not be above PAGE_ITEMS_MAX");
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+/** Whom mails come from: an address, or a name and an address in angle brackets; undefined for anything else. */
+export function parseSender(text: string): { name: string; address: string } | undefined {
+  const groups = senderPattern.exec(text)?.groups;
+  if (groups === undefined) return undefined;
+  return {
+    name: (groups["name"] ?? "").trim().replaceAll(/^"|"$/g, ""),
+    address: groups["bracketed"] ?? groups["bare"] ?? "",
+  };
 }
 
 const secretCharactersMin = 16;

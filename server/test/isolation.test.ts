@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { insertKey } from "../src/applications/applications.keys.store.ts";
 import { type NewApplication, updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import type { Route } from "../src/http/route.ts";
 import { identifyCrash } from "../src/lib/crash-identity.ts";
@@ -160,9 +161,14 @@ const namesNoObject: Readonly<Record<string, string>> = {
   deleteIdentity: "the same",
 };
 
-async function call(route: Route, path: PathParameters, { token }: { readonly token: string }): Promise<Answer> {
+async function call(
+  route: Route,
+  path: PathParameters,
+  { token }: { readonly token: string },
+  body = seeds[route.operation]?.body,
+): Promise<Answer> {
   const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
-  const { body, form } = seeds[route.operation] ?? {};
+  const { form } = seeds[route.operation] ?? {};
   if (form) return postForm(test, filled, [dataPart(await png(1, 1))], { token });
   return test.call(`${route.method} ${filled}`, { token, ...(body && { body }) });
 }
@@ -181,6 +187,8 @@ function routesWithPath(): Route[] {
 const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {
   readMetric: metric,
   listMetricEvents: metric,
+  retireApplicationKey: key,
+  revokeKeyTokens: key,
   async listCrashReports(application) {
     const token = await test.registerDevice(application);
     const stackTrace = `Error: of ${application.appid}`;
@@ -188,6 +196,16 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
     return { fingerprint: identifyCrash(stackTrace, null).fingerprint };
   },
 };
+
+/** What operations of operators on an application take besides. */
+const operatorBodies: Readonly<Record<string, (appid: string) => object>> = {
+  deleteApplication: (confirm) => ({ confirm }),
+};
+
+async function key({ appid }: NewApplication): Promise<PathParameters> {
+  const created = await test.app.database.write(({ queries }) => insertKey(appid, null, test.app, queries));
+  return { keyId: created.id };
+}
 
 async function metric(application: NewApplication): Promise<PathParameters> {
   await test.call("POST /metrics/events/level", { token: await test.registerDevice(application) });
@@ -238,7 +256,8 @@ describe("objects of others", () => {
         const path = (await seed?.(application)) ?? {};
         const gone = (await seed?.(deleted)) ?? {};
         await test.app.database.write(({ queries }) => updateApplicationDeleted(deleted.appid, test.now(), queries));
-        const answer = (appid: string, rest: PathParameters) => call(route, { ...rest, appid }, { token });
+        const answer = (appid: string, rest: PathParameters) =>
+          call(route, { ...rest, appid }, { token }, operatorBodies[route.operation]?.(appid));
 
         const never = await answer(test.app.ids.newId("App"), path);
         assertError(never, 404, "ItemDoesNotExist", 769, "The item does not exist.");
@@ -276,7 +295,7 @@ describe("objects of others", () => {
 
   it("no seed or exception is left over from an operation that is gone", () => {
     const operations = new Set(test.app.routes.map(({ operation }) => operation));
-    for (const name of [seeds, namesNoObject, operatorSeeds].flatMap((each) => Object.keys(each)))
+    for (const name of [seeds, namesNoObject, operatorSeeds, operatorBodies].flatMap((each) => Object.keys(each)))
       assert.ok(operations.has(name), name);
   });
 });

@@ -1,15 +1,42 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { WireDate } from "../http/wire.ts";
+import { Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
+import { nameRule } from "./applications.names.ts";
 import type { LiveApplication } from "./applications.store.ts";
 
+export const ApplicationPath = Type.Object(applicationPathParameters);
 export const ListApplications = Type.Object(pagingParameters);
 
-const Application = Type.Object({ id: Type.String(), name: Type.String(), created: WireDate });
+const name = Text({ description: `It ${nameRule}.` });
+export const CreateApplication = Type.Object({ name });
+export const ChangeApplication = Type.Object({ name: Type.Optional(name) });
+export const DeleteApplication = Type.Object({ confirm: Text({ description: "The id of the application again." }) });
+
+export const Application = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  created: WireDate,
+  suspended: Type.Optional({ ...WireDate, description: "Since when; absent while it is not." }),
+});
+
+/** What the application's devices register with. */
+export const CreatedApplication = Type.Object({
+  appid: Type.String(),
+  appkey: Type.String({ description: "Told this once." }),
+  name: Type.String(),
+  created: WireDate,
+});
 
 export const ApplicationPage = PageOf(Application);
 
-export function presentApplication({ application_id, name, created_at }: LiveApplication): Static<typeof Application> {
-  return { id: application_id, name, created: formatDate(created_at) };
+export function presentApplication(application: LiveApplication): Static<typeof Application> {
+  const { application_id, name, created_at, suspended_at } = application;
+  return {
+    id: application_id,
+    name,
+    created: formatDate(created_at),
+    ...(suspended_at !== null && { suspended: formatDate(suspended_at) }),
+  };
 }

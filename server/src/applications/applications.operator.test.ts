@@ -1,15 +1,22 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
-import { updateApplicationDeleted } from "./applications.store.ts";
+import { maintain } from "../maintenance.ts";
+import { listApplications, updateApplicationDeleted } from "./applications.store.ts";
 
 let test: TestApp;
+/** Another process on the same database. */
+let other: TestApp;
 let token: string;
 before(async () => {
   test = await startTestApp();
+  other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
   token = (await test.createOperator()).token;
 });
-after(() => test.close());
+after(async () => {
+  await other.close();
+  await test.close();
+});
 
 interface Item {
   readonly id: string;
@@ -34,6 +41,7 @@ describe("GET /_/api/applications", () => {
     const { currentToken } = answer.body.result;
     const pageResults = [
       { id: test.application.appid, name: "Test", created: `/Date(${times[0]})/` },
+      { id: other.application.appid, name: "Test", created: `/Date(${other.now()})/` },
       { id: second.appid, name: "<b>Sécond</b>", created: `/Date(${times[1]})/` },
     ];
     assertResult(answer, 200, { pageResults, currentToken });
@@ -65,3 +73,116 @@ describe("GET /_/api/applications", () => {
     assert.equal((await list(`?pagingToken=${nextToken}`)).status, 200);
   });
 });
+
+const suspended = [403, "AuthAPICallDisabledByDeveloper", 257, "The application is suspended."] as const;
+const dead = [401, "AuthAccessTokenInvalid", 261, "Incorrect token type."] as const;
+const noItem = [404, "ItemDoesNotExist", 769, "The item does not exist."] as const;
+
+describe("an application, by operators", () => {
+  it("201 with an id and a key that register devices, told once; then it is read and renamed", async () => {
+    const answer = await test.call("POST /_/api/applications", { token, body: { name: "  Näme 👋 " } });
+    const { appid, appkey } = answer.body.result;
+    assert.match(appid, /^app_[0-9a-z]{26}$/);
+    assert.match(appkey, /^rk_[\w-]{43}$/);
+    const created = `/Date(${test.now()})/`;
+    assertResult(answer, 201, { appid, appkey, name: "Näme 👋", created });
+    await test.registerDevice({ appid, appkey });
+
+    const path = `/_/api/applications/${appid}`;
+    assertResult(await test.call(`GET ${path}`, { token }), 200, { id: appid, name: "Näme 👋", created });
+    const renamed = { id: appid, name: "New", created };
+    assertResult(await test.call(`PATCH ${path}`, { token, body: { name: "New" } }), 200, renamed);
+    assertResult(await test.call(`PATCH ${path}`, { token, body: {} }), 200, renamed);
+    assertResult(await test.call(`GET ${path}`, { token }), 200, renamed);
+    assert.ok(!JSON.stringify(test.logLines).includes(appkey.slice(3)));
+  });
+
+  it("a name has 1 to 256 characters on one line, and nothing else is set by a client (hostile.md 9)", async () => {
+    const rule = "name must have 1 to 256 characters, none of them a line break or a control character.";
+    const { appid } = await test.createApplication("Kept");
+    for (const name of ["  ", "a\nb", "a\u0007b", "a\u2028b", "x".repeat(257)]) {
+      const body = { name };
+      assertError(await test.call("POST /_/api/applications", { token, body }), 400, "ParameterOutOfRange", 514, rule);
+      const renaming = await test.call(`PATCH /_/api/applications/${appid}`, { token, body });
+      assertError(renaming, 400, "ParameterOutOfRange", 514, rule);
+    }
+    const missing = await test.call("POST /_/api/applications", { token, body: {} });
+    assertError(missing, 400, "ParameterMissingRequiredValue", 513, "name is required.");
+    const body = {
+      name: "😀".repeat(256),
+      id: appid,
+      appid,
+      appkey: "chosen",
+      created: 0,
+      suspended: 1,
+      token_version: 9,
+    };
+    const { result } = (await test.call("POST /_/api/applications", { token, body })).body;
+    assert.notEqual(result.appid, appid);
+    assert.notEqual(result.appkey, "chosen");
+    const read = (await test.call(`GET /_/api/applications/${result.appid}`, { token })).body.result;
+    assert.deepEqual(read, { id: result.appid, name: body.name, created: `/Date(${test.now()})/` });
+  });
+
+  it("suspend and resume work from the next request on, in this process and in another, and can be repeated", async () => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const user = await test.signUp("Jane", application);
+    const me = () => Promise.all([test, other].map((app) => app.call("GET /users/me", { token: user.token })));
+    for (const app of [test, other, test]) {
+      for (const { status } of await me()) assert.equal(status, 200);
+      const at = app.now();
+      const answer = await app.call(`POST /_/api/applications/${appid}/suspend`, { token });
+      const { created } = answer.body.result;
+      assertResult(answer, 200, { id: appid, name: "Test", created, suspended: `/Date(${at})/` });
+      for (const refused of await me()) assertError(refused, ...suspended);
+      assert.equal((await test.call("POST /devices", { body: { ...application, platform: "x" } })).status, 403);
+      assertResult(await app.call(`POST /_/api/applications/${appid}/resume`, { token }), 200, {
+        id: appid,
+        name: "Test",
+        created,
+      });
+      assert.equal((await app.call(`POST /_/api/applications/${appid}/resume`, { token })).status, 200);
+    }
+  });
+
+  it("is deleted when its id is repeated: at once for clients and operators, its rows in the background", async () => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const user = await test.signUp("Jane", application);
+    for (const app of [test, other]) {
+      assert.equal((await app.call("GET /users/me", { token: user.token })).status, 200);
+    }
+    const path = `DELETE /_/api/applications/${appid}`;
+    for (const confirm of ["yes", "true", test.application.appid, `${appid} `, appid.toUpperCase()]) {
+      const message = "confirm must be the id of the application that is to be deleted.";
+      assertError(await test.call(path, { token, body: { confirm } }), 400, "ParameterOutOfRange", 514, message);
+    }
+    assertError(await test.call(path, { token }), 400, "ParameterMissingRequiredValue", 513, "confirm is required.");
+    assert.equal((await test.call("GET /users/me", { token: user.token })).status, 200);
+
+    assertResult(await test.call(path, { token, body: { confirm: appid } }), 200, true);
+    for (const app of [test, other]) {
+      assertError(await app.call("GET /users/me", { token: user.token }), ...dead);
+      assertError(await app.call(`GET /_/api/applications/${appid}`, { token }), ...noItem);
+    }
+    assertError(await test.call(path, { token, body: { confirm: appid } }), ...noItem);
+    await maintain(test.app);
+    assert.equal(await isErased(appid), true);
+  });
+
+  it("a deletion that nobody goes on with after a restart is finished by maintenance, and its confirmation may be a query", async () => {
+    const { appid } = await test.createApplication();
+    const third = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    const answer = await third.call(`DELETE /_/api/applications/${appid}?confirm=${appid}`, { token });
+    await third.close();
+    assertResult(answer, 200, true);
+    await maintain(test.app);
+    assert.equal(await isErased(appid), true);
+  });
+});
+
+async function isErased(appid: string): Promise<boolean> {
+  const applications = await listApplications(test.app.database.reads);
+  return applications.every((application) => application.appid !== appid);
+}

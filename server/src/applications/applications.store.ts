@@ -8,8 +8,8 @@ import { tablesInErasureOrder } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
-import { digestSecret, newApplicationKey } from "../lib/secrets.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
+import { insertKey } from "./applications.keys.store.ts";
 
 /** What a client registers its devices with. The key is told this once; only its digest is stored. */
 export interface NewApplication {
@@ -24,22 +24,11 @@ export async function insertApplication(
   queries: Queries,
 ): Promise<NewApplication> {
   const appid = ids.newId("App");
-  const appkey = newApplicationKey();
-  const created_at = clock.now();
   await queries
     .insertInto("applications")
-    .values({ application_id: appid, name, token_version: 0, created_at, deleted_at: null })
+    .values({ application_id: appid, name, token_version: 0, created_at: clock.now(), deleted_at: null })
     .execute();
-  await queries
-    .insertInto("application_keys")
-    .values({
-      application_id: appid,
-      id: ids.newId("ApplicationKey"),
-      digest: digestSecret(appkey),
-      token_version: 0,
-      created_at,
-    })
-    .execute();
+  const { appkey } = await insertKey(appid, null, { clock, ids }, queries);
   return { appid, appkey };
 }
 
@@ -47,6 +36,7 @@ export interface ListedApplication {
   readonly appid: string;
   readonly name: string;
   readonly createdAt: number;
+  readonly isSuspended: boolean;
   readonly isBeingDeleted: boolean;
 }
 
@@ -57,6 +47,7 @@ export async function listApplications(queries: Queries): Promise<ListedApplicat
     appid: row.application_id,
     name: row.name,
     createdAt: row.created_at,
+    isSuspended: row.suspended_at !== null,
     isBeingDeleted: row.deleted_at !== null,
   }));
 }
@@ -66,6 +57,33 @@ export interface LiveApplication {
   readonly application_id: string;
   readonly name: string;
   readonly created_at: number;
+  readonly suspended_at: number | null;
+}
+
+const liveColumns = ["application_id", "name", "created_at", "suspended_at"] as const;
+
+export function findLiveApplication(applicationId: string, queries: Queries): Promise<LiveApplication | undefined> {
+  return queries
+    .selectFrom("applications")
+    .select(liveColumns)
+    .where("application_id", "=", applicationId)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
+}
+
+/** Renames, suspends (`suspended_at`) or resumes (null). @returns undefined when there is no such application */
+export function updateApplication(
+  applicationId: string,
+  changed: { readonly name: string } | { readonly suspended_at: number | null },
+  queries: Queries,
+): Promise<LiveApplication | undefined> {
+  return queries
+    .updateTable("applications")
+    .set(changed)
+    .where("application_id", "=", applicationId)
+    .where("deleted_at", "is", null)
+    .returning(liveColumns)
+    .executeTakeFirst();
 }
 
 /** A page of them, oldest first. */
@@ -77,7 +95,7 @@ export function listLiveApplications(
   const scope = {
     shape: "live applications",
     from: sql`applications`,
-    select: sql`application_id, name, created_at`,
+    select: sql.join(liveColumns.map((column) => sql.ref(column))),
     conditions: [condition("is live", {}, () => sql`deleted_at is null`)],
   };
   return readPage(scopeStream(scope, byCreation, false, queries), position, size);

@@ -122,6 +122,7 @@ describe("creating an application", () => {
       appid: created.appid,
       name: "Listed",
       createdAt: test.now(),
+      isSuspended: false,
       isBeingDeleted: false,
     });
     const ids = listed.map(({ appid }) => appid);

@@ -20,6 +20,8 @@ export interface Revocations {
   endDeviceTokens(applicationId: string, deviceId: string, transaction: Transaction): Promise<void>;
   endKeyTokens(applicationId: string, keyId: string, transaction: Transaction): Promise<void>;
   endApplicationTokens(applicationId: string, transaction: Transaction): Promise<void>;
+  /** The keys too: nobody registers with any of them any more. */
+  endApplicationTokensAndKeys(applicationId: string, transaction: Transaction): Promise<void>;
   /** Something else that callers are judged by has changed: the settings of an application, a user who is disabled. */
   judgeAgain(transaction: Transaction): void;
 }
@@ -84,6 +86,18 @@ export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocat
       await queries
         .updateTable("applications")
         .set((row) => ({ token_version: row("token_version", "+", 1) }))
+        .where("application_id", "=", applicationId)
+        .execute();
+      afterCommit(callers.recheckAll);
+    },
+
+    async endApplicationTokensAndKeys(applicationId, { queries, afterCommit }) {
+      await queries
+        .updateTable("applications")
+        .set((row) => ({
+          token_version: row("token_version", "+", 1),
+          key_generation: row("key_generation", "+", 1),
+        }))
         .where("application_id", "=", applicationId)
         .execute();
       afterCommit(callers.recheckAll);

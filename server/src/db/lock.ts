@@ -16,3 +16,9 @@ export async function lockRow(
     queries,
   );
 }
+
+/** The same for the row of the application itself; what is inserted below it does not wait. */
+export async function lockApplication(dialect: Dialect, applicationId: string, queries: Queries): Promise<void> {
+  if (!dialect.hasRowLocks) return;
+  await sql`select 1 from applications where application_id = ${applicationId} for no key update`.execute(queries);
+}

@@ -154,7 +154,7 @@ export function JsonMembers(options: { description?: string } = {}): Schema<read
 export type JsonMember = readonly [name: string, json: string];
 
 /** JSON in responses. The value is its text, and goes into the answer as it is. */
-export function RawJson(options: { description?: string } = {}): Schema<string> {
+export function RawJson(options: { readonly [keyword: string]: unknown } = {}): Schema<string> {
   return Type.Unsafe<string>({ ...options, "x-raw": true });
 }
 

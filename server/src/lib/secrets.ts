@@ -22,6 +22,11 @@ export function newOperatorPassword(): string {
   return randomBytes(15).toString("base64url");
 }
 
+/** A new secret that an application shares with its clients (surface.md section 13). */
+export function newSigningSecret(): string {
+  return randomBytes(32).toString("base64url");
+}
+
 /** A new secret for a deployment (ROLLCALL_SECRET). */
 export function newServerSecret(): string {
   return randomBytes(32).toString("hex");

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { LRUCache } from "lru-cache";
 import type { Transporter } from "nodemailer";
 import type { Config } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -13,6 +14,11 @@ export interface Mail {
   /** Line breaks and other control characters become blanks. */
   readonly subject: string;
   readonly text: string;
+  /** What an application has set in place of SMTP_URL and MAIL_FROM. */
+  readonly outgoing?: {
+    readonly smtpUrl?: string;
+    readonly from?: { readonly name: string; readonly address: string } | undefined;
+  };
 }
 
 /** Sends mails, or writes them into a folder where no server for them is set. */
@@ -28,25 +34,29 @@ export interface Mailer {
 }
 
 const sendingMax = 64;
+const transportsMax = 100;
 const timeoutMs = 10_000;
 
-/** Mails through SMTP_URL, or as `.eml` files into DATA_DIR/mail. */
+/** Mails through SMTP_URL or what an application has in its place, or as `.eml` files into DATA_DIR/mail. */
 export function createMailer(
   { smtpUrl, mailFrom, dataDir }: Pick<Config, "smtpUrl" | "mailFrom" | "dataDir">,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Mailer {
   const folder = createMailFolder(join(dataDir, "mail"), clock);
-  let transport: Promise<Transporter> | undefined;
+  /** By their URL, "" for the folder. None of them holds a connection open. */
+  const transports = new LRUCache<string, Promise<Transporter>>({ max: transportsMax });
   let sending = 0;
 
-  function load(): Promise<Transporter> {
-    transport ??= openTransport(smtpUrl);
+  function load(url = smtpUrl): Promise<Transporter> {
+    const transport = transports.get(url ?? "") ?? openTransport(url);
+    transports.set(url ?? "", transport);
     return transport;
   }
 
-  async function sendNow({ to, subject, text }: Mail): Promise<void> {
-    const sent = await (await load()).sendMail({
-      from: mailFrom,
+  async function sendNow({ to, subject, text, outgoing }: Mail): Promise<void> {
+    const url = outgoing?.smtpUrl ?? smtpUrl;
+    const sent = await (await load(url)).sendMail({
+      from: outgoing?.from ?? mailFrom,
       to: { name: "", address: to },
       subject: subject.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " "),
       text,
@@ -55,7 +65,7 @@ export function createMailer(
       xMailer: false,
       signal: AbortSignal.timeout(timeoutMs),
     });
-    if (smtpUrl !== undefined) return;
+    if (url !== undefined) return;
     const file = await folder.write(sent.message);
     log.info({ file }, "no SMTP_URL is set: a mail was written to the folder mail in DATA_DIR");
   }

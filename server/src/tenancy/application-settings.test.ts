@@ -134,7 +134,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
 
   it("refuses members that it does not know, at every level", () => {
     assert.deepEqual(problemsOf({ OIDC: {} }), [
-      'the file has an unknown member "OIDC"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits',
+      'the file has an unknown member "OIDC"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail',
     ]);
     assert.deepEqual(problemsOf({ oidc: { google: { ...provider, jwksURL: "x" } } }), [
       'oidc.google has an unknown member "jwksURL"; it can have issuer, audience, jwksUrl',

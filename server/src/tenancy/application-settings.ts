@@ -1,6 +1,7 @@
 import type { OidcProvider } from "../auth/oidc.ts";
 import type { Queries } from "../db/database.ts";
 import { parseOperationPattern } from "../http/policy.ts";
+import { type MailSettings, mailMembers, readMailSettings } from "./mail-settings.ts";
 
 /** What an operator sets for one application. */
 export interface ApplicationSettings {
@@ -20,6 +21,8 @@ export interface ApplicationSettings {
   readonly signedRequests?: "optional" | "required";
   /** In place of those of the deployment. */
   readonly limits?: Partial<ApplicationLimits>;
+  /** In place of what the deployment has set. */
+  readonly mail?: MailSettings;
 }
 
 /** How many calls are taken (see `http/rate-limits.ts`). */
@@ -81,10 +84,19 @@ export class ApplicationSettingsError extends Error {
  */
 export function parseApplicationSettings(text: string): ApplicationSettings {
   const problems: string[] = [];
-  const members = readObject("the file", parseJson(text, problems), Object.keys(readers), problems);
+  return readMembers("the file", parseJson(text, problems), problems);
+}
+
+/** The same of what has been parsed already. @throws ApplicationSettingsError */
+export function readApplicationSettings(value: unknown): ApplicationSettings {
+  return readMembers("the body", value, []);
+}
+
+function readMembers(what: string, value: unknown, problems: string[]): ApplicationSettings {
+  const members = readObject(what, value, Object.keys(readers), problems);
   const read = [...(members ?? [])]
     .filter(([name]) => Object.hasOwn(readers, name)) // readObject has told of the others
-    .map(([name, value]) => [name, readers[name as keyof typeof readers](value, problems)]);
+    .map(([name, given]) => [name, readers[name as keyof typeof readers](given, problems)]);
   if (problems.length > 0) throw new ApplicationSettingsError(problems);
   return { oidc: {}, ...Object.fromEntries(read) }; // each as its reader has judged it
 }
@@ -104,6 +116,7 @@ const readers = {
   origins: texts("origins", "such as https://app.example.com", isOrigin),
   signedRequests: readSignedRequests,
   limits: readLimits,
+  mail: (value, problems) => readMailSettings(readObject("mail", value, mailMembers, problems) ?? new Map(), problems),
 } as const satisfies Record<keyof ApplicationSettings, Reader>;
 
 /** The settings of an application as they are now; none when it has none. */

@@ -4,12 +4,14 @@ import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Background } from "../background.ts";
+import { parseSender } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import { type Static, Type } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Mailer } from "../mail/mailer.ts";
+import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { userNameKey } from "./users.names.ts";
 import { digestResetCode, newResetCode } from "./users.password.codes.ts";
 import { RequestPasswordReset, ResetPassword, resetCodePlace } from "./users.password.contract.ts";
@@ -46,12 +48,15 @@ export function usersPasswordRoutes(services: {
     { userName, subject, body }: Static<typeof RequestPasswordReset>,
   ): Promise<void> {
     await mailer.load(); // whoever it is for
+    const { from, smtpUrl } = (await loadApplicationSettings(applicationId, database.reads)).mail ?? {};
     const user = await findUserByName(applicationId, userNameKey(userName), database.reads);
     if (user === undefined || user.email === null) return;
     const code = newResetCode();
     const stored: ResetCode = { applicationId, userId: user.id, digest: digestResetCode(code) };
     await database.write(({ queries }) => putResetCode(stored, clock.now() + resetCodeLifetimeMs, queries));
-    await mailer.send({ userId: user.id, to: user.email, subject, text: body.replaceAll(resetCodePlace, code) });
+    const text = body.replaceAll(resetCodePlace, code);
+    const outgoing = { ...(smtpUrl && { smtpUrl }), from: from === undefined ? undefined : parseSender(from) };
+    await mailer.send({ userId: user.id, to: user.email, subject, text, outgoing });
   }
 
   const requestPasswordReset = route({

@@ -1,0 +1,79 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { IdInput, Text, WireDate } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import type { ApplicationKey, KeyUse, NewApplicationKey } from "./applications.keys.store.ts";
+import { nameRule } from "./applications.names.ts";
+
+export const KeysPath = Type.Object(applicationPathParameters);
+export const KeyPath = Type.Object({ ...applicationPathParameters, keyId: IdInput("ApplicationKey") });
+
+export const ListKeys = Type.Object(pagingParameters);
+export const CreateKey = Type.Object({
+  label: Type.Optional(Text({ description: `What it is for. It ${nameRule}.` })),
+});
+export const RetireKey = Type.Object({
+  confirm: Type.Optional(Text({ description: "The id of the key again, to retire the last one that is active." })),
+});
+
+const keyStates = ["active", "retired", "compromised"] as const;
+
+const Key = Type.Object({
+  id: Type.String(),
+  label: Type.Optional(Type.String()),
+  created: WireDate,
+  state: Type.Unsafe<(typeof keyStates)[number]>({
+    type: "string",
+    enum: keyStates,
+    description:
+      "Devices register with an active one. Retired ones were taken out of use; compromised ones all at once.",
+  }),
+  retired: Type.Optional(WireDate),
+  devices: Type.Integer({ description: "Devices that registered with this key when they did last." }),
+  lastRegistered: Type.Optional({ ...WireDate, description: "When the last of them did." }),
+});
+export const KeyPage = PageOf(Key);
+
+/** A key as it is, without counting its devices. */
+export const ChangedKey = Type.Object({
+  id: Key.properties.id,
+  label: Key.properties.label,
+  created: Key.properties.created,
+  state: Key.properties.state,
+  retired: Key.properties.retired,
+});
+
+export const NewKey = Type.Object({
+  id: Type.String(),
+  appkey: Type.String({ description: "Told this once." }),
+  label: Type.Optional(Type.String()),
+  created: WireDate,
+});
+
+export function presentKey(key: ApplicationKey): Static<typeof ChangedKey> {
+  const { id, label, created_at, retired_at } = key;
+  return {
+    id,
+    ...(label !== null && { label }),
+    created: formatDate(created_at),
+    state: stateOf(key),
+    ...(retired_at !== null && { retired: formatDate(retired_at) }),
+  };
+}
+
+export function presentUsedKey(key: ApplicationKey & KeyUse): Static<typeof Key> {
+  const { devices, lastRegisteredAt } = key;
+  const lastRegistered = lastRegisteredAt === undefined ? {} : { lastRegistered: formatDate(lastRegisteredAt) };
+  return { ...presentKey(key), devices, ...lastRegistered };
+}
+
+export function presentNewKey({ id, appkey, label, created_at }: NewApplicationKey): Static<typeof NewKey> {
+  return { id, appkey, ...(label !== null && { label }), created: formatDate(created_at) };
+}
+
+/** What became of a key: one that was retired stays so when the others are given up. */
+function stateOf({ retired_at, generation, key_generation }: ApplicationKey): (typeof keyStates)[number] {
+  if (retired_at !== null) return "retired";
+  return generation === key_generation ? "active" : "compromised";
+}

@@ -1,0 +1,182 @@
+import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
+import { equals, tieOrder } from "../db/conditions.ts";
+import type { Queries } from "../db/database.ts";
+import { readPage } from "../db/page.ts";
+import { prepare } from "../db/prepared.ts";
+import { scopeStream } from "../db/scope.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import type { Page, Position } from "../lib/keyset.ts";
+import { digestSecret, newApplicationKey } from "../lib/secrets.ts";
+
+/** A key of an application, without what devices register with, of which only the digest is stored. */
+export interface ApplicationKey {
+  readonly id: string;
+  readonly label: string | null;
+  readonly created_at: number;
+  readonly retired_at: number | null;
+  readonly generation: number;
+  /** Of the application: a key of another one is dead. */
+  readonly key_generation: number;
+}
+
+/** A key that has just been made. It is told this once. */
+export interface NewApplicationKey {
+  readonly id: string;
+  readonly appkey: string;
+  readonly label: string | null;
+  readonly created_at: number;
+}
+
+/** Makes a key of the generation that the application is in, to be committed with the caller's transaction. */
+export async function insertKey(
+  applicationId: string,
+  label: string | null,
+  { clock, ids }: { readonly clock: Clock; readonly ids: IdGenerator },
+  queries: Queries,
+): Promise<NewApplicationKey> {
+  const appkey = newApplicationKey();
+  const key = { id: ids.newId("ApplicationKey"), label, created_at: clock.now() };
+  await queries
+    .insertInto("application_keys")
+    .values({
+      ...key,
+      application_id: applicationId,
+      digest: digestSecret(appkey),
+      token_version: 0,
+      generation: queries
+        .selectFrom("applications")
+        .select("key_generation")
+        .where("application_id", "=", applicationId),
+    })
+    .execute();
+  return { ...key, appkey };
+}
+
+/** A page of an application's keys, oldest first, the dead ones too. */
+export function listKeys(
+  applicationId: string,
+  position: Position,
+  size: number,
+  queries: Queries,
+): Promise<Page<ApplicationKey>> {
+  const scope = {
+    shape: "keys of an application",
+    from: sql`application_keys as key join applications as application on application.application_id = key.application_id`,
+    select: sql`key.id, key.label, key.created_at, key.retired_at, key.generation, application.key_generation`,
+    conditions: [equals("key.application_id", applicationId)],
+  };
+  return readPage(scopeStream<ApplicationKey>(scope, tieOrder("key.id"), false, queries), position, size);
+}
+
+export async function findKey(
+  applicationId: string,
+  id: string,
+  queries: Queries,
+): Promise<ApplicationKey | undefined> {
+  const [key] = await findById(queries, { applicationId, id });
+  return key;
+}
+
+/** Keys that devices can register with. */
+export async function countLiveKeys(applicationId: string, queries: Queries): Promise<number> {
+  const [{ keys } = { keys: 0 }] = await countLive(queries, { applicationId });
+  return Number(keys);
+}
+
+/** From now on nobody registers with it; what was given by it, `Revocations.endKeyTokens` ends. */
+export async function updateKeyRetired(applicationId: string, id: string, at: number, queries: Queries): Promise<void> {
+  await queries
+    .updateTable("application_keys")
+    .set({ retired_at: at })
+    .where("application_id", "=", applicationId)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Devices that registered with a key when they did last, and when the last of them did. */
+export interface KeyUse {
+  readonly devices: number;
+  readonly lastRegisteredAt: number | undefined;
+}
+
+const devicesPerStep = 10_000;
+
+/** Counts the devices of a key in steps, between which others have their turn: they may be millions. */
+export async function countDevices(applicationId: string, keyId: string, reads: Queries): Promise<KeyUse> {
+  const ofKey = { applicationId, keyId };
+  const [latest] = await findLatest(reads, ofKey);
+  if (latest === undefined) return { devices: 0, lastRegisteredAt: undefined };
+  let devices = 0;
+  let from = 0;
+  while (from <= latest.registered_at) {
+    const [step] = await findAfter(reads, { ...ofKey, from, count: devicesPerStep });
+    // Those of one moment are counted together, however many they are.
+    const until = Math.max(from + 1, step?.registered_at ?? latest.registered_at + 1);
+    const [counted] = await countBetween(reads, { ...ofKey, from, until });
+    devices += Number(counted?.devices ?? 0);
+    from = until;
+    await setImmediate();
+  }
+  return { devices, lastRegisteredAt: latest.registered_at };
+}
+
+const findById = prepare<{ applicationId: string; id: string }, ApplicationKey>((queries, parameter) =>
+  queries
+    .selectFrom("application_keys as key")
+    .innerJoin("applications as application", "application.application_id", "key.application_id")
+    .where("key.application_id", "=", parameter("applicationId"))
+    .where("key.id", "=", parameter("id"))
+    .select(["key.id", "key.label", "key.created_at", "key.retired_at", "key.generation"])
+    .select("application.key_generation"),
+);
+
+const countLive = prepare<{ applicationId: string }, { keys: number | bigint | string }>((queries, parameter) =>
+  queries
+    .selectFrom("application_keys as key")
+    .innerJoin("applications as application", "application.application_id", "key.application_id")
+    .where("key.application_id", "=", parameter("applicationId"))
+    .where("key.retired_at", "is", null)
+    .whereRef("key.generation", "=", "application.key_generation")
+    .select((row) => row.fn.countAll().as("keys")),
+);
+
+interface OfKey {
+  readonly applicationId: string;
+  readonly keyId: string;
+}
+
+const findLatest = prepare<OfKey, { registered_at: number }>((queries, parameter) =>
+  queries
+    .selectFrom("devices")
+    .select(sql<number>`registered_at`.as("registered_at"))
+    .where("application_id", "=", parameter("applicationId"))
+    .where("key_id", "=", parameter("keyId"))
+    .where("registered_at", "is not", null)
+    .orderBy("registered_at", "desc")
+    .limit(1),
+);
+
+const findAfter = prepare<OfKey & { from: number; count: number }, { registered_at: number }>((queries, parameter) =>
+  queries
+    .selectFrom("devices")
+    .select(sql<number>`registered_at`.as("registered_at"))
+    .where("application_id", "=", parameter("applicationId"))
+    .where("key_id", "=", parameter("keyId"))
+    .where("registered_at", ">=", parameter("from"))
+    .orderBy("registered_at")
+    .limit(1)
+    .offset(parameter("count")),
+);
+
+const countBetween = prepare<OfKey & { from: number; until: number }, { devices: number | bigint | string }>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("devices")
+      .select((row) => row.fn.countAll().as("devices"))
+      .where("application_id", "=", parameter("applicationId"))
+      .where("key_id", "=", parameter("keyId"))
+      .where("registered_at", ">=", parameter("from"))
+      .where("registered_at", "<", parameter("until")),
+);

@@ -1,0 +1,277 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { SMTPServer } from "smtp-server";
+import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+
+let test: TestApp;
+/** Another process on the same database. */
+let other: TestApp;
+let token: string;
+before(async () => {
+  test = await startTestApp();
+  other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+  token = (await test.createOperator()).token;
+});
+after(async () => {
+  await other.close();
+  await test.close();
+});
+
+const provider = { issuer: "https://id.example", audience: "client", jwksUrl: "https://id.example/keys" };
+
+function operate(operation: string, appid: string, body?: object, app = test): Promise<Answer> {
+  const [method, rest = "settings"] = operation.split(" ");
+  return app.call(`${method} /_/api/applications/${appid}/${rest}`, { token, ...(body && { body }) });
+}
+
+describe("the settings of an application, by operators", () => {
+  it("none at first; PUT replaces all, PATCH some of them, where null unsets one", async () => {
+    const { appid } = await test.createApplication();
+    const neighbour = await test.createApplication();
+    assertResult(await operate("GET", appid), 200, { oidc: {} });
+    const all = {
+      oidc: { google: provider },
+      retention: { metricsDays: 7 },
+      quotas: { bytesPerUser: 5 },
+      tokenLifetimes: { userMs: 5_000 },
+      disabledOperations: ["POST /users"],
+      origins: ["https://app.example.com"],
+      signedRequests: "optional",
+      mail: { from: "App <app@example.com>" },
+    };
+    assertResult(await operate("PUT", appid, all), 200, all);
+    assertResult(await operate("GET", appid), 200, all);
+    assertResult(await operate("PATCH", appid, {}), 200, all);
+
+    const { quotas: _, retention: __, ...rest } = all;
+    const change = { quotas: null, RETENTION: null, origins: [], tokenLifetimes: { deviceMs: 9_000 } };
+    const changed = { ...rest, origins: [], tokenLifetimes: { deviceMs: 9_000 } };
+    assertResult(await operate("PATCH", appid, change), 200, changed);
+    assertResult(await operate("GET", appid), 200, changed);
+    assertResult(await operate("PUT", appid, { oidc: null, retention: { metricsDays: 8 } }), 200, {
+      oidc: {},
+      retention: { metricsDays: 8 },
+    });
+    assertResult(await operate("GET", neighbour.appid), 200, { oidc: {} });
+  });
+
+  it("what is wrong is told all at once, and nothing of it is stored", async () => {
+    const { appid } = await test.createApplication();
+    await operate("PUT", appid, { retention: { metricsDays: 7 } });
+    const wrong = {
+      retention: { metricsDays: 0, days: 1 },
+      disabledOperations: ["nonsense"],
+      origins: ["https://app.example.com/path"],
+      mail: { from: "nobody", smtpUrl: "https://user:hidden@host" },
+      sgnedRequests: "required",
+    };
+    const message = [
+      'the body has an unknown member "sgnedRequests"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, mail',
+      'retention has an unknown member "days"; it can have metricsDays, crashReportsDays',
+      "retention.metricsDays must be an integer from 1 to 3650",
+      "disabledOperations must be a list of at most 100 texts such as POST /users",
+      "origins must be a list of at most 100 texts such as https://app.example.com",
+      "mail.from must be an address, or a name and an address in angle brackets",
+      "mail.smtpUrl must be an smtp:// or smtps:// URL with a host, and without a path or a query.",
+    ].join("; ");
+    for (const method of ["PUT", "PATCH"]) {
+      assertError(await operate(method, appid, wrong), 400, "ParameterOutOfRange", 514, message);
+      const format = "oidc must be an object.";
+      assertError(await operate(method, appid, { oidc: [] }), 400, "ParameterIncorrectFormat", 515, format);
+      const long = { oidc: { google: { ...provider, audience: "x".repeat(66_000) } } };
+      const rule = "the settings must have at most 65536 characters as JSON.";
+      assertError(await operate(method, appid, long), 400, "ParameterOutOfRange", 514, rule);
+      const own = await test.call(`${method} /_/api/applications/${appid}/settings`, {
+        token,
+        body: '{"__proto__":{}}',
+      });
+      assert.match(own.body.message, /unknown member "__proto__"/);
+    }
+    assertResult(await operate("GET", appid), 200, { oidc: {}, retention: { metricsDays: 7 } });
+  });
+
+  it("changes of different members at once all count", async () => {
+    const { appid } = await test.createApplication();
+    const changes = [
+      { retention: { metricsDays: 7 } },
+      { quotas: { bytesPerUser: 5 } },
+      { origins: [] },
+      { disabledOperations: ["POST /users"] },
+      { signedRequests: "optional" },
+      { tokenLifetimes: { userMs: 5_000 } },
+    ];
+    const answers = changes.map((change, n) => operate("PATCH", appid, change, n % 2 === 0 ? test : other));
+    for (const { status } of await Promise.all(answers)) assert.equal(status, 200);
+    assertResult(await operate("GET", appid), 200, Object.assign({ oidc: {} }, ...changes));
+  });
+
+  it("count from the next request on, in this process and in another", async () => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const user = await test.signUp("Jane", application);
+    for (const app of [test, other]) {
+      const me = () =>
+        Promise.all(
+          [test, other].map(async (each) => (await each.call("GET /users/me", { token: user.token })).status),
+        );
+      assert.deepEqual(await me(), [200, 200]);
+      await operate("PATCH", appid, { disabledOperations: ["GET /users/me"] }, app);
+      assert.deepEqual(await me(), [403, 403]);
+      await operate("PATCH", appid, { disabledOperations: null }, app);
+    }
+  });
+});
+
+describe("the shared secret of signed requests, by operators", () => {
+  function sign(secret: string, signed: string): string {
+    return createHmac("sha256", secret).update(signed).digest("hex");
+  }
+
+  it("given or made, it is told once, counts at the next request in every process, and is stored sealed", async () => {
+    const application = await test.createApplication();
+    const { appid, appkey } = application;
+    const user = await test.signUp("Jane", application);
+    await operate("PATCH", appid, { signedRequests: "required" });
+    const me = async (app: TestApp, secret: string) => {
+      const authorization = `Service ${user.token} ${sign(secret, `GET\n${appid}\n/users/me`)}`;
+      return (await app.call("GET /users/me", { headers: { authorization } })).status;
+    };
+    const given = "sixteen letters!";
+    assertResult(await operate("PUT signing-secret", appid, { secret: given }), 200, { secret: given });
+    assert.deepEqual([await me(test, given), await me(other, given)], [200, 200]);
+
+    const made = await operate("PUT signing-secret", appid, {}, other);
+    const { secret } = made.body.result;
+    assert.match(secret, /^[\w-]{43}$/);
+    assertResult(made, 200, { secret });
+    assert.deepEqual([await me(test, given), await me(other, given)], [401, 401]);
+    assert.deepEqual([await me(test, secret), await me(other, secret)], [200, 200]);
+    const registration = await other.call("POST /devices", { body: { appid, appkey, platform: "x" } });
+    assert.equal(registration.body.result.serverSignature, sign(secret, `${appkey}\n`));
+
+    assertResult(await operate("DELETE signing-secret", appid), 200, true);
+    assert.deepEqual([await me(test, secret), await me(other, secret)], [401, 401], "required, so nobody comes in");
+    await operate("PATCH", appid, { signedRequests: null });
+    assert.deepEqual([await me(test, secret), await me(other, secret)], [200, 200]);
+  });
+
+  it("is never shown again, neither by operators' routes nor in the log nor in the database", async () => {
+    const { appid } = await test.createApplication();
+    const { secret } = (await operate("PUT signing-secret", appid, {})).body.result;
+    const read = [
+      await operate("GET", appid),
+      await test.call(`GET /_/api/applications/${appid}`, { token }),
+      await test.call("GET /_/api/applications?pageSize=1000", { token }),
+    ];
+    const { reads } = test.app.database;
+    const rows = await reads.selectFrom("applications").selectAll().where("application_id", "=", appid).execute();
+    assert.ok(rows[0]?.signing_secret);
+    assert.ok(!JSON.stringify([read.map((answer) => answer.text), rows, test.logLines]).includes(secret));
+  });
+
+  it("one that is too short or too long is refused, and not echoed", async () => {
+    const { appid } = await test.createApplication();
+    for (const [secret, rule] of [
+      ["fifteen letters", "at least 16"],
+      ["x".repeat(257), "at most 256"],
+    ] as const) {
+      const answer = await operate("PUT signing-secret", appid, { secret });
+      assertError(answer, 400, "ParameterOutOfRange", 514, `secret must have ${rule} characters.`);
+    }
+  });
+});
+
+describe("mail settings of an application: surface.md section 5", () => {
+  /** A real SMTP server that wants a password, and what arrives at it. */
+  async function startSmtp(t: TestContext) {
+    const arrived: { user: unknown; from: string; text: string }[] = [];
+    const server = new SMTPServer({
+      disabledCommands: ["STARTTLS"],
+      authOptional: true,
+      allowInsecureAuth: true,
+      onAuth: ({ username, password }, _session, done) =>
+        password === "s3cret/word" ? done(null, { user: username }) : done(new Error("no")),
+      onData: (stream, { user, envelope }, done) =>
+        void text(stream).then((bytes) => {
+          arrived.push({ user, from: (envelope.mailFrom || { address: "" }).address, text: bytes });
+          done();
+        }),
+    });
+    const listener = server.listen(0, "127.0.0.1");
+    await once(listener, "listening");
+    t.after(() => new Promise<void>((resolve) => server.close(resolve)));
+    const { port } = listener.address() as { port: number }; // it listens on TCP
+    return { host: `127.0.0.1:${port}`, arrived };
+  }
+
+  async function requestCode(application: { appid: string; appkey: string }): Promise<void> {
+    const { token: userToken, userName, deviceToken } = await test.signUp(undefined, application);
+    await test.call("PATCH /users/me", { token: userToken, body: { email: "jane@example.com" } });
+    const body = { userName, subject: "Your code", body: "It is @ResetCode" };
+    assert.equal((await test.call("POST /users/password", { token: deviceToken, body })).status, 200);
+  }
+
+  it("mails go out by the application's server and sender; its password is not shown, and kept when it comes back", async (t) => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const { host, arrived } = await startSmtp(t);
+    const from = "Größe, Inc. <app@example.com>";
+    const shown = { oidc: {}, mail: { from, smtpUrl: `smtp://us%40er@${host}` } };
+    const put = { mail: { from, smtpUrl: `smtp://us%40er:s3cret%2Fword@${host}` } };
+    assertResult(await operate("PUT", appid, put), 200, shown);
+    assertResult(await operate("GET", appid), 200, shown);
+    assertResult(await operate("PUT", appid, shown), 200, shown);
+    assertResult(await operate("PATCH", appid, { retention: { metricsDays: 9 }, mail: shown.mail }), 200, {
+      ...shown,
+      retention: { metricsDays: 9 },
+    });
+    await requestCode(application);
+    for (let n = 0; arrived.length === 0 && n < 100; n += 1) await setTimeout(50);
+    assert.equal(arrived.length, 1);
+    assert.deepEqual([arrived[0]?.user, arrived[0]?.from], ["us@er", "app@example.com"]);
+    assert.match(arrived[0]?.text ?? "", /^From: =\?UTF-8\?.*<app@example\.com>\r?$/m);
+    assert.ok(!JSON.stringify(test.logLines).includes("s3cret"));
+  });
+
+  it("the password of one server is not sent to another, nor for another user", async (t) => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const { host, arrived } = await startSmtp(t);
+    await operate("PUT", appid, { mail: { smtpUrl: "smtp://user:s3cret%2Fword@127.0.0.1:9" } });
+    for (const smtpUrl of [`smtp://user@${host}`, "smtp://other@127.0.0.1:9", "smtps://user@127.0.0.1:9"]) {
+      await operate("PATCH", appid, { mail: { smtpUrl } });
+      const { reads } = test.app.database;
+      const row = await reads
+        .selectFrom("applications")
+        .select("settings")
+        .where("application_id", "=", appid)
+        .executeTakeFirst();
+      assert.ok(!row?.settings.includes("s3cret"), smtpUrl);
+    }
+    assert.deepEqual(arrived, []);
+  });
+
+  it("a URL that would do more than name a server is refused, and not echoed", async () => {
+    const { appid } = test.application;
+    const wrong = [
+      "",
+      "x",
+      "http://h",
+      "smtp://",
+      "smtp://h/path",
+      "smtp://h?logger=true",
+      "smtps://u:p@h#x",
+      "file:///x",
+    ];
+    const urls = [...wrong, "smtp://h\r\nX: y", 5, null, ["smtp://h"], `smtp://${"h".repeat(3_000)}`];
+    for (const smtpUrl of urls) {
+      const answer = await operate("PATCH", appid, { mail: { smtpUrl } });
+      const rule = "mail.smtpUrl must be an smtp:// or smtps:// URL with a host, and without a path or a query.";
+      assertError(answer, 400, "ParameterOutOfRange", 514, rule);
+    }
+  });
+});

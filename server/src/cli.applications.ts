@@ -1,0 +1,218 @@
+import { readFileSync } from "node:fs";
+import { presentKey } from "./applications/applications.keys.operator.contract.ts";
+import { countDevices, findKey, listKeys } from "./applications/applications.keys.store.ts";
+import { createKey, liveKeysMax, replaceKeys, retireKey } from "./applications/applications.keys.ts";
+import { nameRule, readName } from "./applications/applications.names.ts";
+import { findLiveApplication, updateApplication } from "./applications/applications.store.ts";
+import { createRevocations } from "./auth/revocations.ts";
+import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { recordCommand } from "./cli.operators.ts";
+import type { Config } from "./config.ts";
+import type { Database, Transaction } from "./db/database.ts";
+import { kindOfId } from "./lib/ids.ts";
+import { newSigningSecret } from "./lib/secrets.ts";
+import { loadSecrets } from "./server-secret.ts";
+import { createPolicies, updateSigningSecret } from "./tenancy/policies.ts";
+
+/** No token is kept in memory here: the servers of the database notice by themselves. */
+const revocations = createRevocations({ recheckAll() {} });
+
+/** The commands about an application that there is. */
+export const applicationCommands: Readonly<Record<string, Command>> = {
+  "apps rename": (config, { name }, [appid]) =>
+    change(config, { command: "apps rename", action: "changeApplication" }, appid, async (id, { queries }) => {
+      const renamed = requireName("apps rename", name);
+      await updateApplication(id, { name: renamed }, queries);
+      return `renamed ${id}`;
+    }),
+
+  "apps suspend": (config, _values, [appid]) =>
+    change(config, { command: "apps suspend", action: "suspendApplication" }, appid, async (id, { queries }) => {
+      await updateApplication(id, { suspended_at: createMakers().clock.now() }, queries);
+      return `suspended ${id}`;
+    }),
+
+  "apps resume": (config, _values, [appid]) =>
+    change(config, { command: "apps resume", action: "resumeApplication" }, appid, async (id, { queries }) => {
+      await updateApplication(id, { suspended_at: null }, queries);
+      return `resumed ${id}`;
+    }),
+
+  "apps revoke-tokens": (config, { yes = false }, [appid]) =>
+    change(
+      config,
+      { command: "apps revoke-tokens", action: "revokeApplicationTokens" },
+      appid,
+      async (id, transaction) => {
+        if (!yes) throw new UsageError("apps revoke-tokens ends every token of the application: confirm with --yes");
+        await revocations.endApplicationTokens(id, transaction);
+        return `revoked every token of ${id}`;
+      },
+    ),
+
+  "apps compromised": (config, { yes = false, json = false }, [appid]) =>
+    change(
+      config,
+      { command: "apps compromised", action: "replaceApplicationKeys" },
+      appid,
+      async (id, transaction) => {
+        if (!yes) throw new UsageError("apps compromised ends every token and key: confirm with --yes");
+        return showKey(await replaceKeys(id, { revocations, ...createMakers() }, transaction), json);
+      },
+    ),
+
+  "apps keys list": (config, { json = false }, [appid]) =>
+    withDatabase(config, async (database) => {
+      const id = requireAppid("apps keys list", appid);
+      await requireThere(id, database.reads);
+      print(await listedKeys(id, json, database));
+    }),
+
+  "apps keys create": (config, { label, json = false }, [appid]) =>
+    change(
+      config,
+      { command: "apps keys create", action: "createApplicationKey" },
+      appid,
+      async (id, transaction, { dialect }) => {
+        const text = label === undefined ? null : readName(label);
+        if (text === undefined) throw new UsageError(`apps keys create: --label ${nameRule}`);
+        const created = await createKey(id, text, { dialect, ...createMakers() }, transaction);
+        if (created === undefined) throw new UsageError(`an application has at most ${liveKeysMax} active keys`);
+        return showKey(created, json);
+      },
+    ),
+
+  "apps keys retire": (config, { yes = false }, [appid, keyId]) =>
+    change(
+      config,
+      { command: "apps keys retire", action: "retireApplicationKey" },
+      appid,
+      async (id, transaction, { dialect }) => {
+        const key = requireKeyId("apps keys retire", keyId);
+        const retired = await retireKey(id, key, yes, { dialect, revocations, ...createMakers() }, transaction);
+        if (retired === undefined) throw new UsageError(`${id} has no key ${key}`);
+        if (retired === "last") {
+          throw new UsageError(`no device could register any more: create another key first, or confirm with --yes`);
+        }
+        return `${presentKey(retired).state} ${key}`;
+      },
+    ),
+
+  "apps keys revoke-tokens": (config, { yes = false }, [appid, keyId]) =>
+    change(
+      config,
+      { command: "apps keys revoke-tokens", action: "revokeKeyTokens" },
+      appid,
+      async (id, transaction) => {
+        const key = requireKeyId("apps keys revoke-tokens", keyId);
+        if (!yes) throw new UsageError("apps keys revoke-tokens ends every token below the key: confirm with --yes");
+        if ((await findKey(id, key, transaction.queries)) === undefined)
+          throw new UsageError(`${id} has no key ${key}`);
+        await revocations.endKeyTokens(id, key, transaction);
+        return `revoked every token of ${key}`;
+      },
+    ),
+
+  "apps secret set": (config, { json = false }, [appid, file]) =>
+    change(
+      config,
+      { command: "apps secret set", action: "putSigningSecret" },
+      appid,
+      async (id, { queries }, database) => {
+        const secret = file === undefined ? newSigningSecret() : readSecret(file);
+        const { seal } = createPolicies({ secrets: loadSecrets(config), database });
+        await updateSigningSecret(id, seal(id, secret), queries);
+        return json ? JSON.stringify({ secret }) : `secret  ${secret}`;
+      },
+    ),
+
+  "apps secret delete": (config, { yes = false }, [appid]) =>
+    change(config, { command: "apps secret delete", action: "deleteSigningSecret" }, appid, async (id, { queries }) => {
+      if (!yes)
+        throw new UsageError("apps secret delete lets unsigned requests in, or none at all: confirm with --yes");
+      await updateSigningSecret(id, null, queries);
+      return `deleted the shared secret of ${id}`;
+    }),
+};
+
+/** @throws UsageError */
+export function requireName(command: string, text: string | undefined): string {
+  const name = text === undefined ? undefined : readName(text);
+  if (name === undefined) throw new UsageError(`${command} needs --name, which ${nameRule}`);
+  return name;
+}
+
+/** Runs a change of an application that there is in one transaction, and prints what it says when that is on disk. */
+function change(
+  config: Config,
+  { command, action }: { readonly command: string; readonly action: string },
+  appid: string | undefined,
+  work: (appid: string, transaction: Transaction, database: Database) => Promise<string>,
+): Promise<void> {
+  return withDatabase(config, async (database) => {
+    const id = requireAppid(command, appid);
+    const said = await database.write(async (transaction) => {
+      await requireThere(id, transaction.queries);
+      await recordCommand({ action, applicationId: id, target: id }, transaction.queries);
+      return work(id, transaction, database);
+    });
+    print(said);
+  });
+}
+
+function requireAppid(command: string, appid: string | undefined): string {
+  if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError(`${command} needs an APPID`);
+  return appid;
+}
+
+function requireKeyId(command: string, keyId: string | undefined): string {
+  if (keyId === undefined || kindOfId(keyId) !== "ApplicationKey") throw new UsageError(`${command} needs a KEYID`);
+  return keyId;
+}
+
+async function requireThere(appid: string, queries: Transaction["queries"]): Promise<void> {
+  if ((await findLiveApplication(appid, queries)) === undefined)
+    throw new UsageError(`there is no application ${appid}`);
+}
+
+const secretCharactersMin = 16;
+const secretCharactersMax = 256;
+
+/** The secret that a file holds, as the clients have it already. */
+function readSecret(file: string): string {
+  const secret = readFileSync(file, "utf8").trim();
+  const characters = [...secret].length;
+  if (characters >= secretCharactersMin && characters <= secretCharactersMax && !secret.includes("\0")) return secret;
+  throw new UsageError(`a shared secret must have ${secretCharactersMin} to ${secretCharactersMax} characters`);
+}
+
+function showKey(key: { id: string; appkey: string; label: string | null }, json: boolean): string {
+  const { id, appkey, label } = key;
+  const shown = { id, appkey, ...(label !== null && { label }) };
+  if (json) return JSON.stringify(shown);
+  return Object.entries(shown)
+    .map(([name, value]) => `${name.padEnd(6)}  ${value}`)
+    .join("\n");
+}
+
+const keysPerPage = 100;
+
+async function listedKeys(appid: string, json: boolean, { reads }: Database): Promise<string> {
+  const rows: Record<string, string>[] = [];
+  for (let offset = 0; ; offset += keysPerPage) {
+    const page = await listKeys(appid, { at: "offset", offset }, keysPerPage, reads);
+    for (const key of page.rows) {
+      const { devices, lastRegisteredAt } = await countDevices(appid, key.id, reads);
+      rows.push({
+        id: key.id,
+        label: key.label ?? "",
+        created: new Date(key.created_at).toISOString(),
+        state: presentKey(key).state,
+        devices: String(devices),
+        lastRegistered: lastRegisteredAt === undefined ? "" : new Date(lastRegisteredAt).toISOString(),
+      });
+    }
+    if (!page.hasNext) break;
+  }
+  return json ? JSON.stringify(rows) : table(["id", "label", "created", "state", "devices", "lastRegistered"], rows);
+}
