@@ -41,10 +41,12 @@ import { openByteStore } from "./storage/open.ts";
 import { loadOidcProvider } from "./tenancy/application-settings.ts";
 import { createPolicies } from "./tenancy/policies.ts";
 import { usersAccountRoutes } from "./users/users.account.routes.ts";
+import { usersOperatorRoutes } from "./users/users.operator.routes.ts";
 import { usersPasswordRoutes } from "./users/users.password.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";
 import { usersSessionsRoutes } from "./users/users.sessions.routes.ts";
 import { usersSocialRoutes } from "./users/users.social.routes.ts";
+import { usersTokensOperatorRoutes } from "./users/users.tokens.operator.routes.ts";
 import { version } from "./version.ts";
 
 /** A server that is ready to listen. */
@@ -153,6 +155,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...metricsRoutes(services),
     ...batchRoutes(services),
     ...applicationsOperatorRoutes(services),
+    ...usersOperatorRoutes(services),
+    ...usersTokensOperatorRoutes(services),
     ...crashReportsOperatorRoutes(services),
     ...metricsOperatorRoutes(services),
     ...serviceRoutes(services),

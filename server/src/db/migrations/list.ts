@@ -8,6 +8,7 @@ import { keptReplies } from "./0007-kept-replies.ts";
 import { files } from "./0008-files.ts";
 import { fileUsage } from "./0009-file-usage.ts";
 import { applicationControl } from "./0014-application-control.ts";
+import { operatorViews } from "./0015-operator-views.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   files,
   fileUsage,
   applicationControl,
+  operatorViews,
 ];
