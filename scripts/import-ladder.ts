@@ -11,8 +11,9 @@ const sourceRoot = "server/src/";
 const ladder = [
   ["lib", "errors.ts", "background.ts", "config.ts", "failure.ts", "log.ts", "server-secret.ts", "version.ts"],
   ["db", "http"],
-  ["auth", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
+  ["auth", "exports", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
   ["slices"],
+  ["user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
   ["serve.ts", "main.ts", "cli.ts"],
 ];

@@ -40,7 +40,9 @@ import type { ByteStore } from "./storage/byte-store.ts";
 import { openByteStore } from "./storage/open.ts";
 import { loadOidcProvider } from "./tenancy/application-settings.ts";
 import { createPolicies } from "./tenancy/policies.ts";
+import { createUserExporters } from "./user-exporters.ts";
 import { usersAccountRoutes } from "./users/users.account.routes.ts";
+import { usersExportOperatorRoutes } from "./users/users.export.operator.routes.ts";
 import { usersOperatorRoutes } from "./users/users.operator.routes.ts";
 import { usersPasswordRoutes } from "./users/users.password.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";
@@ -137,6 +139,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     resetCodeLifetimeMs: config.resetCodeLifetimeMs,
     clock,
     ids,
+    userExporters: createUserExporters({ database, bytes, pseudonyms, clock }),
     version,
     isDraining: () => isDraining,
   };
@@ -157,6 +160,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...applicationsOperatorRoutes(services),
     ...usersOperatorRoutes(services),
     ...usersTokensOperatorRoutes(services),
+    ...usersExportOperatorRoutes(services),
     ...crashReportsOperatorRoutes(services),
     ...metricsOperatorRoutes(services),
     ...serviceRoutes(services),

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { ApiError, errorRow } from "../errors.ts";
-import type { FileResult } from "./file-result.ts";
+import type { ArchiveResult, FileResult } from "./file-result.ts";
 import { Type } from "./schema.ts";
 
 /** Exactly this, without a charset: RFC 8259 defines none, and shipped clients compare the text (surface.md section 1). */
@@ -40,7 +40,7 @@ export interface Reply {
   /** True for the answer to an earlier call with the same idempotency key. */
   readonly isReplayed?: true;
   /** Sent in place of the envelope. */
-  readonly file?: FileResult;
+  readonly file?: FileResult | ArchiveResult;
 }
 
 /** @param resultJson the result, as JSON */

@@ -3,9 +3,10 @@ import { ApiError } from "../errors.ts";
 import { parseBody, parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
 import { sendReply } from "./envelope.ts";
+import { ArchiveResult } from "./file-result.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import type { AnyCaller, Caller } from "./route.ts";
-import { sendFile } from "./send-file.ts";
+import { sendArchive, sendFile } from "./send-file.ts";
 import { readSignature, requireSignature } from "./signatures.ts";
 import { receiveUpload, type UploadLimits } from "./upload.ts";
 
@@ -49,7 +50,8 @@ export function mountOperation(
     const answered = await operation.perform(call, request.caller);
     request.failure = answered.failure;
     if (answered.file !== undefined) {
-      await sendFile(request, reply, answered.file);
+      if (answered.file instanceof ArchiveResult) sendArchive(reply, answered.file);
+      else await sendFile(request, reply, answered.file);
       return;
     }
     sendReply(reply, answered);

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { ApiError, Interrupted } from "../errors.ts";
 import type { Call, RawParameters, StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
-import { FileResult } from "./file-result.ts";
+import { ArchiveResult, FileResult } from "./file-result.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
 import { requireEnabled } from "./policy.ts";
 import {
@@ -57,7 +57,8 @@ export function createOperation(route: Route, { runOnce, log }: { runOnce: RunOn
     const handled = isSigned
       ? await route.download.handleSigned(input)
       : await route.handle({ ...input, caller: caller as never }); // of the kind that the route requires: whoever calls this has seen to it
-    if (handled instanceof FileResult) return { ...successReply(200, "null"), file: handled };
+    if (handled instanceof FileResult || handled instanceof ArchiveResult)
+      return { ...successReply(200, "null"), file: handled };
     if (handled instanceof RawResult) return successReply(route.status, handled.json);
     if (handled instanceof Created) return successReply(201, serialize(handled.result));
     return successReply(route.status, serialize(handled));
