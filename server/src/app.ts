@@ -8,13 +8,16 @@ import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
 import { createBackground } from "./background.ts";
 import { batchRoutes } from "./batch/batch.routes.ts";
+import { checkinsOperatorRoutes } from "./checkins/checkins.operator.routes.ts";
 import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
 import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.operator.routes.ts";
+import { devicesOperatorRoutes } from "./devices/devices.operator.routes.ts";
 import { devicesRoutes } from "./devices/devices.routes.ts";
 import { createFileLinks } from "./files/files.links.ts";
+import { filesOperatorRoutes } from "./files/files.operator.routes.ts";
 import { filesRoutes } from "./files/files.routes.ts";
 import { createDispatcher } from "./http/dispatch.ts";
 import { type Authenticate, createOperation } from "./http/operations.ts";
@@ -27,6 +30,7 @@ import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMailer } from "./mail/mailer.ts";
+import { metadataOperatorRoutes } from "./metadata/metadata.operator.routes.ts";
 import { metadataRoutes } from "./metadata/metadata.routes.ts";
 import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts";
 import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
@@ -161,6 +165,10 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...usersOperatorRoutes(services),
     ...usersTokensOperatorRoutes(services),
     ...usersExportOperatorRoutes(services),
+    ...devicesOperatorRoutes(services),
+    ...checkinsOperatorRoutes(services),
+    ...filesOperatorRoutes(services),
+    ...metadataOperatorRoutes(services),
     ...crashReportsOperatorRoutes(services),
     ...metricsOperatorRoutes(services),
     ...serviceRoutes(services),

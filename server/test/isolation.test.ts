@@ -166,6 +166,17 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   endTokensOfUser: operatedUser,
   listTokensOfUser: operatedUser,
   eraseUser: operatedUser,
+  exportUser: operatedUser,
+  getOperatedDevice: operatedDevice,
+  endTokensOfDevice: operatedDevice,
+  getOperatedCheckin: owned("getCheckin"),
+  getOperatedPicture: owned("getPicture"),
+  getOperatedVideo: owned("getVideo"),
+  getOperatedBlob: owned("getBlob"),
+  readOperatedPictureFile: owned("getPicture"),
+  readOperatedVideoFile: owned("getVideo"),
+  readOperatedBlobFile: owned("getBlob"),
+  listOperatedMetadata: async (application) => ({ objectId: (await operatedUser(application))["userId"] ?? "" }),
   async endTokenOfUser(application) {
     const { id: userId, token } = await test.signUp("Jane", application);
     const tokens = await test.call("GET /users/me/tokens", { token });
@@ -183,6 +194,19 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
 
 async function operatedUser(application: NewApplication): Promise<PathParameters> {
   return { userId: (await test.signUp("Jane", application)).id };
+}
+
+async function operatedDevice(application: NewApplication): Promise<PathParameters> {
+  const token = await test.registerDevice(application);
+  return { deviceId: (await test.call("GET /devices/current", { token })).body.result.id };
+}
+
+/** What the seed of a clients' operation makes, of a user of the application. */
+function owned(operation: string) {
+  return async (application: NewApplication): Promise<PathParameters> => {
+    const path = await seeds[operation]?.create(await test.signUp("Jane", application));
+    return path ?? {};
+  };
 }
 
 /** What an operation of operators takes besides. */
