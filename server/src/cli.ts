@@ -1,16 +1,15 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
-import { parseArgs, styleText } from "node:util";
+import { parseArgs } from "node:util";
 import {
   deleteApplicationRows,
   insertApplication,
   listApplications,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
-import { type Config, loadConfig } from "./config.ts";
-import type { Database } from "./db/database.ts";
-import { migrate } from "./db/migrate.ts";
-import { openDatabase } from "./db/open.ts";
+import { type Command, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { userCommands } from "./cli.users.ts";
+import { loadConfig } from "./config.ts";
 import { explainFailure } from "./failure.ts";
 import { createClock } from "./lib/clock.ts";
 import { createIdGenerator, kindOfId } from "./lib/ids.ts";
@@ -36,19 +35,14 @@ const usage = `Usage: rollcall <command>
   operators create --name N [--json]       create an operator; its token is shown this once
   operators list [--json]                  list the operators
   operators delete ID --yes                delete an operator; its tokens die at once
+  users disable APPID USERID               keep a user from signing in, and from using the tokens that there are
+  users enable APPID USERID                let a user in again
+  users revoke APPID USERID                end all tokens of a user
+  users erase APPID USERID --yes           delete a user and everything the user owns
+  users export APPID USERID FILE.zip       write everything that there is of a user to a file
 
 Settings come from the environment: see .env.example.
 `;
-
-/** Something the person at the terminal did; printed without a stack. */
-class UsageError extends Error {}
-
-type Command = (config: Config, values: Values, rest: readonly string[]) => Promise<void>;
-interface Values {
-  readonly name?: string;
-  readonly json?: boolean;
-  readonly yes?: boolean;
-}
 
 const commands: Readonly<Record<string, Command>> = {
   serve: (config) => serve(config),
@@ -136,6 +130,8 @@ const commands: Readonly<Record<string, Command>> = {
       if (!isThere) throw new UsageError(`there is no operator ${id}`);
       print(`deleted ${id}`);
     }),
+
+  ...userCommands,
 };
 
 try {
@@ -169,37 +165,6 @@ try {
   process.exitCode = isMisuse || isWrongFile ? 2 : 1;
 }
 
-/** Opens the database, brings its schema up to date, runs the command beside whatever server is running, and closes. */
-async function withDatabase(
-  config: Config,
-  run: (database: Database, appliedMigrations: readonly string[]) => Promise<void>,
-): Promise<void> {
-  const database = await openDatabase(config.databaseUrl, {
-    connectionsMax: 2,
-    timeoutMs: config.databaseTimeoutMs,
-  });
-  try {
-    await run(database, await migrate(database));
-  } finally {
-    await database.close();
-  }
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
 function showProgress(rowsErased: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${rowsErased} rows erased `);
-}
-
-/** Columns for a person; tab-separated when piped. */
-function table(names: readonly string[], rows: readonly Readonly<Record<string, string>>[]): string {
-  const lines = [names, ...rows.map((row) => names.map((name) => row[name] ?? ""))];
-  if (!process.stdout.isTTY) return lines.map((cells) => cells.join("\t")).join("\n");
-  const widths = names.map((_, column) => Math.max(...lines.map((cells) => (cells[column] ?? "").length)));
-  const [head, ...body] = lines.map((cells) =>
-    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "),
-  );
-  return [styleText("bold", head ?? ""), ...body].join("\n");
 }
