@@ -13,6 +13,7 @@ interface WrittenEntry {
 
 /** A file of rows that would get larger than this goes on in another one: no file needs what old programs do not read. */
 const rowsBytesMaxDefault = 1024 ** 3;
+const charactersAtOnce = 65_536;
 /** From here on a file in an archive needs the format for large ones. */
 const largeBytes = 0xffff_0000;
 
@@ -64,7 +65,9 @@ export function archiveUser(
 
   async function addRows({ name, rows }: RowsEntry): Promise<void> {
     const [noun = "", ending = ""] = name.split(".");
-    const lines = countedLines(rows, () => counts.set(noun, (counts.get(noun) ?? 0) + 1));
+    const lines = linesOf(rows, Math.min(charactersAtOnce, rowsBytesMax), () =>
+      counts.set(noun, (counts.get(noun) ?? 0) + 1),
+    );
     counts.set(noun, 0);
     try {
       for (let part = 1, isDone = false; !isDone; part += 1) {
@@ -126,12 +129,20 @@ function isRows(entry: ExportEntry): entry is RowsEntry {
   return "rows" in entry;
 }
 
-async function* countedLines(
+/** The lines of some rows, many at a time; others have the event loop between them. */
+async function* linesOf(
   rows: AsyncIterable<object> | Iterable<object>,
+  charactersAtOnce: number,
   count: () => void,
 ): AsyncGenerator<Buffer, void, undefined> {
+  let text = "";
   for await (const row of rows) {
     count();
-    yield Buffer.from(`${JSON.stringify(row)}\n`);
+    text += `${JSON.stringify(row)}\n`;
+    if (text.length < charactersAtOnce) continue;
+    yield Buffer.from(text);
+    text = "";
+    await new Promise(setImmediate);
   }
+  if (text !== "") yield Buffer.from(text);
 }
