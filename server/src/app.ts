@@ -13,14 +13,17 @@ import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
 import { type Background, createBackground } from "./background.ts";
 import { batchRoutes } from "./batch/batch.routes.ts";
+import { checkinsOperatorRoutes } from "./checkins/checkins.operator.routes.ts";
 import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
 import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.operator.routes.ts";
+import { devicesOperatorRoutes } from "./devices/devices.operator.routes.ts";
 import { devicesRoutes } from "./devices/devices.routes.ts";
 import { pictureKind } from "./files/files.kinds.ts";
 import { bytesPath, createFileLinks } from "./files/files.links.ts";
+import { filesOperatorRoutes } from "./files/files.operator.routes.ts";
 import { profilePicturesRoutes } from "./files/files.profile-pictures.routes.ts";
 import { filesRoutes } from "./files/files.routes.ts";
 import { tusEndpoint } from "./files/files.tus.ts";
@@ -38,6 +41,7 @@ import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMailer } from "./mail/mailer.ts";
+import { metadataOperatorRoutes } from "./metadata/metadata.operator.routes.ts";
 import { metadataRoutes } from "./metadata/metadata.routes.ts";
 import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts";
 import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
@@ -54,11 +58,15 @@ import type { ByteStore } from "./storage/byte-store.ts";
 import { openByteStore } from "./storage/open.ts";
 import { loadOidcProvider } from "./tenancy/application-settings.ts";
 import { createPolicies } from "./tenancy/policies.ts";
+import { createUserExporters } from "./user-exporters.ts";
 import { usersAccountRoutes } from "./users/users.account.routes.ts";
+import { usersExportOperatorRoutes } from "./users/users.export.operator.routes.ts";
+import { usersOperatorRoutes } from "./users/users.operator.routes.ts";
 import { usersPasswordRoutes } from "./users/users.password.routes.ts";
 import { usersRoutes } from "./users/users.routes.ts";
 import { usersSessionsRoutes } from "./users/users.sessions.routes.ts";
 import { usersSocialRoutes } from "./users/users.social.routes.ts";
+import { usersTokensOperatorRoutes } from "./users/users.tokens.operator.routes.ts";
 import { version } from "./version.ts";
 
 /** A server that is ready to listen. */
@@ -180,6 +188,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     sessionIdleMs: config.operatorIdleMs,
     clock,
     ids,
+    userExporters: createUserExporters({ database, bytes, pseudonyms, clock }),
     version,
     isDraining: () => isDraining,
   };
@@ -202,6 +211,13 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...operatorsRoutes(services),
     ...auditOperatorRoutes(services),
     ...applicationsOperatorRoutes(services),
+    ...usersOperatorRoutes(services),
+    ...usersTokensOperatorRoutes(services),
+    ...usersExportOperatorRoutes(services),
+    ...devicesOperatorRoutes(services),
+    ...checkinsOperatorRoutes(services),
+    ...filesOperatorRoutes(services),
+    ...metadataOperatorRoutes(services),
     ...crashReportsOperatorRoutes(services),
     ...metricsOperatorRoutes(services),
     ...serviceRoutes(services),

@@ -10,6 +10,7 @@ import {
 import { applicationCommands, requireName } from "./cli.applications.ts";
 import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
 import { operatorCommands, recordCommand } from "./cli.operators.ts";
+import { userCommands } from "./cli.users.ts";
 import { loadConfig } from "./config.ts";
 import { explainFailure } from "./failure.ts";
 import { kindOfId } from "./lib/ids.ts";
@@ -47,6 +48,11 @@ const usage = `Usage: rollcall <command>
   operators role ID R                      make an operator a viewer, an editor or an owner
   operators password ID [--json]           a new password, shown this once; the operator's sessions end
   operators delete ID --yes                delete an operator; its sessions end at once
+  users disable APPID USERID               keep a user from signing in, and from using the tokens that there are
+  users enable APPID USERID                let a user in again
+  users revoke APPID USERID                end all tokens of a user
+  users erase APPID USERID --yes           delete a user and everything the user owns
+  users export APPID USERID FILE.zip       write everything that there is of a user to a file
   audit [--app APPID] [--json]             list who did what, newest first
 
 Settings come from the environment: see .env.example.
@@ -118,6 +124,7 @@ const commands: Readonly<Record<string, Command>> = {
 
   ...applicationCommands,
   ...operatorCommands,
+  ...userCommands,
 };
 
 try {

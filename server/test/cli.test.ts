@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { tablesInErasureOrder } from "../src/db/tables.ts";
 import { assertError, runProgram, startTestApp, type TestApp } from "./harness.ts";
+import { readZip } from "./zips.ts";
 
 /** The command line, beside a server that runs on the same database. */
 
@@ -443,5 +444,52 @@ describe("rollcall", () => {
     assert.notEqual(code, 0);
     assert.match(stderr, /PORT must[\s\S]*REGION must|REGION must[\s\S]*PORT must/);
     assert.doesNotMatch(stderr, /\n\s+at /);
+  });
+});
+
+describe("rollcall users", () => {
+  it("disable, enable and revoke: the running server follows at the next request", async () => {
+    const { appid } = test.application;
+    const jane = await test.signUp();
+    const status = async () => (await test.call("GET /users/me", { token: jane.token })).status;
+    assert.equal(await status(), 200);
+    assert.equal((await rollcall("users", "disable", appid, jane.id)).stdout, `disabled ${jane.id}\n`);
+    assert.equal(await status(), 403);
+    assert.equal((await rollcall("users", "enable", appid, jane.id)).stdout, `enabled ${jane.id}\n`);
+    assert.equal(await status(), 200);
+    assert.equal((await rollcall("users", "revoke", appid, jane.id)).code, 0);
+    assert.equal(await status(), 401);
+  });
+
+  it("export writes an archive that nobody else may read, or nothing; erase takes --yes", async () => {
+    const { appid } = test.application;
+    const jane = await test.signUp();
+    await test.call("POST /checkins", { token: jane.token, body: { location: "1,2", comment: "hers" } });
+    const file = join(test.config.dataDir, "jane.zip");
+    const exported = await rollcall("users", "export", appid, jane.id, file);
+    assert.deepEqual([exported.code, exported.stdout], [0, `exported ${jane.id} to ${file}\n`]);
+    const entries = await readZip(readFileSync(file));
+    assert.equal(JSON.parse(`${entries.get("manifest.json")}`).counts.checkins, 1);
+    assert.match(`${entries.get("checkins.ndjson")}`, /"comment":"hers"/);
+    assert.equal(statSync(file).mode & 0o077, 0);
+
+    assert.equal((await rollcall("users", "erase", appid, jane.id)).code, 2);
+    assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 200);
+    assert.equal((await rollcall("users", "erase", appid, jane.id, "--yes")).stdout, `erased ${jane.id}\n`);
+    assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 401);
+    const again = await rollcall("users", "export", appid, jane.id, `${file}2`);
+    assert.deepEqual([again.code, existsSync(`${file}2`)], [2, false]);
+    assert.match(again.stderr, /there is no user/);
+  });
+
+  it("exit code 2 for what names no user of the application", async () => {
+    const { appid } = test.application;
+    const elsewhere = await test.signUp("Elsewhere", await test.createApplication());
+    for (const args of [[], [appid], [appid, "me"], [appid, elsewhere.id], [elsewhere.id, appid]]) {
+      const { code, stderr } = await rollcall("users", "disable", ...args);
+      assert.equal(code, 2);
+      assert.doesNotMatch(stderr, /\n\s+at /);
+    }
+    assert.equal((await test.call("GET /users/me", { token: elsewhere.token })).status, 200);
   });
 });

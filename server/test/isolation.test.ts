@@ -165,7 +165,7 @@ async function call(
   route: Route,
   path: PathParameters,
   { token }: { readonly token: string },
-  body = seeds[route.operation]?.body,
+  body = seeds[route.operation]?.body ?? operatorBodies[route.operation]?.(path),
 ): Promise<Answer> {
   const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
   const { form } = seeds[route.operation] ?? {};
@@ -185,6 +185,28 @@ function routesWithPath(): Route[] {
 
 /** How to make what an operator's operation names beside the application, in this one. */
 const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {
+  getOperatedUser: operatedUser,
+  disableUser: operatedUser,
+  enableUser: operatedUser,
+  endTokensOfUser: operatedUser,
+  listTokensOfUser: operatedUser,
+  eraseUser: operatedUser,
+  exportUser: operatedUser,
+  getOperatedDevice: operatedDevice,
+  endTokensOfDevice: operatedDevice,
+  getOperatedCheckin: owned("getCheckin"),
+  getOperatedPicture: owned("getPicture"),
+  getOperatedVideo: owned("getVideo"),
+  getOperatedBlob: owned("getBlob"),
+  readOperatedPictureFile: owned("getPicture"),
+  readOperatedVideoFile: owned("getVideo"),
+  readOperatedBlobFile: owned("getBlob"),
+  listOperatedMetadata: async (application) => ({ objectId: (await operatedUser(application))["userId"] ?? "" }),
+  async endTokenOfUser(application) {
+    const { id: userId, token } = await test.signUp("Jane", application);
+    const tokens = await test.call("GET /users/me/tokens", { token });
+    return { userId, tokenId: tokens.body.result.pageResults[0].id };
+  },
   readMetric: metric,
   listMetricEvents: metric,
   retireApplicationKey: key,
@@ -197,15 +219,33 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   },
 };
 
-/** What operations of operators on an application take besides. */
-const operatorBodies: Readonly<Record<string, (appid: string) => object>> = {
-  deleteApplication: (confirm) => ({ confirm }),
-};
-
 async function key({ appid }: NewApplication): Promise<PathParameters> {
   const created = await test.app.database.write(({ queries }) => insertKey(appid, null, test.app, queries));
   return { keyId: created.id };
 }
+
+async function operatedUser(application: NewApplication): Promise<PathParameters> {
+  return { userId: (await test.signUp("Jane", application)).id };
+}
+
+async function operatedDevice(application: NewApplication): Promise<PathParameters> {
+  const token = await test.registerDevice(application);
+  return { deviceId: (await test.call("GET /devices/current", { token })).body.result.id };
+}
+
+/** What the seed of a clients' operation makes, of a user of the application. */
+function owned(operation: string) {
+  return async (application: NewApplication): Promise<PathParameters> => {
+    const path = await seeds[operation]?.create(await test.signUp("Jane", application));
+    return path ?? {};
+  };
+}
+
+/** What an operation of operators takes besides. */
+const operatorBodies: Readonly<Record<string, (path: PathParameters) => object>> = {
+  deleteApplication: ({ appid }) => ({ confirm: appid }),
+  eraseUser: ({ userId }) => ({ confirm: userId }),
+};
 
 async function metric(application: NewApplication): Promise<PathParameters> {
   await test.call("POST /metrics/events/level", { token: await test.registerDevice(application) });
@@ -257,7 +297,7 @@ describe("objects of others", () => {
         const gone = (await seed?.(deleted)) ?? {};
         await test.app.database.write(({ queries }) => updateApplicationDeleted(deleted.appid, test.now(), queries));
         const answer = (appid: string, rest: PathParameters) =>
-          call(route, { ...rest, appid }, { token }, operatorBodies[route.operation]?.(appid));
+          call(route, { ...rest, appid }, { token }, operatorBodies[route.operation]?.({ ...rest, appid }));
 
         const never = await answer(test.app.ids.newId("App"), path);
         assertError(never, 404, "ItemDoesNotExist", 769, "The item does not exist.");

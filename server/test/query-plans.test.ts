@@ -4,18 +4,23 @@ import { CompiledQuery, sql } from "kysely";
 import { newAuditRow } from "../src/audit/audit.events.ts";
 import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/audit.store.ts";
 import { checkinOrders } from "../src/checkins/checkins.contract.ts";
+import { operatedCheckinSearch } from "../src/checkins/checkins.operator.search.ts";
 import { checkinSearch } from "../src/checkins/checkins.search.ts";
 import type { Queries } from "../src/db/database.ts";
 import { type Search, searchPage } from "../src/db/search.ts";
 import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
 import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
+import { operatedDeviceSearch } from "../src/devices/devices.operator.search.ts";
 import { fileKinds } from "../src/files/files.kinds.ts";
+import { operatedFileSearch } from "../src/files/files.operator.search.ts";
 import { fileSearch } from "../src/files/files.search.ts";
 import type { Position } from "../src/lib/keyset.ts";
 import { itemOrders } from "../src/metadata/metadata.contract.ts";
 import { findItem } from "../src/metadata/metadata.reads.store.ts";
 import { itemSearch } from "../src/metadata/metadata.search.ts";
 import { userOrders } from "../src/users/users.contract.ts";
+import { operatedUserOrders } from "../src/users/users.operator.contract.ts";
+import { operatedUserSearch } from "../src/users/users.operator.search.ts";
 import { userSearch } from "../src/users/users.search.ts";
 import { listUnfinishedUsers } from "../src/users/users.store.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
@@ -332,6 +337,21 @@ describe("what operators read walks an index", () => {
   before(async () => {
     const { appid } = test.application;
     const { database, ids } = test.app;
+    const registered = await database.reads.selectFrom("devices").selectAll().executeTakeFirstOrThrow();
+    for (let start = 0; start < groupsTotal; start += 500) {
+      const devices = Array.from({ length: 500 }, (_, index) => {
+        const n = start + index;
+        const told = {
+          platform: `p${n % 3}`,
+          tag: n % 4 === 0 ? null : `t${n % 4}`,
+          key_id: n % 3 ? `k${n % 3}` : null,
+        };
+        const times = { created_at: n, modified_at: 990_000 + ((n * 7) % groupsTotal) };
+        return { ...registered, id: ids.newId("Device"), unique_id: null, ...told, ...times };
+      });
+      await database.write(({ queries }) => queries.insertInto("devices").values(devices).execute());
+    }
+    if (hasCostPlanner) await sql`analyze devices`.execute(database.reads);
     const [device] = await database.reads
       .selectFrom("devices")
       .select("id")
@@ -376,6 +396,33 @@ describe("what operators read walks an index", () => {
       assert.doesNotMatch(plan, /TEMP B-TREE|SCAN|Sort|Seq Scan/);
     }
   }
+
+  it("users, devices, check-ins and files, in every order, on the first page and far inside", async () => {
+    const { appid } = test.application;
+    for (const name of operatedUserOrders) {
+      for (const sortOrder of [name, `-${name}`] as const) {
+        for (const filter of [{}, { disabled: false }, { email: "email 1" }]) {
+          const given = { ...filter, sortOrder };
+          const explained = await explainPages(JSON.stringify(given), operatedUserSearch(appid, given));
+          // Rows alike in what is filtered by may be fewer than those to be walked over.
+          assertWalked(explained, "email" in filter && name !== "created");
+        }
+      }
+    }
+    for (const sortOrder of ["created", "-created"] as const) {
+      const what = `devices ${sortOrder}`;
+      for (const filter of [{}, { platform: "p1" }, { tag: "t1" }, { keyId: "k1" }]) {
+        const given = { ...filter, sortOrder };
+        assertWalked(await explainPages(what + JSON.stringify(given), operatedDeviceSearch(appid, given)));
+      }
+      for (const filter of [{}, { userID: me.id }]) {
+        const given = { ...filter, sortOrder };
+        assertWalked(await explainPages(`checkins ${JSON.stringify(given)}`, operatedCheckinSearch(appid, given)));
+        const files = operatedFileSearch(fileKinds[1], appid, given);
+        assertWalked(await explainPages(`files ${JSON.stringify(given)}`, files));
+      }
+    }
+  });
 
   it("crash groups in every order, on the first page and far inside", async () => {
     const { appid } = test.application;

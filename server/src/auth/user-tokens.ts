@@ -4,6 +4,7 @@ import type { Database, Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
 import { type Scope, scopeStream } from "../db/scope.ts";
+import type { Stream } from "../db/stream.ts";
 import type { UserTokenRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
@@ -24,6 +25,16 @@ export function listUserTokens(
   size: number,
   queries: Queries,
 ): Promise<Page<ListedToken>> {
+  return readPage(userTokensStream(applicationId, userId, now, queries), position, size);
+}
+
+/** The tokens that are good now, newest first. */
+export function userTokensStream(
+  applicationId: string,
+  userId: string,
+  now: number,
+  queries: Queries,
+): Stream<ListedToken> {
   const scope: Scope = {
     shape: "user tokens",
     from: sql`user_tokens as token
@@ -36,7 +47,7 @@ export function listUserTokens(
       condition("is good", {}, () => isGood),
     ],
   };
-  return readPage(scopeStream(scope, byId, true, queries), position, size);
+  return scopeStream(scope, byId, true, queries);
 }
 
 const isGood = sql`token.user_version = (

@@ -19,6 +19,16 @@ export async function findCheckin(
   return row.read_permission === 1 && (await isShownToOthers(row, queries)) ? row : undefined;
 }
 
+/** A check-in that is there, whoever may read it. */
+export async function findLiveCheckin(
+  applicationId: string,
+  id: string,
+  queries: Queries,
+): Promise<CheckinRow | undefined> {
+  const [row] = await findLive(queries, { applicationId, id });
+  return row;
+}
+
 /** Writes a check-in as it is now. */
 export async function updateCheckin(row: CheckinRow, queries: Queries): Promise<void> {
   const { application_id, id, ...changed } = row;
@@ -50,6 +60,13 @@ export const isShownToOthersSql = sql<boolean>`(
   select case when owner.location_fuzzing = 0 or checkins.seen_lat is not null then 1 else 0 end
   from users as owner
   where owner.application_id = checkins.application_id and owner.id = checkins.user_id and owner.deleted_at is null
+) <> 0`;
+
+/** Whether its owner is not being deleted. As a subquery for the same reasons. */
+export const isOwnerThereSql = sql<boolean>`(
+  select case when owner.deleted_at is null then 1 else 0 end
+  from users as owner
+  where owner.application_id = checkins.application_id and owner.id = checkins.user_id
 ) <> 0`;
 
 async function isShownToOthers({ application_id, id }: CheckinRow, queries: Queries): Promise<boolean> {
@@ -93,4 +110,13 @@ const findById = prepare<{ applicationId: string; id: string }, CheckinRow>((que
     .selectAll()
     .where("application_id", "=", parameter("applicationId"))
     .where("id", "=", parameter("id")),
+);
+
+const findLive = prepare<{ applicationId: string; id: string }, CheckinRow>((queries, parameter) =>
+  queries
+    .selectFrom("checkins")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id"))
+    .where(isOwnerThereSql),
 );

@@ -82,6 +82,22 @@ export async function takeAfterOffset<Row>(stream: Stream<Row>, offset: number, 
   return stream.take({ direction: "forward", bound, count });
 }
 
+/**
+ * All rows of a stream, read a bounded number at a time; others have the event loop between. What comes and goes meanwhile
+ * may be there or not.
+ */
+export async function* eachRow<Row>(stream: Stream<Row>, rowsAtOnce: number): AsyncGenerator<Row, void, undefined> {
+  let bound: Take["bound"];
+  for (;;) {
+    const rows = await stream.take({ direction: "forward", bound, count: rowsAtOnce });
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < rowsAtOnce) return;
+    bound = { side: "after", key: stream.keyOf(last) };
+    await new Promise(setImmediate);
+  }
+}
+
 export function sortRows<Row>(
   rows: Row[],
   { keyOf, isDescending }: Pick<Stream<Row>, "keyOf" | "isDescending">,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { ApiError, errorRow } from "../errors.ts";
-import type { FileResult } from "./file-result.ts";
+import type { ArchiveResult, FileResult } from "./file-result.ts";
 import type { Quota } from "./rate-limits.ts";
 import { Type } from "./schema.ts";
 
@@ -43,7 +43,7 @@ export interface Reply {
   /** How much more the caller may do, where there is reason to say so. */
   readonly quota?: Quota;
   /** Sent in place of the envelope. */
-  readonly file?: FileResult;
+  readonly file?: FileResult | ArchiveResult;
 }
 
 /** @param resultJson the result, as JSON */

@@ -42,3 +42,18 @@ export class FileResult {
     this.locate = file.locate;
   }
 }
+
+/** A result that is made while it is sent: nobody knows how long it gets, and it is not the same twice. */
+export class ArchiveResult {
+  readonly contentType: string;
+  /** In ASCII, without quotes. */
+  readonly fileName: string;
+  /** Destroyed when nobody reads it any more. */
+  readonly open: () => Readable;
+
+  constructor(archive: { readonly contentType: string; readonly fileName: string; open(): Readable }) {
+    this.contentType = archive.contentType;
+    this.fileName = archive.fileName;
+    this.open = archive.open;
+  }
+}

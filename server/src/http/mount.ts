@@ -4,9 +4,10 @@ import { parseBody, parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
 import { setOrigin } from "./cors.ts";
 import { sendReply, setQuota } from "./envelope.ts";
+import { ArchiveResult } from "./file-result.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import type { AnyCaller, Caller } from "./route.ts";
-import { sendFile } from "./send-file.ts";
+import { sendArchive, sendFile } from "./send-file.ts";
 import { readSignature, requireSignature } from "./signatures.ts";
 import { receiveUpload, type UploadLimits } from "./upload.ts";
 
@@ -53,7 +54,8 @@ export function mountOperation(
     request.failure = answered.failure;
     if (answered.file !== undefined) {
       if (answered.quota !== undefined) setQuota(reply, answered.quota);
-      await sendFile(request, reply, answered.file);
+      if (answered.file instanceof ArchiveResult) sendArchive(reply, answered.file);
+      else await sendFile(request, reply, answered.file);
       return;
     }
     sendReply(reply, answered);

@@ -106,7 +106,7 @@ function describeBody({ upload }: Route, shape: ObjectSchema): Json {
 }
 
 function describeSuccess(route: Route, status: number): Json {
-  if (route.download !== undefined) {
+  if (isBytes(route.result)) {
     return { description: "The bytes", content: { "*/*": { schema: published(route.result) } } };
   }
   const envelope = Type.Object({
@@ -150,4 +150,8 @@ function describeCondition(condition: ErrorCondition): string {
 /** A schema as JSON, without the words that only our own readers use. */
 function published(schema: Schema): Json {
   return JSON.parse(JSON.stringify(schema, (name, value) => (name.startsWith("x-") ? undefined : value)));
+}
+
+function isBytes(result: Schema): boolean {
+  return (result as Schema & { readonly format?: string }).format === "binary";
 }

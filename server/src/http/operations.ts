@@ -5,7 +5,7 @@ import { mayDo } from "../lib/roles.ts";
 import type { TokenBucket } from "../lib/token-buckets.ts";
 import type { Call, RawParameters, StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
-import { FileResult } from "./file-result.ts";
+import { ArchiveResult, FileResult } from "./file-result.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
 import { requireEnabled } from "./policy.ts";
 import { RateLimitExceeded, type RateLimits } from "./rate-limits.ts";
@@ -96,7 +96,9 @@ export function createOperation(
     const handled = isSigned
       ? await route.download.handleSigned(input)
       : await (isRecorded ? trail.record({ caller, route, call }, input, handle) : handle());
-    if (handled instanceof FileResult) return { ...successReply(200, "null"), file: handled };
+    if (handled instanceof FileResult || handled instanceof ArchiveResult) {
+      return { ...successReply(200, "null"), file: handled };
+    }
     if (handled instanceof RawResult) return successReply(route.status, handled.json);
     if (handled instanceof Created) return successReply(201, serialize(handled.result));
     return successReply(route.status, serialize(handled));

@@ -1,7 +1,7 @@
 import type { ErrorCondition } from "../errors.ts";
 import type { OperatorRole } from "../lib/roles.ts";
 import type { Call, StoredUpload, UploadedPart } from "./call.ts";
-import type { FileResult } from "./file-result.ts";
+import type { ArchiveResult, FileResult } from "./file-result.ts";
 import type { ApplicationPolicy } from "./policy.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 
@@ -107,7 +107,7 @@ export interface RouteDeclaration<
   handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>): Promise<Handled<Static<Result>>>;
 }
 
-type Handled<Result> = Result | Created<Result> | RawResult | FileResult;
+type Handled<Result> = Result | Created<Result> | RawResult | FileResult | ArchiveResult;
 
 /** The result of an operation that has made what it else changes. */
 export class Created<Result> {

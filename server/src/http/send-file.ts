@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
 import { parseRanges } from "./byte-ranges.ts";
-import type { ByteRange, FileResult } from "./file-result.ts";
+import type { ArchiveResult, ByteRange, FileResult } from "./file-result.ts";
 
 /**
  * Sends a file as HTTP has it: whole, in ranges, or not at all to who has it already. What somebody uploaded is never run
@@ -56,14 +56,34 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
     .send(bytes);
 }
 
+/** Sends what is made while it is sent. When making it fails the connection breaks off, so that nobody takes it for whole. */
+export function sendArchive(reply: FastifyReply, { contentType, fileName, open }: ArchiveResult): void {
+  reply.raw.setTimeout(silentMs, () => reply.raw.destroy());
+  reply
+    .code(200)
+    .headers({
+      ...inert,
+      "cache-control": "no-store",
+      "content-type": contentType,
+      "content-disposition": `attachment; filename="${fileName}"`,
+    })
+    .send(open());
+}
+
 const stalledMs = 60_000;
+/** What is made while it is sent may have nothing to say for a while: much is read to find little. */
+const silentMs = 600_000;
+
+const inert = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; sandbox",
+};
 
 const lasting = {
+  ...inert,
   "accept-ranges": "bytes",
   // What belongs to a user is no shared cache's; others may lose their right to it, so it is asked for again.
   "cache-control": "private, no-cache",
-  "x-content-type-options": "nosniff",
-  "content-security-policy": "default-src 'none'; sandbox",
 };
 
 interface Body {

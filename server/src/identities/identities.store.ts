@@ -3,6 +3,7 @@ import { equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { type Scope, scopeStream } from "../db/scope.ts";
+import type { Stream } from "../db/stream.ts";
 import type { IdentityRow, NewIdentityRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
@@ -101,6 +102,16 @@ export function listIdentities(
   size: number,
   queries: Queries,
 ): Promise<Page<IdentityRow>> {
+  return readPage(identitiesStream(applicationId, userId, provider, queries), position, size);
+}
+
+/** The user's identities, newest first; of one provider, or of all. */
+export function identitiesStream(
+  applicationId: string,
+  userId: string,
+  provider: string | undefined,
+  queries: Queries,
+): Stream<IdentityRow> {
   const scope: Scope = {
     shape: "identities",
     from: sql`identities`,
@@ -111,7 +122,7 @@ export function listIdentities(
       ...(provider === undefined ? [] : [equals("provider", provider)]),
     ],
   };
-  return readPage(scopeStream(scope, byCreation, true, queries), position, size);
+  return scopeStream(scope, byCreation, true, queries);
 }
 
 const byCreation: Order<IdentityRow> = {

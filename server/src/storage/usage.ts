@@ -55,6 +55,17 @@ export async function refundUsage(
   }
 }
 
+/** How much an application has stored. */
+export async function findUsage(applicationId: string, queries: Queries): Promise<Usage> {
+  const row = await queries
+    .selectFrom("file_usage")
+    .select(["bytes", "files"])
+    .where("application_id", "=", applicationId)
+    .where("user_id", "=", everybody)
+    .executeTakeFirst();
+  return row === undefined ? none : { bytes: Number(row.bytes), files: Number(row.files) };
+}
+
 /** How many bytes there is room for: so that an upload ends where its quota does, and not after it has arrived. */
 export interface Room {
   readonly bytes: number;

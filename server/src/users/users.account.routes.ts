@@ -21,10 +21,8 @@ import { ChangeUser, OwnUser, type PictureUrl, presentOwnUser, UserPath } from "
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import { userNameTaken } from "./users.names.ts";
 import { deleteResetCodes } from "./users.password.store.ts";
+import { createInSteps } from "./users.steps.ts";
 import { findShownUser, findUser, updateUser } from "./users.store.ts";
-
-/** So much of what a change brings with it is done before it is answered; the rest follows. */
-const stepsBeforeAnswer = 8;
 
 /** One's own account: changing the profile, the settings and the password, and deleting oneself (surface.md section 5). */
 export function usersAccountRoutes(services: {
@@ -39,6 +37,7 @@ export function usersAccountRoutes(services: {
   readonly clock: Clock;
 }): Route[] {
   const { database, passwords, signInGuard, revocations, fuzzing, background, pictureUrl, audit, clock } = services;
+  const inSteps = createInSteps(background);
 
   /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
   async function requireOneself({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
@@ -132,19 +131,6 @@ export function usersAccountRoutes(services: {
       return presentOwnUser(now, pictureUrl);
     },
   });
-
-  /** Does the first steps now and the others after the answer. */
-  async function inSteps(
-    name: string,
-    work: (limits: { stepsMax?: number; signal?: AbortSignal }) => Promise<boolean>,
-  ): Promise<void> {
-    // What it follows from has been written: whatever happens here, the answer is that it was.
-    const isDone = await work({ stepsMax: stepsBeforeAnswer }).catch(() => false);
-    if (isDone) return;
-    background.run(name, async (signal) => {
-      await work({ signal });
-    });
-  }
 
   const deleteUser = route({
     method: "DELETE",

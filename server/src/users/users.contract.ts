@@ -144,6 +144,11 @@ export const UserTokenPage = PageOf(UserToken);
 export type PictureUrl = (applicationId: string, pictureId: string) => string;
 
 export function presentOwnUser(user: UserRow, pictureUrl: PictureUrl): Static<typeof OwnUser> {
+  return { ...presentProfile(user), ...presentPicture(user, pictureUrl) };
+}
+
+/** All that is known of a user, but where the profile picture is read. */
+export function presentProfile(user: UserRow): Static<typeof OwnUser> {
   const gender = genders[user.gender ?? -1];
   const location = shownLocation(user, true);
   return {
@@ -153,7 +158,6 @@ export function presentOwnUser(user: UserRow, pictureUrl: PictureUrl): Static<ty
     ...(user.date_of_birth !== null && { dateOfBirth: formatDate(user.date_of_birth) }),
     ...(user.tag !== null && { tag: user.tag }),
     ...(location !== undefined && { location }),
-    ...presentPicture(user, pictureUrl),
     celebMode: user.celeb_mode === 1,
     locationFuzzing: user.location_fuzzing === 1,
     lastLogin: formatDate(user.last_login_at),

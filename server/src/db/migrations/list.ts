@@ -12,6 +12,7 @@ import { videoOrders } from "./0011-video-orders.ts";
 import { profilePictures } from "./0012-profile-pictures.ts";
 import { operatorSessions } from "./0013-operators.ts";
 import { applicationControl } from "./0014-application-control.ts";
+import { operatorViews } from "./0015-operator-views.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   profilePictures,
   operatorSessions,
   applicationControl,
+  operatorViews,
 ];

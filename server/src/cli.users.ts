@@ -1,0 +1,115 @@
+import { open, rename, rm } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { requireApplication } from "./auth/operated-application.ts";
+import { createRevocations } from "./auth/revocations.ts";
+import { type Command, createMakers, print, UsageError, withDatabase } from "./cli.command.ts";
+import { recordCommand } from "./cli.operators.ts";
+import type { Queries } from "./db/database.ts";
+import { ApiError } from "./errors.ts";
+import { archiveUser } from "./exports/user-archive.ts";
+import { kindOfId } from "./lib/ids.ts";
+import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
+import { loadSecrets } from "./server-secret.ts";
+import { openByteStore } from "./storage/open.ts";
+import { createUserExporters } from "./user-exporters.ts";
+import { eraseUser } from "./users/users.erasure.ts";
+import { deleteUserByOperator, updateUserDisabled } from "./users/users.operated.ts";
+import { findUser } from "./users/users.store.ts";
+
+/** A command keeps no token in memory; servers notice what it has written. */
+const revocations = createRevocations({ recheckAll: () => {} });
+
+/** The commands about the users of an application. */
+export const userCommands: Readonly<Record<string, Command>> = {
+  "users disable": setDisabled(true),
+  "users enable": setDisabled(false),
+
+  "users revoke": (config, _values, rest) =>
+    withDatabase(config, async (database) => {
+      const { applicationId, userId } = readUser("revoke", rest);
+      await database.write(async (transaction) => {
+        await requireUser(applicationId, userId, transaction.queries);
+        await revocations.endUserTokens(applicationId, userId, transaction);
+        await recordCommand({ action: "endTokensOfUser", applicationId, target: userId }, transaction.queries);
+      });
+      print(`revoked the tokens of ${userId}`);
+    }),
+
+  "users erase": (config, { yes = false }, rest) =>
+    withDatabase(config, async (database) => {
+      const { applicationId, userId } = readUser("erase", rest);
+      if (!yes) throw new UsageError("users erase deletes everything the user owns: confirm with --yes");
+      const { dialect } = database;
+      const at = createMakers().clock.now();
+      await database.write(async (transaction) => {
+        await requireUser(applicationId, userId, transaction.queries);
+        await deleteUserByOperator(applicationId, userId, at, dialect, revocations, transaction);
+        await recordCommand({ action: "eraseUser", applicationId, target: userId }, transaction.queries);
+      });
+      const isDone = await eraseUser(applicationId, userId, database);
+      print(isDone ? `erased ${userId}` : `erased ${userId}; a running server erases what came meanwhile`);
+    }),
+
+  "users export": (config, _values, rest) =>
+    withDatabase(config, async (database) => {
+      const owner = readUser("export", rest);
+      const { applicationId, userId } = owner;
+      const [, , file] = rest;
+      if (file === undefined) throw new UsageError("users export needs a FILE.zip");
+      await database.write(async ({ queries }) => {
+        await requireUser(applicationId, userId, queries);
+        await recordCommand({ action: "exportUser", applicationId, target: userId }, queries);
+      });
+      const { clock } = createMakers();
+      const pseudonyms = createPseudonyms(loadSecrets(config));
+      const exporters = createUserExporters({ database, bytes: await openByteStore(config), pseudonyms, clock });
+      const isThere = async () => (await findUser(applicationId, userId, database.reads)) !== undefined;
+      // Under its name there is a whole export, or what was there before.
+      const unfinished = `${file}.unfinished`;
+      await rm(unfinished, { force: true });
+      const target = await open(unfinished, "wx", 0o600); // it is about a person
+      try {
+        await pipeline(
+          archiveUser(owner, exporters, { now: clock.now(), isThere }),
+          target.createWriteStream({ flush: true }),
+        );
+        await rename(unfinished, file);
+      } catch (error) {
+        await rm(unfinished, { force: true });
+        throw error;
+      }
+      print(`exported ${userId} to ${file}`);
+    }),
+};
+
+function setDisabled(isDisabled: boolean): Command {
+  return (config, _values, rest) =>
+    withDatabase(config, async (database) => {
+      const { applicationId, userId } = readUser(isDisabled ? "disable" : "enable", rest);
+      const at = isDisabled ? createMakers().clock.now() : null;
+      await database.write(async (transaction) => {
+        await requireUser(applicationId, userId, transaction.queries);
+        await updateUserDisabled(applicationId, userId, at, revocations, transaction);
+        const action = isDisabled ? "disableUser" : "enableUser";
+        await recordCommand({ action, applicationId, target: userId }, transaction.queries);
+      });
+      print(`${isDisabled ? "disabled" : "enabled"} ${userId}`);
+    });
+}
+
+function readUser(verb: string, [applicationId, userId]: readonly string[]) {
+  if (applicationId === undefined || kindOfId(applicationId) !== "App") {
+    throw new UsageError(`users ${verb} needs an APPID`);
+  }
+  if (userId === undefined || kindOfId(userId) !== "User") throw new UsageError(`users ${verb} needs a USERID`);
+  return { applicationId, userId };
+}
+
+/** @throws UsageError */
+async function requireUser(applicationId: string, userId: string, queries: Queries): Promise<void> {
+  await requireApplication(applicationId, queries).catch((error) => {
+    throw error instanceof ApiError ? new UsageError(`there is no application ${applicationId}`) : error;
+  });
+  const user = await findUser(applicationId, userId, queries);
+  if (user === undefined) throw new UsageError(`there is no user ${userId}`);
+}

@@ -1,0 +1,41 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import type { DeviceRow } from "../db/tables.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { Choice, DateRangeInput, IdInput, Text, WireDate } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import { Device, presentDevice } from "./devices.contract.ts";
+
+export const OperatedDevicesPath = Type.Object(applicationPathParameters);
+export const OperatedDevicePath = Type.Object({ ...applicationPathParameters, deviceId: IdInput("Device") });
+
+export const SearchOperatedDevices = Type.Object({
+  uniqueId: Type.Optional(Text({ description: "Exact." })),
+  platform: Type.Optional(Text({ description: "Exact." })),
+  tag: Type.Optional(Text({ description: "Exact." })),
+  keyId: Type.Optional(IdInput("ApplicationKey")),
+  created: Type.Optional(DateRangeInput()),
+  lastModified: Type.Optional(DateRangeInput()),
+  sortOrder: Type.Optional(
+    Choice(["created", "-created"], {
+      description: "What the devices are sorted by, - for descending. Default -created.",
+    }),
+  ),
+  ...pagingParameters,
+});
+
+/** A device as operators see it: as it sees itself, and when it registered last, with which key. */
+export const OperatedDevice = Type.Object({
+  ...Device.properties,
+  keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
+  registered: Type.Optional(WireDate),
+});
+export const OperatedDevicePage = PageOf(OperatedDevice);
+
+export function presentOperatedDevice(device: DeviceRow): Static<typeof OperatedDevice> {
+  return {
+    ...presentDevice(device),
+    ...(device.key_id !== null && { keyID: device.key_id }),
+    ...(device.registered_at !== null && { registered: formatDate(device.registered_at) }),
+  };
+}

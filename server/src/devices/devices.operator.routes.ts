@@ -1,0 +1,96 @@
+import { requireApplication } from "../auth/operated-application.ts";
+import type { Revocations } from "../auth/revocations.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { searchPage } from "../db/search.ts";
+import type { DeviceRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import type { Paging } from "../http/paging.ts";
+import { type Route, route } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import {
+  OperatedDevice,
+  OperatedDevicePage,
+  OperatedDevicePath,
+  OperatedDevicesPath,
+  presentOperatedDevice,
+  SearchOperatedDevices,
+} from "./devices.operator.contract.ts";
+import { operatedDeviceSearch } from "./devices.operator.search.ts";
+import { findDevice } from "./devices.store.ts";
+
+/** What operators see of an application's devices, and how they end what a device is signed in with. */
+export function devicesOperatorRoutes(services: {
+  readonly database: Database;
+  readonly revocations: Revocations;
+  readonly paging: Paging;
+}): Route[] {
+  const { database, revocations, paging } = services;
+
+  const searchDevices = route({
+    method: "GET",
+    path: "/_/api/applications/{appid}/devices",
+    operation: "searchOperatedDevices",
+    summary: "Search the devices of an application",
+    tag: "Operators",
+    caller: "operator",
+    pathParameters: OperatedDevicesPath,
+    parameters: SearchOperatedDevices,
+    status: 200,
+    result: OperatedDevicePage,
+    errors: ["ItemDoesNotExist"],
+    async handle({ caller, path: { appid }, parameters }) {
+      const listing = `devices of ${appid}`;
+      const request = paging.read(listing, caller, parameters);
+      await requireApplication(appid, database.reads);
+      const search = operatedDeviceSearch(appid, request.filters);
+      const page = await searchPage(search, request.position, request.size, database.reads);
+      return paging.present(listing, caller, request, page, presentOperatedDevice);
+    },
+  });
+
+  const getDevice = route({
+    method: "GET",
+    path: "/_/api/applications/{appid}/devices/{deviceId}",
+    operation: "getOperatedDevice",
+    summary: "Read a device",
+    tag: "Operators",
+    caller: "operator",
+    pathParameters: OperatedDevicePath,
+    status: 200,
+    result: OperatedDevice,
+    errors: ["ItemDoesNotExist"],
+    handle: async ({ path: { appid, deviceId } }) =>
+      presentOperatedDevice(await requireDevice(appid, deviceId, database.reads)),
+  });
+
+  const endTokens = route({
+    method: "POST",
+    path: "/_/api/applications/{appid}/devices/{deviceId}/revoke-tokens",
+    operation: "endTokensOfDevice",
+    summary: "End all tokens that a device has, its own and those of users: it has to register again",
+    tag: "Operators",
+    caller: "operator",
+    pathParameters: OperatedDevicePath,
+    parameters: Type.Object({}),
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["ItemDoesNotExist"],
+    async handle({ path: { appid, deviceId } }) {
+      await database.write(async (transaction) => {
+        await requireDevice(appid, deviceId, transaction.queries);
+        await revocations.endDeviceTokens(appid, deviceId, transaction);
+      });
+      return true as const;
+    },
+  });
+
+  return [searchDevices, getDevice, endTokens];
+}
+
+/** @throws ApiError ItemDoesNotExist */
+async function requireDevice(applicationId: string, deviceId: string, queries: Queries): Promise<DeviceRow> {
+  await requireApplication(applicationId, queries);
+  const device = await findDevice(applicationId, deviceId, queries);
+  if (device === undefined) throw new ApiError("ItemDoesNotExist");
+  return device;
+}

@@ -1,0 +1,36 @@
+import { sql } from "kysely";
+import { type Condition, condition, equals, numberOrder, textEquals, within } from "../db/conditions.ts";
+import type { Search } from "../db/search.ts";
+import type { DeviceRow } from "../db/tables.ts";
+import type { Static } from "../http/schema.ts";
+import type { SearchOperatedDevices } from "./devices.operator.contract.ts";
+
+/** The search of an operator among the devices of an application. */
+export function operatedDeviceSearch(
+  applicationId: string,
+  filters: Omit<Static<typeof SearchOperatedDevices>, "pageSize" | "pagingToken">,
+): Search<DeviceRow> {
+  const { uniqueId, platform, tag, keyId, created, lastModified } = filters;
+  const conditions: Condition[] = [equals("application_id", applicationId)];
+  if (uniqueId !== undefined) conditions.push(hasUniqueId(uniqueId));
+  if (platform !== undefined) conditions.push(textEquals("platform", platform));
+  if (tag !== undefined) conditions.push(textEquals("tag", tag));
+  if (keyId !== undefined) conditions.push(hasKey(keyId));
+  if (created !== undefined) conditions.push(...within("created_at", created));
+  if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
+  return {
+    scopes: [{ shape: "devices all", from: sql`devices`, select: sql`devices.*`, conditions }],
+    order: numberOrder("created_at"),
+    isDescending: filters.sortOrder !== "created",
+  };
+}
+
+/** It is one device at most. */
+function hasUniqueId(uniqueId: string): Condition {
+  return condition("has unique id", { uniqueId }, (parameter) => sql`unique_id = ${parameter("uniqueId")}`);
+}
+
+/** In the words of the index. */
+function hasKey(keyId: string): Condition {
+  return condition("has key", { keyId }, (parameter) => sql`coalesce(key_id, '') = ${parameter("keyId")}`);
+}

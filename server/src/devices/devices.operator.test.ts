@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+
+let test: TestApp;
+let operator: string;
+before(async () => {
+  test = await startTestApp();
+  operator = (await test.createOperator()).token;
+});
+after(() => test.close());
+
+function ask(operation: string, application = test.application): Promise<Answer> {
+  const [method, path] = operation.split(" ");
+  const body = method === "POST" ? { body: {} } : {};
+  return test.call(`${method} /_/api/applications/${application.appid}${path}`, { token: operator, ...body });
+}
+
+const date = (ms: number) => `/Date(${ms})/`;
+
+interface Registered {
+  readonly id: string;
+  readonly token: string;
+}
+
+async function register(told: object, application = test.application): Promise<Registered> {
+  const body = { ...application, platform: "iOS", ...told };
+  const token = (await test.call("POST /devices", { body })).body.result.accessToken;
+  return { id: (await test.call("GET /devices/current", { token })).body.result.id, token };
+}
+
+describe("devices of an application, for operators", () => {
+  it("are found by unique id, platform, tag, key and creation, all exact and literal", async () => {
+    const application = await test.createApplication();
+    const devices: Registered[] = [];
+    for (const told of [{ uniqueId: "u1", tag: "a" }, { platform: "100%", tag: "__proto__" }, { tag: "a_" }]) {
+      test.advance(1_000);
+      devices.push(await register(told, application));
+    }
+    const [first, second, third] = devices.map(({ id }) => id);
+    const find = async (query: string) => {
+      const { status, body } = await ask(`GET /devices?${query}`, application);
+      assert.equal(status, 200, query);
+      return body.result.pageResults.map(({ id }: { id: string }) => id);
+    };
+    assert.deepEqual(await find(""), [third, second, first]);
+    assert.deepEqual(await find("sortOrder=created"), [first, second, third]);
+    assert.deepEqual(await find("uniqueId=u1"), [first]);
+    assert.deepEqual(await find("uniqueId=u%25"), []);
+    assert.deepEqual(await find("platform=100%25"), [second]);
+    assert.deepEqual(await find("platform=iOS&sortOrder=created"), [first, third]);
+    assert.deepEqual(await find("platform=ios"), []);
+    assert.deepEqual(await find("tag=__proto__"), [second]);
+    assert.deepEqual(await find("tag=a_"), [third]);
+    assert.deepEqual(await find(`created=${test.now() - 1_500}-`), [third, second]);
+    const { keyID } = (await ask(`GET /devices/${first}`, application)).body.result;
+    assert.deepEqual(await find(`keyId=${keyID}&sortOrder=created`), [first, second, third]);
+    assert.deepEqual(await find(`keyId=${test.app.ids.newId("ApplicationKey")}`), []);
+    test.advance(1_000);
+    await test.call("PATCH /devices/current", { token: devices[0]?.token ?? "", body: { model: "M" } });
+  });
+
+  it("all that a device has told, and when it registered last, with which key", async () => {
+    const { id } = await register({ model: "M1", tag: "\u202Ea\u0301𝒳", location: "1,2", isProduction: true });
+    const keys = await test.app.database.reads
+      .selectFrom("application_keys")
+      .select("id")
+      .where("application_id", "=", test.application.appid)
+      .execute();
+    const now = date(test.now());
+    assertResult(await ask(`GET /devices/${id}`), 200, {
+      ...{ id, platform: "iOS", model: "M1", tag: "\u202Ea\u0301𝒳", location: { lat: 1, lng: 2 }, isProduction: true },
+      ...{ created: now, lastModified: now, keyID: keys[0]?.id, registered: now },
+    });
+  });
+
+  it("revoking ends the device's token and those of its users, in every process, and no other's; it can register anew", async () => {
+    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    try {
+      const [jane, john] = [await test.signUp(), await test.signUp()];
+      const { deviceID } = (await test.call("GET /users/me/tokens", { token: jane.token })).body.result.pageResults[0];
+      const statuses = (app: TestApp) =>
+        Promise.all(
+          [jane.token, jane.deviceToken, john.token].map(
+            async (token) => (await app.call("GET /devices/current", { token })).status,
+          ),
+        );
+      for (const app of [test, other]) assert.deepEqual(await statuses(app), [200, 200, 200]);
+      assertResult(await ask(`POST /devices/${deviceID}/revoke-tokens`), 200, true);
+      for (const app of [other, test]) assert.deepEqual(await statuses(app), [401, 401, 200]);
+    } finally {
+      await other.close();
+    }
+    const body = { uniqueId: "revoked" };
+    const device = await register(body);
+    await ask(`POST /devices/${device.id}/revoke-tokens`);
+    assert.equal((await register(body)).id, device.id);
+  });
+
+  it("404 for devices of another application, and nothing is revoked", async () => {
+    const { id, token } = await register({}, await test.createApplication());
+    for (const operation of [`GET /devices/${id}`, `POST /devices/${id}/revoke-tokens`]) {
+      assertError(await ask(operation), 404, "ItemDoesNotExist", 769, "The item does not exist.");
+    }
+    assert.equal((await test.call("GET /devices/current", { token })).status, 200);
+  });
+});

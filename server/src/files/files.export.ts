@@ -1,0 +1,68 @@
+import type { Readable } from "node:stream";
+import { sql } from "kysely";
+import { equals, tieOrder } from "../db/conditions.ts";
+import type { Database } from "../db/database.ts";
+import { scopeStream } from "../db/scope.ts";
+import { eachRow } from "../db/stream.ts";
+import type { FileRow } from "../db/tables.ts";
+import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
+import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
+import { presentFile } from "./files.contract.ts";
+import { fileKinds } from "./files.kinds.ts";
+import { originalKey } from "./files.uploads.ts";
+
+const rowsAtOnce = 500;
+
+/** The files of a user, what is known of them and then their bytes as they are stored, for the export of the user. */
+export function filesExporter(services: { readonly database: Database; readonly bytes: ByteStore }): UserExporter {
+  const { database, bytes } = services;
+
+  function filesOf({ applicationId, userId }: ExportOwner) {
+    const conditions = [equals("application_id", applicationId), equals("user_id", userId)];
+    const scope = { shape: "files exported", from: sql`files`, select: sql`files.*`, conditions };
+    return eachRow(scopeStream<FileRow>(scope, tieOrder("id"), false, database.reads), rowsAtOnce);
+  }
+
+  async function* rows(owner: ExportOwner) {
+    for await (const file of filesOf(owner)) {
+      const kind = fileKinds.find(({ idKind }) => idKind === file.kind);
+      if (kind === undefined) throw new Error("A file has one of the kinds");
+      const { signedUrl: _, ...shown } = presentFile(kind, file, owner.userId, "");
+      yield { entry: entryName(file), ...(file.file_name !== null && { fileName: file.file_name }), ...shown };
+    }
+  }
+
+  return async function* (owner) {
+    yield { name: "files.ndjson", rows: rows(owner) };
+    for await (const file of filesOf(owner)) {
+      const { application_id, id, content_length: contentLength } = file;
+      const key = originalKey(application_id, id);
+      yield { name: entryName(file), contentLength, open: () => openUnlessGone(key, bytes) };
+    }
+  };
+}
+
+async function openUnlessGone(key: string, bytes: ByteStore): Promise<Readable | undefined> {
+  try {
+    return await bytes.read(key);
+  } catch (error) {
+    if (error instanceof BytesMissing) return undefined;
+    throw error;
+  }
+}
+
+/** The id, and an ending by which programs know what it is; whatever else somebody says that a file is gets none. */
+function entryName({ id, content_type }: FileRow): string {
+  return `files/${id}${endings.get(content_type) ?? ".bin"}`;
+}
+
+const endings: ReadonlyMap<string, string> = new Map([
+  ["image/jpeg", ".jpg"],
+  ["image/png", ".png"],
+  ["image/gif", ".gif"],
+  ["image/webp", ".webp"],
+  ["image/avif", ".avif"],
+  ["video/mp4", ".mp4"],
+  ["video/webm", ".webm"],
+  ["video/quicktime", ".mov"],
+]);

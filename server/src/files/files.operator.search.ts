@@ -1,0 +1,33 @@
+import { sql } from "kysely";
+import { type Condition, condition, equals, numberOrder, within } from "../db/conditions.ts";
+import type { Search } from "../db/search.ts";
+import type { FileRow } from "../db/tables.ts";
+import type { Static } from "../http/schema.ts";
+import type { FileKind } from "./files.kinds.ts";
+import type { SearchOperatedFiles } from "./files.operator.contract.ts";
+
+/** Not those of a user who is being deleted. As a subquery: see `isShownToOthersSql`. */
+const isOwnerThereSql = sql<boolean>`(
+  select case when owner.deleted_at is null then 1 else 0 end
+  from users as owner
+  where owner.application_id = files.application_id and owner.id = files.user_id
+) <> 0`;
+
+/** The search of an operator among all files of a kind that an application has. */
+export function operatedFileSearch(
+  kind: FileKind,
+  applicationId: string,
+  filters: Omit<Static<typeof SearchOperatedFiles>, "pageSize" | "pagingToken">,
+): Search<FileRow> {
+  const { userID, created, lastModified, sortOrder = "-created" } = filters;
+  const conditions: Condition[] = [equals("application_id", applicationId), equals("kind", kind.idKind)];
+  if (userID !== undefined) conditions.push(equals("user_id", userID));
+  if (created !== undefined) conditions.push(...within("created_at", created));
+  if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
+  conditions.push(condition("is there", {}, () => isOwnerThereSql));
+  return {
+    scopes: [{ shape: "files all", from: sql`files`, select: sql`files.*`, conditions }],
+    order: numberOrder("created_at"),
+    isDescending: sortOrder === "-created",
+  };
+}

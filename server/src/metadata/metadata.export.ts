@@ -1,0 +1,116 @@
+import { sql } from "kysely";
+import { type Condition, condition, equals, type Order, tieOrder } from "../db/conditions.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { type Scope, scopeStream } from "../db/scope.ts";
+import { eachRow, type Stream } from "../db/stream.ts";
+import type { MetadataRow } from "../db/tables.ts";
+import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
+import { presentItem, type ReadItem } from "./metadata.contract.ts";
+import { isLocationShownSql } from "./metadata.reads.store.ts";
+
+type ExportedItem = ReadItem & Pick<MetadataRow, "object_id">;
+
+/** Values have up to 32 KiB each. */
+const itemsAtOnce = 100;
+const objectsAtOnce = 200;
+
+/**
+ * The metadata of a user, for the export of the user: the own slots on whatever object, and what the application shares on
+ * the user, and on the user's check-ins and files. What others keep for themselves on these is theirs.
+ */
+export function metadataExporter({ database }: { readonly database: Database }): UserExporter {
+  const { reads } = database;
+  return async function* (owner) {
+    const { applicationId, userId } = owner;
+    const present = ({ object_id, ...item }: ExportedItem) => {
+      const { value, ...shown } = presentItem(item, userId);
+      return { objectID: object_id, ...shown, value: JSON.parse(value) };
+    };
+    async function* rows() {
+      for await (const item of eachRow(ownSlots(applicationId, userId, reads), itemsAtOnce)) yield present(item);
+      for await (const objectIds of objectsOf(owner, reads)) {
+        for (const objectId of await withShared(applicationId, objectIds, reads)) {
+          for await (const item of eachRow(shared(applicationId, objectId, reads), itemsAtOnce)) yield present(item);
+        }
+      }
+    }
+    yield { name: "metadata.ndjson", rows: rows() };
+  };
+}
+
+/** By object, then by key. */
+const byObject: Order<ExportedItem> = {
+  shape: "object",
+  columns: [sql.ref("object_id"), sql.ref("key")],
+  keyOf: ({ object_id, key }) => [object_id, key],
+};
+
+function ownSlots(applicationId: string, userId: string, queries: Queries): Stream<ExportedItem> {
+  // In the words of the index: of a value SQLite does not know that it is not empty.
+  const isOwn = condition("is own", {}, () => sql`slot <> ''`);
+  return items([equals("application_id", applicationId), equals("slot", userId), isOwn], byObject, queries);
+}
+
+function shared(applicationId: string, objectId: string, queries: Queries): Stream<ExportedItem> {
+  const conditions = [equals("application_id", applicationId), equals("object_id", objectId), equals("slot", "")];
+  return items(conditions, { ...tieOrder("key"), keyOf: ({ key }) => [key] }, queries);
+}
+
+function items(conditions: readonly Condition[], order: Order<ExportedItem>, queries: Queries): Stream<ExportedItem> {
+  const scope: Scope = {
+    shape: "metadata exported",
+    from: sql`metadata`,
+    select: sql`metadata.*, ${isLocationShownSql} as is_location_shown`,
+    conditions,
+  };
+  return scopeStream(scope, order, false, queries);
+}
+
+/** The user, and what the user owns that can have metadata, some ids at a time. */
+async function* objectsOf({ applicationId, userId }: ExportOwner, queries: Queries): AsyncGenerator<readonly string[]> {
+  yield [userId];
+  for (const table of ["checkins", "files"] as const) {
+    const ids = scopeStream<{ readonly id: string; readonly created_at: number }>(
+      {
+        shape: `${table} of whom is exported`,
+        from: sql.table(table),
+        select: sql`id, created_at`,
+        conditions: [equals("application_id", applicationId), equals("user_id", userId)],
+      },
+      ownOrders[table],
+      false,
+      queries,
+    );
+    let some: string[] = [];
+    for await (const { id } of eachRow(ids, objectsAtOnce)) {
+      some.push(id);
+      if (some.length < objectsAtOnce) continue;
+      yield some;
+      some = [];
+    }
+    if (some.length > 0) yield some;
+  }
+}
+
+/** As an index has what a user owns. */
+const ownOrders = {
+  checkins: {
+    shape: "created_at",
+    columns: [sql.ref("created_at"), sql.ref("id")],
+    keyOf: (row) => [row.created_at, row.id],
+  },
+  files: { shape: "id", columns: [sql.ref("id")], keyOf: ({ id }) => [id] },
+} as const satisfies Record<string, Order<{ readonly id: string; readonly created_at: number }>>;
+
+/** Those of some objects that have shared metadata. */
+async function withShared(applicationId: string, objectIds: readonly string[], queries: Queries): Promise<string[]> {
+  const found = await queries
+    .selectFrom("metadata")
+    .select("object_id")
+    .distinct()
+    .where("application_id", "=", applicationId)
+    .where("object_id", "in", objectIds)
+    .where("slot", "=", "")
+    .execute();
+  return found.map(({ object_id }) => object_id);
+}

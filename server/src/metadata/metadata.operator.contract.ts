@@ -1,0 +1,51 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import type { MetadataRow } from "../db/tables.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { Choice, IdInput, ObjectIdInput, Text, WireLocation } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import { Item, keyCharactersMax } from "./metadata.contract.ts";
+import { jsonOf } from "./metadata.values.ts";
+
+export const OperatedObjectPath = Type.Object({
+  ...applicationPathParameters,
+  objectId: ObjectIdInput(["App", "Blob", "Checkin", "Device", "Picture", "User", "Video"], [], {
+    description: "The id of a check-in, a file, a user, a device or the application.",
+  }),
+});
+
+export const ListOperatedItems = Type.Object({
+  key: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only this key." })),
+  keyPrefix: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only keys that begin so, literally." })),
+  visibility: Type.Optional(
+    Choice(["User", "App"], {
+      description: "User: what users keep for themselves. App: shared. Both, when not given.",
+    }),
+  ),
+  userID: Type.Optional(IdInput("User")),
+  ...pagingParameters,
+});
+
+/** An item as operators see it: whose it is, and where it was put. */
+const OperatedItem = Type.Object({
+  ...Item.properties,
+  userID: Type.Optional(Type.String({ description: "Who keeps it for oneself." })),
+  setterID: Type.Optional(Type.String({ description: "Who located what is shared." })),
+  shownLocation: Type.Optional(WireLocation),
+});
+export const OperatedItemPage = PageOf(OperatedItem);
+
+export function presentOperatedItem(item: MetadataRow): Static<typeof OperatedItem> {
+  const { lat, lng, seen_lat, seen_lng } = item;
+  return {
+    key: item.key,
+    value: jsonOf(item),
+    visibility: item.slot === "" ? "App" : "User",
+    ...(item.slot !== "" && { userID: item.slot }),
+    ...(item.setter_id !== null && { setterID: item.setter_id }),
+    ...(lat !== null && lng !== null && { location: { lat, lng } }),
+    ...(seen_lat !== null && seen_lng !== null && { shownLocation: { lat: seen_lat, lng: seen_lng } }),
+    created: formatDate(item.created_at),
+    lastModified: formatDate(item.modified_at),
+  };
+}

@@ -1,0 +1,59 @@
+import { sql } from "kysely";
+import { beginsWith, type Condition, condition, equals, type Order } from "../db/conditions.ts";
+import type { Queries } from "../db/database.ts";
+import { readPage } from "../db/page.ts";
+import { scopeStream } from "../db/scope.ts";
+import type { MetadataRow } from "../db/tables.ts";
+import type { Static } from "../http/schema.ts";
+import { kindOfId } from "../lib/ids.ts";
+import type { Page, Position } from "../lib/keyset.ts";
+import { keyCharactersMax } from "./metadata.contract.ts";
+import type { ListOperatedItems } from "./metadata.operator.contract.ts";
+
+/** All items of an object, what is shared first, then what each user keeps, by key; as the primary key has them. */
+export function listOperatedItems(
+  applicationId: string,
+  objectId: string,
+  filters: Omit<Static<typeof ListOperatedItems>, "pageSize" | "pagingToken">,
+  { position, size }: { readonly position: Position; readonly size: number },
+  queries: Queries,
+): Promise<Page<MetadataRow>> {
+  const { key, keyPrefix, visibility, userID } = filters;
+  const conditions: Condition[] = [equals("application_id", applicationId), equals("object_id", objectId)];
+  if (visibility === "App") conditions.push(condition("is shared", {}, () => sql`slot = ''`));
+  if (visibility === "User") conditions.push(condition("is own", {}, () => sql`slot > ''`));
+  if (userID !== undefined) conditions.push(condition("slot is", { userID }, (of) => sql`slot = ${of("userID")}`));
+  if (keyPrefix !== undefined) conditions.push(...beginsWith("key", keyPrefix, keyCharactersMax));
+  if (key !== undefined) conditions.push(condition("key is", { key }, (of) => sql`${sql.ref("key")} = ${of("key")}`));
+  const scope = { shape: "metadata all", from: sql`metadata`, select: sql`metadata.*`, conditions };
+  return readPage(scopeStream(scope, bySlot, false, queries), position, size);
+}
+
+const bySlot: Order<MetadataRow> = {
+  shape: "slot",
+  columns: [sql.ref("slot"), sql.ref("key")],
+  keyOf: ({ slot, key }) => [slot, key],
+};
+
+/** Whether an object is there, and, of what somebody owns, its owner as well. */
+export async function isObjectThere(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
+  const kind = kindOfId(objectId);
+  if (kind === "App") return objectId === applicationId;
+  const { rows } = await sql`
+    ${found[kind as keyof typeof found] ?? ownedIn("files")} ${applicationId}
+      and found.id = ${objectId}`.execute(queries);
+  return rows.length > 0;
+}
+
+const ownedIn = (table: string) => sql`
+  select 1 from ${sql.table(table)} as found
+  join users as owner
+    on owner.application_id = found.application_id and owner.id = found.user_id and owner.deleted_at is null
+  where found.application_id =`;
+
+/** Up to the id of the application. */
+const found = {
+  Device: sql`select 1 from devices as found where found.application_id =`,
+  User: sql`select 1 from users as found where found.deleted_at is null and found.application_id =`,
+  Checkin: ownedIn("checkins"),
+};

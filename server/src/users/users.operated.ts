@@ -1,0 +1,44 @@
+import type { Revocations } from "../auth/revocations.ts";
+import type { Transaction } from "../db/database.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { lockRow } from "../db/lock.ts";
+import type { UserRow } from "../db/tables.ts";
+import { updateUserDeleted } from "./users.erasure.ts";
+import { findUser, updateUser } from "./users.store.ts";
+
+/**
+ * Disables a user, or enables one again: by every process from the next request on. Who is disabled already stays so since
+ * then.
+ *
+ * @param at null to enable
+ * @returns the user as it is now, or undefined when there is none
+ */
+export async function updateUserDisabled(
+  applicationId: string,
+  userId: string,
+  at: number | null,
+  revocations: Pick<Revocations, "judgeAgain">,
+  transaction: Transaction,
+): Promise<UserRow | undefined> {
+  const user = await findUser(applicationId, userId, transaction.queries);
+  if (user === undefined) return undefined;
+  if ((user.disabled_at === null) === (at === null)) return user;
+  await updateUser(applicationId, userId, { disabled_at: at }, transaction.queries);
+  revocations.judgeAgain(transaction);
+  return { ...user, disabled_at: at };
+}
+
+/** Deletes a user for everybody, as users do themselves. @returns false when there is none */
+export async function deleteUserByOperator(
+  applicationId: string,
+  userId: string,
+  at: number,
+  dialect: Dialect,
+  revocations: Revocations,
+  transaction: Transaction,
+): Promise<boolean> {
+  await lockRow(dialect, "users", applicationId, userId, transaction.queries); // two at once are told apart
+  if ((await findUser(applicationId, userId, transaction.queries)) === undefined) return false;
+  await updateUserDeleted(applicationId, userId, at, revocations, transaction);
+  return true;
+}

@@ -1,0 +1,88 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import type { ListedToken } from "../auth/user-tokens.ts";
+import type { UserRow } from "../db/tables.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { Choice, DateRangeInput, Flag, IdInput, Text, WireDate } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import { OwnUser, presentProfile } from "./users.contract.ts";
+
+export const OperatedUsersPath = Type.Object(applicationPathParameters);
+export const OperatedUserPath = Type.Object({ ...applicationPathParameters, userId: IdInput("User") });
+export const OperatedTokenPath = Type.Object({ ...OperatedUserPath.properties, tokenId: IdInput("Token") });
+
+export const operatedUserOrders = ["created", "lastModified", "userName"] as const;
+
+export const SearchOperatedUsers = Type.Object({
+  userName: Type.Optional(Text({ description: "Regardless of case and of Unicode form." })),
+  email: Type.Optional(Text({ description: "Exact." })),
+  disabled: Type.Optional(Flag({ description: "Only users who are disabled, or only those who are not." })),
+  created: Type.Optional(DateRangeInput()),
+  lastModified: Type.Optional(DateRangeInput()),
+  sortOrder: Type.Optional(
+    Choice(["created", "-created", "lastModified", "-lastModified", "userName", "-userName"], {
+      description: "What the users are sorted by, - for descending. Default -created.",
+    }),
+  ),
+  ...pagingParameters,
+});
+
+/** A user as operators see it: as the user itself does, and whether it is disabled. Never the hash of the password. */
+const OperatedUser = Type.Object({
+  ...OwnUser.properties,
+  hasPassword: Type.Boolean({ description: "False for one who signs in with an identity provider alone." }),
+  disabled: Type.Optional(WireDate),
+});
+export const OperatedUserPage = PageOf(OperatedUser);
+
+/** Nothing is counted further than this. */
+export const countMax = 1_000;
+
+const Count = Type.Integer({ description: `At most ${countMax}: there may be more then.` });
+
+export const OperatedUserWithCounts = Type.Object({
+  ...OperatedUser.properties,
+  counts: Type.Object({
+    tokens: Count,
+    identities: Count,
+    checkins: Count,
+    files: Type.Integer(),
+    fileBytes: Type.Integer(),
+  }),
+});
+
+export type UserCounts = Static<typeof OperatedUserWithCounts>["counts"];
+
+export function presentOperatedUser(user: UserRow): Static<typeof OperatedUser> {
+  return {
+    ...presentProfile(user),
+    ...(user.profile_picture_id !== null && { profilePictureID: user.profile_picture_id }),
+    hasPassword: user.password_hash !== "",
+    ...(user.disabled_at !== null && { disabled: formatDate(user.disabled_at) }),
+  };
+}
+
+export const ListOperatedTokens = Type.Object(pagingParameters);
+
+const OperatedToken = Type.Object({
+  id: Type.String(),
+  deviceID: Type.String(),
+  platform: Type.String(),
+  created: WireDate,
+  lastUsed: WireDate,
+  expires: WireDate,
+});
+export const OperatedTokenPage = PageOf(OperatedToken);
+
+export function presentOperatedToken(token: ListedToken): Static<typeof OperatedToken> {
+  return {
+    id: token.id,
+    deviceID: token.device_id,
+    platform: token.platform,
+    created: formatDate(token.created_at),
+    lastUsed: formatDate(token.last_used_at),
+    expires: formatDate(token.expires_at),
+  };
+}
+
+export const EraseUser = Type.Object({ confirm: Text({ description: "The id of the user once more." }) });

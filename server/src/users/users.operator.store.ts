@@ -1,0 +1,41 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import { countMax, type UserCounts } from "./users.operator.contract.ts";
+
+/** What a user has, counted no further than `countMax`; files are counted when they come and go. */
+export async function countOfUser(applicationId: string, userId: string, queries: Queries): Promise<UserCounts> {
+  const [counts] = await countAll(queries, { applicationId, userId });
+  if (counts === undefined) throw new Error("A select of numbers has a row");
+  const { tokens, identities, checkins, files, fileBytes } = counts;
+  return {
+    tokens: Number(tokens),
+    identities: Number(identities),
+    checkins: Number(checkins),
+    files: Number(files),
+    fileBytes: Number(fileBytes),
+  };
+}
+
+const some = sql.lit(countMax);
+
+const countAll = prepare<{ applicationId: string; userId: string }, UserCounts>((queries, parameter) => {
+  const own = (table: string) =>
+    sql`select 1 from ${sql.table(table)} as own
+      where own.application_id = ${parameter("applicationId")} and own.user_id = ${parameter("userId")}`;
+  const goodTokens = sql`${own("user_tokens")} and own.user_version = (
+    select token_version from users where application_id = ${parameter("applicationId")} and id = ${parameter("userId")}
+  )`;
+  const upTo = (rows: typeof goodTokens) => sql<number>`(select count(*) from (${rows} limit ${some}) as counted)`;
+  const used = (column: string) => sql<number>`coalesce((
+    select own.${sql.ref(column)} from file_usage as own
+    where own.application_id = ${parameter("applicationId")} and own.user_id = ${parameter("userId")}
+  ), 0)`;
+  return queries.selectNoFrom([
+    upTo(goodTokens).as("tokens"),
+    upTo(own("identities")).as("identities"),
+    upTo(own("checkins")).as("checkins"),
+    used("files").as("files"),
+    used("bytes").as("fileBytes"),
+  ]);
+});

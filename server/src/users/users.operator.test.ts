@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import {
+  type Answer,
+  assertError,
+  assertResult,
+  startTestApp,
+  type TestApp,
+  type TestUser,
+} from "../../test/harness.ts";
+
+let test: TestApp;
+let operator: string;
+before(async () => {
+  test = await startTestApp();
+  operator = (await test.createOperator()).token;
+});
+after(() => test.close());
+
+function ask(operation: string, application = test.application, body?: unknown): Promise<Answer> {
+  const [method, path] = operation.split(" ");
+  const options = { token: operator, ...(body !== undefined && { body }) };
+  return test.call(`${method} /_/api/applications/${application.appid}${path}`, options);
+}
+
+const date = (ms: number) => `/Date(${ms})/`;
+
+async function login({ userName, password, deviceToken }: TestUser): Promise<Answer> {
+  return test.call("POST /users/login", { token: deviceToken, body: { username: userName, password } });
+}
+
+const assertGone = (answer: Answer) => assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
+const assertDisabled = (answer: Answer) =>
+  assertError(answer, 403, "AuthUserAccountDisabled", 264, "The user account is disabled.");
+
+describe("GET /_/api/applications/{appid}/users", () => {
+  it("finds everybody, celebMode or not, by name in any case, by email, creation and being disabled, literally", async () => {
+    const application = await test.createApplication();
+    const users: TestUser[] = [];
+    for (const name of ["Zoë", "adam", "a%", "a_am"]) {
+      test.advance(1_000);
+      users.push(await test.signUp(name, application));
+    }
+    const [zoe, adam, percent, underscore] = users as [TestUser, TestUser, TestUser, TestUser]; // as many as names
+    await test.call("PATCH /users/me", { token: zoe.token, body: { celebMode: true, email: "z@example.org" } });
+    assert.equal((await ask(`POST /users/${adam.id}/disable`, application, {})).status, 200);
+    const find = async (query: string) => {
+      const { status, body } = await ask(`GET /users?${query}`, application);
+      assert.equal(status, 200, query);
+      return body.result.pageResults.map(({ id }: { id: string }) => id);
+    };
+    const created = test.now();
+    const ids = (...some: TestUser[]) => some.map(({ id }) => id);
+    assert.deepEqual(await find(""), ids(underscore, percent, adam, zoe));
+    assert.deepEqual(await find("sortOrder=created"), ids(zoe, adam, percent, underscore));
+    assert.deepEqual(await find("sortOrder=userName"), ids(percent, underscore, adam, zoe));
+    assert.deepEqual(await find("sortOrder=-userName"), ids(zoe, adam, underscore, percent));
+    assert.deepEqual(await find("userName=ZO%C3%8B"), ids(zoe));
+    assert.deepEqual(await find("userName=a%25&sortOrder=userName"), ids(percent));
+    assert.deepEqual(await find("userName=a_am"), ids(underscore));
+    assert.deepEqual(await find("userName=%25"), []);
+    assert.deepEqual(await find("email=z@example.org"), ids(zoe));
+    assert.deepEqual(await find("email=Z@example.org"), []);
+    assert.deepEqual(await find("disabled=true"), ids(adam));
+    assert.deepEqual(await find("disabled=false&sortOrder=created"), ids(zoe, percent, underscore));
+    assert.deepEqual(await find(`created=${created - 2_500}-${created - 500}&sortOrder=created`), ids(adam, percent));
+    const wrongOrder = await ask(`GET /users?created=${created}-${created - 1}`, application);
+    assert.equal(wrongOrder.body.error, "ParameterOutOfRange");
+    for (const name of ["__proto__", "constructor", "' or 1=1 --"]) {
+      assert.deepEqual(await find(`userName=${encodeURIComponent(name)}`), []);
+    }
+    assert.equal((await ask("GET /users?sortOrder=password_hash", application)).status, 400);
+  });
+
+  it("pages forwards and backwards, in every order; its tokens open for no other operator and application", async () => {
+    const application = await test.createApplication();
+    for (let n = 0; n < 5; n += 1) await test.signUp(`user ${n}`, application);
+    const other = await test.createOperator();
+    for (const sortOrder of ["created", "-created", "lastModified", "-lastModified", "userName", "-userName"]) {
+      const all = (await ask(`GET /users?sortOrder=${sortOrder}`, application)).body.result.pageResults;
+      assert.equal(all.length, 5);
+      const walked = [];
+      let page = (await ask(`GET /users?sortOrder=${sortOrder}&pageSize=2`, application)).body.result;
+      for (; ; page = (await ask(`GET /users?pagingToken=${page.nextToken}`, application)).body.result) {
+        walked.push(...page.pageResults);
+        if (page.nextToken === undefined) break;
+      }
+      assert.deepEqual(walked, all, sortOrder);
+      const back = (await ask(`GET /users?pagingToken=${page.previousToken}`, application)).body.result;
+      assert.deepEqual(back.pageResults, all.slice(2, 4), sortOrder);
+      const elsewhere = await ask(`GET /users?pagingToken=${page.previousToken}`);
+      assert.equal(elsewhere.body.error, "ParameterIncorrectFormat");
+      const path = `/_/api/applications/${application.appid}/users?pagingToken=${page.previousToken}`;
+      assert.equal((await test.call(`GET ${path}`, { token: other.token })).status, 400);
+    }
+  });
+});
+
+describe("GET /_/api/applications/{appid}/users/{userId}", () => {
+  it("all that is known of the user but the hash of the password, with the true point and what there is", async () => {
+    const jane = await test.signUp();
+    const profile = {
+      email: "jane@example.org",
+      firstName: "Jane",
+      lastName: "\u202Ea\u0301𝒳",
+      gender: "Female",
+      dateOfBirth: "1981-07-09",
+      tag: "t",
+      location: "48.2082,16.3738",
+      celebMode: true,
+      locationFuzzing: true,
+    };
+    await test.call("PATCH /users/me", { token: jane.token, body: profile });
+    for (let n = 0; n < 3; n += 1) await test.call("POST /checkins", { token: jane.token, body: { location: "1,2" } });
+    await test.call("POST /users/me/identities/crm", { token: jane.token, body: { identityId: "4711" } });
+    const now = date(test.now());
+    assertResult(await ask(`GET /users/${jane.id}`), 200, {
+      id: jane.id,
+      userName: jane.userName,
+      firstName: "Jane",
+      lastName: "\u202Ea\u0301𝒳",
+      email: "jane@example.org",
+      gender: "Female",
+      dateOfBirth: date(Date.UTC(1981, 6, 9)),
+      tag: "t",
+      location: { lat: 48.2082, lng: 16.3738 },
+      celebMode: true,
+      locationFuzzing: true,
+      lastLogin: now,
+      created: now,
+      lastModified: now,
+      hasPassword: true,
+      counts: { tokens: 1, identities: 1, checkins: 3, files: 0, fileBytes: 0 },
+    });
+  });
+
+  it("404 for one that never was, one of another application, one that is gone, and a path that goes elsewhere", async () => {
+    const other = await test.createApplication();
+    const jane = await test.signUp("Jane", other);
+    assertGone(await ask(`GET /users/${jane.id}`));
+    assertGone(await ask(`GET /users/${test.app.ids.newId("User")}`));
+    assert.equal((await ask(`GET /users/${jane.id}`, other)).status, 200);
+    await test.call("DELETE /users/me", { token: jane.token });
+    assertGone(await ask(`GET /users/${jane.id}`, other));
+    for (const path of ["/users/me", "/users/..", "/users/%2e%2e%2fusers", "/users/%00", "/users/__proto__"]) {
+      assert.ok([400, 404].includes((await ask(`GET ${path}`)).status), path);
+    }
+  });
+});
+
+describe("disabling a user", () => {
+  it("refuses the next request of every token, in every process, and logins; enabling lets the same tokens in", async () => {
+    const jane = await test.signUp();
+    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    const me = (app: TestApp) => app.call("GET /users/me", { token: jane.token });
+    for (const app of [test, other]) assert.equal((await me(app)).status, 200);
+
+    const { body } = await ask(`POST /users/${jane.id}/disable`, test.application, {});
+    assert.equal(body.result.disabled, date(test.now()));
+    for (const app of [test, other, test]) assertDisabled(await me(app));
+    assertDisabled(await login(jane));
+    const wrong = await login({ ...jane, password: "not hers" });
+    assert.equal(wrong.body.error, "AuthBadUsernameOrPassword");
+    test.advance(5_000);
+    const again = await ask(`POST /users/${jane.id}/disable`, test.application, {});
+    assert.deepEqual(again.body.result, body.result, "she is disabled since the first time");
+    assert.equal((await test.call("GET /devices/current", { token: jane.deviceToken })).status, 200);
+
+    const { disabled: _, ...enabled } = body.result;
+    assertResult(await ask(`POST /users/${jane.id}/enable`, test.application, {}), 200, enabled);
+    for (const app of [test, other]) assert.equal((await me(app)).status, 200);
+    assert.equal((await login(jane)).status, 200);
+    await other.close();
+  });
+
+  it("a user of another application stays as it is", async () => {
+    const jane = await test.signUp("Jane", await test.createApplication());
+    for (const what of ["disable", "enable", "revoke-tokens"]) {
+      assertGone(await ask(`POST /users/${jane.id}/${what}`, test.application, {}));
+    }
+    assertGone(await ask(`DELETE /users/${jane.id}?confirm=${jane.id}`));
+    assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 200);
+  });
+});
+
+describe("tokens of a user", () => {
+  it("are listed without what they are, and ended one by one or all at once, from the next request on", async () => {
+    const jane = await test.signUp();
+    const { accessToken } = (await login(jane)).body.result;
+    const { pageResults } = (await ask(`GET /users/${jane.id}/tokens`)).body.result;
+    assert.equal(pageResults.length, 2);
+    const [newest] = pageResults;
+    assert.deepEqual(Object.keys(newest), ["id", "deviceID", "platform", "created", "lastUsed", "expires"]);
+    assert.deepEqual([newest.platform, newest.created], ["test", date(test.now())]);
+
+    const other = await test.signUp();
+    assertGone(await ask(`DELETE /users/${other.id}/tokens/${newest.id}`));
+    assertResult(await ask(`DELETE /users/${jane.id}/tokens/${newest.id}`), 200, true);
+    assertGone(await ask(`DELETE /users/${jane.id}/tokens/${newest.id}`));
+    assert.equal((await test.call("GET /users/me", { token: accessToken })).status, 401);
+    assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 200);
+
+    assertResult(await ask(`POST /users/${jane.id}/revoke-tokens`, test.application, {}), 200, true);
+    assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 401);
+    assert.deepEqual((await ask(`GET /users/${jane.id}/tokens`)).body.result.pageResults, []);
+    assert.equal((await ask(`GET /users/${jane.id}`)).body.result.counts.tokens, 0);
+    assert.equal((await test.call("GET /users/me", { token: other.token })).status, 200);
+    assert.equal((await login(jane)).status, 200);
+  });
+});
+
+describe("DELETE /_/api/applications/{appid}/users/{userId}", () => {
+  it("400 without the id once more, and nothing is gone", async () => {
+    const jane = await test.signUp();
+    const missing = await ask(`DELETE /users/${jane.id}`);
+    assertError(missing, 400, "ParameterMissingRequiredValue", 513, "confirm is required.");
+    for (const confirm of ["true", jane.userName, test.app.ids.newId("User"), jane.id.toUpperCase()]) {
+      const wrong = await ask(`DELETE /users/${jane.id}?confirm=${encodeURIComponent(confirm)}`);
+      assertError(wrong, 400, "ParameterOutOfRange", 514, "confirm must be the id of the user.");
+    }
+    assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 200);
+  });
+
+  it("erases all that the user owns, also of a disabled one; the tokens die, and the name is free", async () => {
+    const jane = await test.signUp();
+    for (let n = 0; n < 3; n += 1) await test.call("POST /checkins", { token: jane.token, body: { location: "1,2" } });
+    await test.call("PUT /metadata/me/key", { token: jane.token, body: { value: 1 } });
+    await ask(`POST /users/${jane.id}/disable`, test.application, {});
+    assertResult(await ask(`DELETE /users/${jane.id}`, test.application, { confirm: jane.id }), 200, true);
+    assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 401);
+    for (const table of ["users", "checkins", "metadata", "user_tokens"] as const) {
+      const rows = await test.app.database.reads.selectFrom(table).selectAll().execute();
+      assert.ok(!JSON.stringify(rows).includes(jane.id), table);
+    }
+    assertGone(await ask(`DELETE /users/${jane.id}?confirm=${jane.id}`));
+    await test.signUp(jane.userName);
+  });
+
+  it("of many at once one succeeds", async () => {
+    const jane = await test.signUp();
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => ask(`DELETE /users/${jane.id}?confirm=${jane.id}`)),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(404)]);
+  });
+});
