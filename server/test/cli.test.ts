@@ -286,7 +286,10 @@ describe("rollcall operators role and password", () => {
       assert.ok(stderr.startsWith(`${id} is the last owner\n`), stderr);
     }
     const rows = await app.app.database.reads.selectFrom("operators").select("role").execute();
-    assert.deepEqual(rows, [{ role: "owner" }]);
+    assert.deepEqual(
+      rows.map(({ role }) => role),
+      ["owner"],
+    );
   });
 });
 

@@ -411,7 +411,8 @@ describe("what operators read walks an index", () => {
     }
     for (const sortOrder of ["created", "-created"] as const) {
       const what = `devices ${sortOrder}`;
-      for (const filter of [{}, { platform: "p1" }, { tag: "t1" }, { keyId: "k1" }]) {
+      // Platform and tag are in no index: what devices write costs more than what operators seldom ask.
+      for (const filter of [{}, { keyId: "k1" }]) {
         const given = { ...filter, sortOrder };
         assertWalked(await explainPages(what + JSON.stringify(given), operatedDeviceSearch(appid, given)));
       }
