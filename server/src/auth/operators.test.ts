@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { sql } from "kysely";
+import { type Answer, assertError, send, startTestApp, type TestApp, type TestOperator } from "../../test/harness.ts";
+import { createOperatorTokens } from "./operator-tokens.ts";
+
+let test: TestApp;
+/** Another process on the same database. */
+let other: TestApp;
+before(async () => {
+  test = await startTestApp();
+  other = await sibling();
+});
+after(async () => {
+  await other.close();
+  await test.close();
+});
+
+function sibling(settings: Record<string, string> = {}): Promise<TestApp> {
+  return startTestApp({ DATABASE_URL: test.config.databaseUrl, ...settings });
+}
+
+async function start(t: TestContext, settings: Record<string, string> = {}): Promise<TestApp> {
+  const app = await startTestApp(settings);
+  t.after(() => app.close());
+  return app;
+}
+
+function assertNoOperator(answer: Answer, what = answer.text): void {
+  assert.equal(answer.status, 401, what);
+  assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+}
+
+function me(token: string, app = test): Promise<Answer> {
+  return app.call("GET /_/api/operators/me", { token });
+}
+
+function turned(text: string, index: number): string {
+  return text.slice(0, index) + (text[index] === "A" ? "B" : "A") + text.slice(index + 1);
+}
+
+describe("refusals of operators' tokens that cost no look-up (hostile.md 1)", () => {
+  it("forged, truncated, extended, changed and foreign tokens are refused without the database", async (t) => {
+    const app = await start(t);
+    const region = "eu";
+    const secrets = ["a secret of somebody else"];
+    const { token } = await app.createOperator();
+    const another = app.app.operatorTokens.issue();
+    // From here on every look-up of a session fails.
+    await app.app.database.write(({ queries }) => sql`alter table operator_sessions rename to away`.execute(queries));
+
+    const read = (given: string) => send(app.port, "GET", "/_/api/operators/me", { token: given });
+    assert.equal((await read(token)).status, 500);
+    for (const [what, forged] of Object.entries({
+      "no token": "garbage",
+      "the prefix alone": "ro_",
+      "well formed": `ro_${"A".repeat(86)}`,
+      "without a signature": token.slice(0, 46),
+      "with the signature of another": token.slice(0, 46) + another.slice(46),
+      "of another secret": createOperatorTokens({ region: app.config.region, secrets }).issue(),
+      "of another region": createOperatorTokens({ region, secrets: app.config.secrets ?? [] }).issue(),
+      truncated: token.slice(0, -1),
+      extended: `${token}A`,
+      "in capitals": token.toUpperCase(),
+    }))
+      assertNoOperator(await read(forged), what);
+    for (let index = 0; index < token.length; index += 5)
+      assertNoOperator(await read(turned(token, index)), `${index}`);
+    assertNoOperator(await read(turned(token, token.length - 1)), "the last one");
+  });
+
+  it("tokens are good after a rotation of ROLLCALL_SECRET, until the old secret is gone", async (t) => {
+    const { token } = await test.createOperator();
+    const [old] = test.config.secrets ?? [];
+    const rotated = await sibling({ ROLLCALL_SECRET: `a secret that is entirely new,${old}` });
+    t.after(() => rotated.close());
+    const afterwards = await sibling({ ROLLCALL_SECRET: "a secret that is entirely new" });
+    t.after(() => afterwards.close());
+    assert.equal((await me(token, rotated)).status, 200);
+    assertNoOperator(await me(token, afterwards));
+    assert.equal((await me(rotated.app.operatorTokens.issue())).status, 401, "made under the new one");
+  });
+});
+
+type End = (operator: TestOperator) => Promise<Answer>;
+
+const endings: Readonly<Record<string, End>> = {
+  logout: ({ token }) => other.call("DELETE /_/api/sessions/current", { token }),
+  "deletion of the operator": async ({ id }) =>
+    other.call(`DELETE /_/api/operators/${id}`, { token: (await test.createOperator()).token }),
+  "a new password by another owner": async ({ id }) =>
+    other.call(`PATCH /_/api/operators/${id}`, {
+      token: (await test.createOperator()).token,
+      body: { password: "an entirely new one" },
+    }),
+  "a new password of its own, in another session": async ({ name, password }) => {
+    const { body } = await other.call("POST /_/api/sessions", { body: { name, password } });
+    return other.call("PATCH /_/api/operators/me", {
+      token: body.result.token,
+      body: { password: "an entirely new one", currentPassword: password },
+    });
+  },
+};
+
+describe("an operator's token that has ended: hostile.md 2", () => {
+  for (const [what, end] of Object.entries(endings)) {
+    it(`by ${what}: dead on the next request of every process, and after a restart`, async (t) => {
+      const [operator, bystander] = [await test.createOperator(), await test.createOperator()];
+      for (const app of [test, other]) assert.equal((await me(operator.token, app)).status, 200);
+      assert.equal((await end(operator)).status, 200);
+      const restarted = await sibling();
+      t.after(() => restarted.close());
+      for (const app of [test, other, restarted]) {
+        assertNoOperator(await me(operator.token, app));
+        assert.equal((await me(bystander.token, app)).status, 200);
+      }
+    });
+  }
+
+  it("by its expiry: dead from that very millisecond on, on every process, whatever it was just used for (3)", async (t) => {
+    const app = await start(t, { OPERATOR_SESSION_MS: "600000" });
+    const second = await start(t, { OPERATOR_SESSION_MS: "600000", DATABASE_URL: app.config.databaseUrl });
+    const { token } = await app.createOperator();
+    const apart = app.now() - second.now();
+    for (const each of [app, second]) each.advance(600_000 - 1);
+    second.advance(apart); // two processes start at two moments
+    for (const each of [app, second]) assert.equal((await me(token, each)).status, 200);
+    for (const each of [app, second]) each.advance(1);
+    for (const each of [app, second]) assertNoOperator(await me(token, each));
+    app.advance(-3_600_000);
+    assertNoOperator(await me(token, app), "the clock steps back");
+  });
+});
+
+describe("what operators may not set: hostile.md 9", () => {
+  it("nobody makes oneself more than one is: not by one's own profile, not at signing in", async () => {
+    const viewer = await test.createOperator(undefined, "viewer");
+    const { id, name, password, token } = viewer;
+    const forged = { role: "owner", id: "x", operatorId: "x", created: 0, lastLogin: 0, isNew: true, tokens: [] };
+    const signedIn = await test.call("POST /_/api/sessions", { body: { name, password, ...forged, idleMs: 1e12 } });
+    const { idleMs, operator } = signedIn.body.result;
+    assert.deepEqual([operator.id, operator.role, idleMs], [id, "viewer", test.config.operatorIdleMs]);
+    const body = { password: "an entirely new one", currentPassword: password, ...forged };
+    const { result } = (await test.call("PATCH /_/api/operators/me", { token, body })).body;
+    assert.deepEqual([result.id, result.role, result.created], [id, "viewer", operator.created]);
+    assert.equal((await me(token)).body.result.role, "viewer");
+  });
+});
