@@ -146,3 +146,58 @@ describe("what operators may not set: hostile.md 9", () => {
     assert.equal((await me(token)).body.result.role, "viewer");
   });
 });
+
+describe("POST /_/api/sessions when passwords are guessed: hostile.md 7", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startTestApp({ TRUST_PROXY: "loopback" });
+  });
+  after(() => app.close());
+
+  function signIn(name: string, password: string, address: string): Promise<Answer> {
+    return app.call("POST /_/api/sessions", { body: { name, password }, headers: { "x-forwarded-for": address } });
+  }
+
+  function count(answers: readonly Answer[], status: number): number {
+    return answers.filter((answer) => answer.status === status).length;
+  }
+
+  it("fifty at once: ten are looked at; sessions, other addresses, other operators and users go on", async () => {
+    const [operator, other] = [await app.createOperator(), await app.createOperator()];
+    const user = await app.signUp();
+    const guesses = await Promise.all(Array.from({ length: 50 }, () => signIn(operator.name, "wrong", "6.6.6.6")));
+    assert.deepEqual([count(guesses, 403), count(guesses, 429)], [10, 40]);
+    const right = await signIn(operator.name, operator.password, "6.6.6.6");
+    const message = "Too many wrong passwords. Try again after the time that Retry-After names.";
+    assertError(right, 429, "RateLimitExceeded", 1282, message);
+    assert.equal(right.headers["retry-after"], "1");
+
+    assert.equal((await me(operator.token, app)).status, 200);
+    assert.equal((await signIn(operator.name, operator.password, "10.0.0.1")).status, 201);
+    assert.equal((await signIn(other.name, other.password, "6.6.6.6")).status, 201);
+    const body = { username: user.userName, password: user.password };
+    const headers = { "x-forwarded-for": "6.6.6.6" };
+    assert.equal((await app.call("POST /users/login", { token: user.deviceToken, body, headers })).status, 200);
+    app.advance(1_000);
+    assert.equal((await signIn(operator.name, operator.password, "6.6.6.6")).status, 201);
+  });
+
+  it("one address that guesses for many names is slowed, and nobody else is", async () => {
+    const operator = await app.createOperator();
+    const guesses = await Promise.all(Array.from({ length: 150 }, (_, n) => signIn(`nobody ${n}`, "wrong", "7.7.7.7")));
+    assert.deepEqual([count(guesses, 403), count(guesses, 429)], [100, 50]);
+    assert.equal((await signIn(operator.name, operator.password, "7.7.7.7")).status, 429);
+    assert.equal((await signIn(operator.name, operator.password, "10.0.0.1")).status, 201);
+    assert.equal((await me(operator.token, app)).status, 200);
+  });
+
+  it("who has a token guesses the password to it no faster, and keeps the token", async () => {
+    const { token, password } = await app.createOperator();
+    const change = (currentPassword: string) =>
+      app.call("PATCH /_/api/operators/me", { token, body: { password: "an entirely new one", currentPassword } });
+    const guesses = await Promise.all(Array.from({ length: 30 }, () => change("wrong")));
+    assert.deepEqual([count(guesses, 403), count(guesses, 429)], [10, 20]);
+    assert.equal((await change(password)).status, 429);
+    assert.equal((await me(token, app)).status, 200);
+  });
+});
