@@ -147,6 +147,28 @@ describe("what operators may not set: hostile.md 9", () => {
   });
 });
 
+describe("idempotency keys and operators: hostile.md 14", () => {
+  it("no operation of operators looks at them: nobody gets the answer, or the password, that another one got", async () => {
+    const [one, another] = [await test.createOperator(), await test.createOperator()];
+    const body = { name: "Made once", role: "viewer" };
+    const create = ({ token }: TestOperator, app = test) =>
+      app.call("POST /_/api/operators", { token, body, headers: { "idempotency-key": "the same" } });
+    const made = await create(one);
+    assert.equal(made.status, 201);
+    for (const repeat of [await create(one), await create(another), await create(another, other)]) {
+      assertError(repeat, 400, "ItemAlreadyExists", 770, "The value is already in use. Choose a unique one.");
+      assert.ok(!repeat.text.includes(made.body.result.password));
+    }
+    const rows = await test.app.database.reads.selectFrom("kept_replies").selectAll().execute();
+    assert.equal(rows.length, 0);
+    const { name, password } = one;
+    const signIn = (given: string) =>
+      test.call("POST /_/api/sessions", { body: { name, password: given }, headers: { "idempotency-key": "sign-in" } });
+    assert.equal((await signIn(password)).status, 201);
+    assert.equal((await signIn("wrong")).status, 403);
+  });
+});
+
 describe("POST /_/api/sessions when passwords are guessed: hostile.md 7", () => {
   let app: TestApp;
   before(async () => {
