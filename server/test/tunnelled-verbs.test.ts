@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import type { NewApplication } from "../src/applications/applications.store.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "../src/tenancy/application-settings.ts";
 import { type Answer, startTestApp, type TestApp } from "./harness.ts";
-import { begin, bytesHeaders, tusHeaders } from "./tus.ts";
+import { begin, bytesHeaders, createUpload, tusHeaders } from "./tus.ts";
 
 let test: TestApp;
 /** Another process on the same database: it changes what this one judges by. */
@@ -61,6 +61,15 @@ describe("a verb in X-HTTP-Method-Override is that verb: hostile.md 28", () => {
     for (const spelling of spellings) found.push((await send(path, token, spelling)).status);
     assert.deepEqual(found, [204, 409, 429]);
     assert.equal((await isThere(path, token)).status, 200);
+  });
+
+  it("a kind of file that may not be made is not made in pieces either", async () => {
+    const application = await test.createApplication();
+    const { token } = await test.signUp("Jane", application);
+    await configure(application, { disabledOperations: ["POST /blobs"] });
+    const refused = await createUpload(test, token, 3);
+    assert.deepEqual([refused.status, refused.body.error], [403, "AuthAPICallDisabledByDeveloper"]);
+    await begin(test, token, 3, { kind: "video" });
   });
 
   it("elsewhere the header means nothing: the method of the request is judged and done", async () => {
