@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { insertOperatorSession } from "../server/src/auth/operator-sessions.ts";
-import { loadConfig } from "../server/src/config.ts";
+import { createOperatorTokens, type OperatorTokens } from "../server/src/auth/operator-tokens.ts";
+import { type Config, loadConfig } from "../server/src/config.ts";
 import type { Database } from "../server/src/db/database.ts";
 import { openDatabase } from "../server/src/db/open.ts";
 import { type Clock, createClock } from "../server/src/lib/clock.ts";
@@ -9,6 +10,7 @@ import { compactBatch } from "../server/src/metrics/metrics.compaction.ts";
 import { writePayload } from "../server/src/metrics/metrics.payload.ts";
 import { insertInboxRow } from "../server/src/metrics/metrics.store.ts";
 import { insertOperator } from "../server/src/operators/operators.store.ts";
+import { loadSecrets } from "../server/src/server-secret.ts";
 import { createApplication } from "./engine.ts";
 import type { Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";
@@ -31,12 +33,12 @@ export async function measureMetrics(
   options: Options,
   report: (line: string) => void,
 ): Promise<Row[]> {
-  const { databaseUrl } = loadConfig(fixture.deployment.settings);
-  const database = await openDatabase(databaseUrl, { connectionsMax: 4, timeoutMs: 60_000 });
+  const config = loadConfig(fixture.deployment.settings);
+  const database = await openDatabase(config.databaseUrl, { connectionsMax: 4, timeoutMs: 60_000 });
   try {
     const rows = [await measureBulk(fixture, database, options, report)];
     for (const count of options.eventCounts)
-      rows.push(...(await measureCharts(count, fixture, database, options, report)));
+      rows.push(...(await measureCharts(count, fixture, { config, database }, options, report)));
     return rows;
   } finally {
     await database.close();
@@ -103,20 +105,22 @@ async function untilCompacted(database: Database): Promise<number> {
 async function signInOperator(
   name: string,
   database: Database,
-  { clock, ids }: { readonly clock: Clock; readonly ids: IdGenerator },
+  services: { readonly operatorTokens: OperatorTokens; readonly clock: Clock; readonly ids: IdGenerator },
 ): Promise<string> {
-  const [id, at] = [ids.newId("Operator"), clock.now()];
+  const [id, at] = [services.ids.newId("Operator"), services.clock.now()];
+  const token = services.operatorTokens.issue();
   const row = { id, name, role: "viewer", password_hash: "", created_at: at, last_login_at: null } as const;
-  return database.write(async ({ queries }) => {
+  await database.write(async ({ queries }) => {
     if (!(await insertOperator(row, queries))) throw new Error("the operator is there already");
-    return insertOperatorSession(id, { at, expiresAt: at + dayMs }, queries);
+    await insertOperatorSession(id, token, { at, expiresAt: at + dayMs }, queries);
   });
+  return token;
 }
 
 async function measureCharts(
   count: number,
   fixture: Fixture,
-  database: Database,
+  { config, database }: { readonly config: Config; readonly database: Database },
   options: Options,
   report: (line: string) => void,
 ): Promise<Row[]> {
@@ -124,7 +128,8 @@ async function measureCharts(
   const { appid } = await createApplication(fixture.deployment);
   const clock = createClock();
   const ids = createIdGenerator(() => clock.now());
-  const token = await signInOperator(`bench-${count}`, database, { clock, ids });
+  const operatorTokens = createOperatorTokens({ ...config, secrets: loadSecrets(config) });
+  const token = await signInOperator(`bench-${count}`, database, { operatorTokens, clock, ids });
   const compactingMs = await fillEvents(appid, count, database, { clock, ids });
   report(`${formatMany(count)} events are there, compacted in ${(compactingMs / 1000).toFixed(1)} s`);
 

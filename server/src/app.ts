@@ -5,6 +5,7 @@ import { createTrail } from "./audit/audit.trail.ts";
 import { type Audit, createAudit } from "./audit/audit.ts";
 import { createCallers } from "./auth/caller.ts";
 import { createIdTokens } from "./auth/oidc.ts";
+import { createOperatorTokens, type OperatorTokens } from "./auth/operator-tokens.ts";
 import { createOperatorCallers } from "./auth/operators.ts";
 import { createPasswords, type Passwords } from "./auth/passwords.ts";
 import { createRevocations } from "./auth/revocations.ts";
@@ -84,6 +85,7 @@ export interface App {
   readonly passwords: Passwords;
   readonly audit: Audit;
   readonly tokenUses: TokenUses;
+  readonly operatorTokens: OperatorTokens;
   readonly compactor: Compactor;
   readonly bytes: ByteStore;
   readonly pictures: Pictures;
@@ -119,7 +121,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const policies = createPolicies({ secrets, database });
   const rateLimits = createRateLimits(readRateLimits(config), clock);
   const callers = createCallers({ tokens, tokenUses, policies, database, clock }, config);
-  const operatorCallers = createOperatorCallers({ database, background, clock }, config);
+  const operatorTokens = createOperatorTokens({ ...config, secrets });
+  const operatorCallers = createOperatorCallers({ operatorTokens, database, background, clock }, config);
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config, database);
   const audit = createAudit({ database, clock, ids, log });
@@ -168,6 +171,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     passwords,
     audit,
     signInGuard,
+    operatorTokens,
     paging,
     fuzzing,
     pseudonyms,
@@ -267,6 +271,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     passwords,
     audit,
     tokenUses,
+    operatorTokens,
     compactor,
     bytes,
     pictures,

@@ -146,9 +146,11 @@ export async function startTestApp(settings: Readonly<Record<string, string>> = 
     createApplication,
     async createOperator(name = `operator ${++count}`, role = "owner") {
       const { row, password } = await newOperator({ name, role }, app);
-      const token = await app.database.write(async ({ queries }) => {
+      const token = app.operatorTokens.issue();
+      const session = { at: wall, expiresAt: wall + config.operatorSessionMs };
+      await app.database.write(async ({ queries }) => {
         assert.ok(await insertOperator(row, queries), `the name ${name} is taken`);
-        return insertOperatorSession(row.id, { at: wall, expiresAt: wall + config.operatorSessionMs }, queries);
+        await insertOperatorSession(row.id, token, session, queries);
       });
       return { id: row.id, name, role, password, token };
     },

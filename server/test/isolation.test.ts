@@ -333,6 +333,46 @@ describe("objects of others", () => {
     }
   });
 
+  it("a page token of an operator opens that listing of that application, for that operator alone (hostile.md 14)", async (t) => {
+    const [one, another] = [await test.createOperator(), await test.createOperator()];
+    const [application, neighbour] = [await test.createApplication(), await test.createApplication()];
+    const listings = test.app.routes.filter(
+      ({ caller, parameters }) => caller === "operator" && "pagingToken" in (parameters?.properties ?? {}),
+    );
+    assert.ok(listings.length >= 6);
+    /** Of what is listed in the application, by the operation. */
+    const tokens = new Map<string, string>();
+    const paths = new Map<string, PathParameters>();
+    function ask(route: Route, { appid }: NewApplication, pagingToken = "", { token } = one): Promise<Answer> {
+      const page = { ...route, path: `${route.path}?pagingToken=${encodeURIComponent(pagingToken)}` };
+      return call(page, { ...paths.get(route.operation), appid }, { token });
+    }
+    for (const route of listings) {
+      paths.set(route.operation, (await operatorSeeds[route.operation]?.(application)) ?? {});
+      await operatorSeeds[route.operation]?.(neighbour);
+      const first = await ask(route, application);
+      assert.equal(first.status, 200, route.operation);
+      tokens.set(route.operation, first.body.result.currentToken);
+    }
+    for (const route of listings) {
+      await t.test(`${route.method} ${route.path}`, async () => {
+        const own = tokens.get(route.operation);
+        assert.equal((await ask(route, application, own)).status, 200);
+        const refused = [await ask(route, application, own, another)];
+        if (route.path.includes("{appid}")) {
+          const elsewhere = await ask(route, neighbour, own);
+          // Where the other application has no such thing, there is nothing to list.
+          if (elsewhere.status === 404) assert.equal((await ask(route, neighbour)).status, 404);
+          else refused.push(elsewhere);
+        }
+        for (const [operation, token] of tokens)
+          if (operation !== route.operation) refused.push(await ask(route, application, token));
+        const message = "pagingToken must be a token of this listing.";
+        for (const answer of refused) assertError(answer, 400, "ParameterIncorrectFormat", 515, message);
+      });
+    }
+  });
+
   it("no seed or exception is left over from an operation that is gone", () => {
     const operations = new Set(test.app.routes.map(({ operation }) => operation));
     for (const name of [seeds, namesNoObject, operatorSeeds, operatorBodies].flatMap((each) => Object.keys(each)))

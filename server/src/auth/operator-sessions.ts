@@ -1,19 +1,15 @@
 import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import type { OperatorRow, OperatorSessionRow } from "../db/tables.ts";
-import { digestSecret, newOperatorToken } from "../lib/secrets.ts";
+import { digestSecret } from "../lib/secrets.ts";
 
-/**
- * Begins a session of an operator, good from the moment the transaction is on disk.
- *
- * @returns its token, which is told this once: only its digest is stored
- */
+/** Begins a session of an operator, good from the moment the transaction is on disk; only the token's digest is stored. */
 export async function insertOperatorSession(
   operatorId: string,
+  token: string,
   { at, expiresAt }: { readonly at: number; readonly expiresAt: number },
   queries: Queries,
-): Promise<string> {
-  const token = newOperatorToken();
+): Promise<void> {
   await queries
     .insertInto("operator_sessions")
     .values({
@@ -24,7 +20,6 @@ export async function insertOperatorSession(
       expires_at: expiresAt,
     })
     .execute();
-  return token;
 }
 
 /** A session, and whose it is. */

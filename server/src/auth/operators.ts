@@ -3,15 +3,16 @@ import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import type { OperatorCaller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
-import { digestSecret, isOperatorToken } from "../lib/secrets.ts";
+import { digestSecret } from "../lib/secrets.ts";
 import { readToken } from "./authorization.ts";
 import { findOperatorBySession, updateOperatorSessionUsed } from "./operator-sessions.ts";
+import type { OperatorTokens } from "./operator-tokens.ts";
 
 /** Finds out which operator is calling, from the Authorization header. */
 export interface OperatorCallers {
   /**
    * Asks the database every time: operators call seldom, and a session that was ended is dead at once, on every process,
-   * as is a role that was taken away. What does not look like an operator's token is refused without asking.
+   * as is a role that was taken away. What was never issued is refused without asking.
    *
    * @throws ApiError AuthFailed
    */
@@ -21,10 +22,15 @@ export interface OperatorCallers {
 const usedEveryMs = 60_000;
 
 export function createOperatorCallers(
-  services: { readonly database: Database; readonly background: Background; readonly clock: Clock },
+  services: {
+    readonly operatorTokens: OperatorTokens;
+    readonly database: Database;
+    readonly background: Background;
+    readonly clock: Clock;
+  },
   settings: { readonly authSchemes: readonly string[]; readonly operatorIdleMs: number },
 ): OperatorCallers {
-  const { database, background, clock } = services;
+  const { operatorTokens, database, background, clock } = services;
   const { operatorIdleMs: idleMs } = settings;
   const schemes = new Set(settings.authSchemes);
   // Not a write for every request, and often enough that a session in use does not pass for idle.
@@ -39,7 +45,7 @@ export function createOperatorCallers(
   return {
     async authenticate(authorization) {
       const token = readToken(authorization, schemes);
-      if (token === undefined || !isOperatorToken(token)) throw new ApiError("AuthFailed");
+      if (token === undefined || !operatorTokens.isIssued(token)) throw new ApiError("AuthFailed");
       const digest = digestSecret(token);
       const session = await findOperatorBySession(digest, database.reads);
       const now = clock.now();

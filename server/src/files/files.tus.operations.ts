@@ -19,7 +19,9 @@ const place = "The path of the file, once it is one.";
 const expiry = "When the upload is dropped if it is not whole by then.";
 
 const always = [
-  ...(["AuthAccessTokenInvalid", "AuthUserAccessTokenRequired", "UploadVersionUnsupported"] as const),
+  ...(["AuthAccessTokenInvalid", "AuthUserAccessTokenRequired", "AuthAPICallDisabledByDeveloper"] as const),
+  ...(["AuthUserAccountDisabled", "AuthSignatureInvalid", "RateLimitExceeded", "HttpsRequired"] as const),
+  "UploadVersionUnsupported",
   ...(["ParameterIncorrectFormat", "ServiceUnavailable", "InternalError"] as const),
 ] satisfies ErrorCondition[];
 const ofBytes = [

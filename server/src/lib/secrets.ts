@@ -5,18 +5,6 @@ export function newApplicationKey(): string {
   return `rk_${randomBytes(32).toString("base64url")}`;
 }
 
-const operatorTokenPattern = /^ro_[\w-]{43}$/;
-
-/** A new token of an operator's session: 256 random bits behind a prefix that tells it from every token of a client. */
-export function newOperatorToken(): string {
-  return `ro_${randomBytes(32).toString("base64url")}`;
-}
-
-/** True for what could be the token of an operator. */
-export function isOperatorToken(text: string): boolean {
-  return operatorTokenPattern.test(text);
-}
-
 /** A new password of an operator, 120 random bits that can be typed. */
 export function newOperatorPassword(): string {
   return randomBytes(15).toString("base64url");

@@ -1,6 +1,7 @@
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import type { Audit } from "../audit/audit.ts";
 import { deleteOperatorSession, insertOperatorSession } from "../auth/operator-sessions.ts";
+import type { OperatorTokens } from "../auth/operator-tokens.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { Database } from "../db/database.ts";
@@ -20,12 +21,13 @@ export function operatorsSessionsRoutes(services: {
   readonly database: Database;
   readonly passwords: Passwords;
   readonly signInGuard: SignInGuard;
+  readonly operatorTokens: OperatorTokens;
   readonly audit: Audit;
   readonly clock: Clock;
   readonly sessionMs: number;
   readonly sessionIdleMs: number;
 }): Route[] {
-  const { database, passwords, signInGuard, audit, clock, sessionMs, sessionIdleMs } = services;
+  const { database, passwords, signInGuard, operatorTokens, audit, clock, sessionMs, sessionIdleMs } = services;
 
   const createSession = route({
     method: "POST",
@@ -56,10 +58,11 @@ export function operatorsSessionsRoutes(services: {
       const hash = passwords.isOutdated(found.password_hash) ? await passwords.hash(password) : found.password_hash;
       const at = clock.now();
       const expiresAt = at + sessionMs;
-      const token = await database.write(async ({ queries }) => {
+      const token = operatorTokens.issue();
+      await database.write(async ({ queries }) => {
         if (!(await updateOperatorLogin(found, hash, at, queries))) throw new ApiError("AuthFailed", wrongSignIn);
         await audit.record({ ...event, actor: { kind: "operator", id: found.id, name: found.name } }, queries);
-        return insertOperatorSession(found.id, { at, expiresAt }, queries);
+        await insertOperatorSession(found.id, token, { at, expiresAt }, queries);
       });
       const operator = presentOperator({ ...found, last_login_at: at });
       return { token, expires: formatDate(expiresAt), idleMs: sessionIdleMs, operator };

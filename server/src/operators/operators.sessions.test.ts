@@ -62,7 +62,7 @@ describe("POST /_/api/sessions", () => {
     const operator = await test.createOperator("Ada", "editor");
     const answer = await signIn("Ada", operator.password);
     const { token } = answer.body.result;
-    assert.match(token, /^ro_[\w-]{43}$/);
+    assert.match(token, /^ro_[\w-]{86}$/);
     assertResult(answer, 201, {
       token,
       expires: `/Date(${test.now() + 7 * 24 * hourMs})/`,

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, it } from "node:test";
+
+/** docs/hostile.md names tests that there are, for every hostile case that there is. */
+
+const server = path.resolve(import.meta.dirname, "..");
+const document = readFileSync(path.join(server, "../docs/hostile.md"), "utf8");
+const rows = document.split("\n").filter((line) => /^\| \d/.test(line));
+
+interface NamedTest {
+  readonly file: string;
+  readonly name: string;
+}
+
+/** Each stands on a line of its own within its cell: `file` › "name". */
+function testsOf(row: string): NamedTest[] {
+  return [...row.matchAll(/`([\w./-]+\.test\.ts)` › "(.+?)"(?=<br>| \|)/g)].map(([, file = "", name = ""]) => ({
+    file,
+    name,
+  }));
+}
+
+function hasTest(text: string, name: string): boolean {
+  const escaped = name.replaceAll(/[.*+?^$()|[\]{}\\]/g, "\\$&");
+  const quoted = ["'", '"', "`"].map((quote) => `${quote}${escaped}${quote}`);
+  return new RegExp(`\\b(?:describe|it|test)\\(\\s*(?:${quoted.join("|")})\\s*[,)]`).test(text);
+}
+
+describe("docs/hostile.md", () => {
+  it("has every case once, in order", () => {
+    const numbers = rows.map((row) => Number(/^\| (\d+) \|/.exec(row)?.[1]));
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: 36 }, (_, index) => index + 1),
+    );
+  });
+
+  it("names a test for each case, or says that it is open", () => {
+    for (const row of rows) assert.ok(testsOf(row).length > 0 || row.includes("**open**"), row);
+  });
+
+  it("names nothing but tests that there are", () => {
+    const wrong = rows
+      .flatMap((row) => testsOf(row))
+      .filter(({ file, name }) => {
+        const found = path.join(server, file);
+        return !existsSync(found) || !hasTest(readFileSync(found, "utf8"), name);
+      });
+    assert.deepEqual(wrong, []);
+    for (const row of rows) assert.equal(testsOf(row).length, row.match(/\.test\.ts/g)?.length ?? 0, row);
+  });
+});
