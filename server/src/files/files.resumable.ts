@@ -157,6 +157,7 @@ export async function receiveBytes(
       else {
         await advance([segment]);
         pending.clear();
+        if (isWhole(upload)) break; // the lease does not last until a slow sender ends its body
       }
     }
     if (checksum !== undefined) {
