@@ -184,6 +184,23 @@ describe("a resumable upload (surface.md section 10)", () => {
     await assertStored(fileOf(all), Buffer.from("abcdef"));
   });
 
+  it("begun with its first bytes while others begin theirs: none stops another", async () => {
+    const other = await test.signUp();
+    const connection = openRaw(test.port);
+    const before = await rowsLeft();
+    connection.write(
+      `POST /files/uploads HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\nUpload-Length: 6\r\n` +
+        `Upload-Metadata: kind ${btoa("blob")}\r\nContent-Type: application/offset+octet-stream\r\nContent-Length: 6\r\n\r\nabc`,
+    );
+    await until(async () => (await rowsLeft()).uploads === before.uploads + 1);
+    const theirs = await begin(test, other.token, 3);
+    connection.write("def");
+    const answer = await connection.receive();
+    assert.deepEqual([answer?.status, answer?.headers["upload-offset"]], [201, "6"]);
+    connection.close();
+    assert.equal((await sendBytes(test, other.token, theirs, 0, "abc")).status, 204);
+  });
+
   it("cut off at any byte goes on from what has arrived", async () => {
     const bytes = randomBytes(40_000);
     const path = await begin(test, jane.token, bytes.length);
