@@ -20,6 +20,8 @@ const expiry = "When the upload is dropped if it is not whole by then.";
 
 const always = [
   ...(["AuthAccessTokenInvalid", "AuthUserAccessTokenRequired", "UploadVersionUnsupported"] as const),
+  ...(["AuthAPICallDisabledByDeveloper", "AuthUserAccountDisabled", "AuthSignatureInvalid"] as const),
+  ...(["RateLimitExceeded", "HttpsRequired"] as const),
   ...(["ParameterIncorrectFormat", "ServiceUnavailable", "InternalError"] as const),
 ] satisfies ErrorCondition[];
 const ofBytes = [
