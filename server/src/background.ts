@@ -7,7 +7,7 @@ export interface Background {
    *
    * @param work stops after its current step when the signal is aborted; what it throws is logged
    */
-  run(name: string, work: (signal: AbortSignal) => Promise<void>): void;
+  run(name: string, work: (signal: AbortSignal) => Promise<unknown>): void;
   /** Resolves after the steps that are under way; nothing is begun any more. */
   stop(): Promise<void>;
 }
@@ -15,9 +15,9 @@ export interface Background {
 /** @param afterwards runs an effect once what belongs to it is on disk (see `Database`) */
 export function createBackground(log: Log, afterwards: (effect: () => void) => void): Background {
   const stopping = new AbortController();
-  const running = new Set<Promise<void>>();
+  const running = new Set<Promise<unknown>>();
 
-  function begin(name: string, work: (signal: AbortSignal) => Promise<void>): void {
+  function begin(name: string, work: (signal: AbortSignal) => Promise<unknown>): void {
     if (stopping.signal.aborted) return;
     const done = work(stopping.signal)
       .catch((err) => {

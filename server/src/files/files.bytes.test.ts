@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { Readable } from "node:stream";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { assertResult, openRaw, startTestApp, type TestApp } from "../../test/harness.ts";
+import { begin, sendBytes } from "../../test/tus.ts";
 import { dataPart, download, formHeaders, formOf, png, upload } from "../../test/uploads.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
@@ -150,6 +152,63 @@ describe("bytes and rows", () => {
     assert.equal(objectsOf(application.appid).length, 1);
     await test.app.database.write(({ queries }) => updateApplicationDeleted(application.appid, test.now(), queries));
     await deleteApplicationRows(application.appid, test.app);
+    assert.deepEqual(objectsOf(application.appid), []);
+  });
+
+  async function erase(appid: string): Promise<void> {
+    await test.app.database.write(({ queries }) => updateApplicationDeleted(appid, test.now(), queries));
+    await deleteApplicationRows(appid, test.app);
+  }
+
+  /** Runs something once while the bytes of a file, or of a scaled picture, are written. */
+  function whileWriting(t: TestContext, ending: string, work: () => Promise<void>): void {
+    const { bytes } = test.app;
+    const { write } = bytes;
+    const restore = () => Object.assign(bytes, { write });
+    t.after(restore);
+    bytes.write = async (key, source, options) => {
+      if (!key.endsWith(ending)) return write(key, source, options);
+      restore();
+      const chunks = await Array.fromAsync(source);
+      await work();
+      await write(key, Readable.from(chunks), options);
+    };
+  }
+
+  it("an upload whose application is erased while it arrives leaves nothing behind", async () => {
+    const application = await test.createApplication();
+    const { token } = await test.signUp("Jane", application);
+    const form = formOf([dataPart("the bytes of a file", "text/plain")]);
+    const connection = openRaw(test.port);
+    connection.write(
+      `POST /blobs HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\nContent-Type: ${formHeaders["content-type"]}\r\nContent-Length: ${form.length}\r\n\r\n`,
+    );
+    connection.write(form.subarray(0, -30));
+    await until(async () => (await looseKeys()).some((key) => key.startsWith(application.appid)));
+    await erase(application.appid);
+    connection.write(form.subarray(-30));
+    const answer = await connection.receive();
+    assert.deepEqual([answer?.status, answer?.body.error], [400, "FileUploadFailed"]);
+    connection.close();
+    assert.deepEqual(objectsOf(application.appid), []);
+  });
+
+  it("a resumable upload whose application is erased while its file is made leaves nothing behind", async (t) => {
+    const application = await test.createApplication();
+    const { token } = await test.signUp("Jane", application);
+    const path = await begin(test, token, 3);
+    whileWriting(t, "/original", () => erase(application.appid));
+    const answer = await sendBytes(test, token, path, 0, "abc");
+    assert.deepEqual([answer.status, answer.body.error], [404, "ItemDoesNotExist"]);
+    await until(() => objectsOf(application.appid).length === 0);
+  });
+
+  it("a scaled picture whose application is erased while it is made leaves nothing behind", async (t) => {
+    const application = await test.createApplication();
+    const { token } = await test.signUp("Jane", application);
+    const picture = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
+    whileWriting(t, "/v-10x10px", () => erase(application.appid));
+    assert.equal((await download(test, `/pictures/${picture.id}/file?size=10`, { token })).status, 200);
     assert.deepEqual(objectsOf(application.appid), []);
   });
 

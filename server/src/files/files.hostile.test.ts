@@ -105,6 +105,27 @@ describe("an upload of the wrong length (26)", () => {
   });
 });
 
+describe("a store that is slow", () => {
+  it("for longer than REQUEST_TIMEOUT_MS is no fault of the sender: the file is taken", async (t) => {
+    const { bytes } = test.app;
+    const { write } = bytes;
+    t.after(() => Object.assign(bytes, { write }));
+    bytes.write = (key, source, options) => {
+      async function* slowly() {
+        let isFirst = true;
+        for await (const chunk of source) {
+          yield chunk;
+          if (isFirst) await new Promise((resolve) => setTimeout(resolve, 1_500));
+          isFirst = false;
+        }
+      }
+      return write(key, slowly(), options);
+    };
+    const { contentLength } = await upload(test, owner.token, "/blobs", dataPart("x".repeat(290_000)));
+    assert.equal(contentLength, 290_000);
+  });
+});
+
 describe("a form that never ends", () => {
   const boundary = /boundary=(.+)$/.exec(formHeaders["content-type"])?.[1];
 

@@ -5,6 +5,7 @@ import { dataPart, postForm, upload } from "../../test/uploads.ts";
 import { updateApplicationDeleted } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
 import { type Quotas, updateApplicationSettings } from "../tenancy/application-settings.ts";
+import { eraseUser } from "../users/users.erasure.ts";
 
 let test: TestApp;
 before(async () => {
@@ -89,6 +90,20 @@ describe("quotas of files", () => {
       [11, 14],
     );
     assert.deepEqual(await usageOf(appid), { [jane.id]: [990, 11], all: [990, 11] });
+  });
+
+  it("have room again once for what several processes erase at once", async () => {
+    const { appid, jane, signUp } = await withQuotas({});
+    const kept = await signUp();
+    assert.equal((await post(kept, 7)).status, 201);
+    for (let n = 0; n < 20; n += 1) assert.equal((await post(jane, 10)).status, 201);
+    const { database } = test.app;
+    await database.write(({ queries }) =>
+      queries.updateTable("users").set({ deleted_at: test.now() }).where("id", "=", jane.id).execute(),
+    );
+    const done = await Promise.all(Array.from({ length: 4 }, () => eraseUser(appid, jane.id, database)));
+    assert.deepEqual(done, [true, true, true, true]);
+    assert.deepEqual(await usageOf(appid), { [kept.id]: [7, 1], all: [7, 1] });
   });
 
   it("have room again for what is deleted, by its owner, with its user and with a repeat of the same key", async () => {

@@ -6,7 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
-import { eraseLooseBytes, filePrefix, loosenBytes } from "../storage/loose-bytes.ts";
+import { eraseLooseBytes, eraseUntakenBytes, filePrefix, findTaker, loosenBytes } from "../storage/loose-bytes.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { createFile } from "./files.creation.ts";
 import { describeFile } from "./files.resumable.metadata.ts";
@@ -56,7 +56,7 @@ export async function resumeFinishing(upload: ResumableUploadRow, services: Fini
  * @throws ApiError FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid; then it is gone. ServiceUnavailable
  */
 export async function finishUpload(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
-  const { database, bytes, background, clock } = services;
+  const { database, background, clock } = services;
   const { application_id, id } = upload;
   let lease = upload.finishing_until;
   const extending = setInterval(() => {
@@ -76,17 +76,31 @@ export async function finishUpload(upload: ResumableUploadRow, services: Finishi
   } catch (error) {
     const refusal =
       error instanceof BytesMissing ? new ApiError("FileUploadFailed", undefined, { cause: error }) : error;
-    if (isFinal(refusal)) {
-      const dropped = { now: clock.now(), leaseMax: lease };
-      await database.write(({ queries }) => dropUpload(application_id, id, dropped, queries));
-      background.run("erase an upload", () => bytes.deleteAll(filePrefix(application_id, id)));
-    } else {
-      await database.write(({ queries }) => extendLease(upload, lease, 0, queries)).catch(() => {}); // it ends by itself
-    }
+    if (!(await giveUp(upload, lease, isFinal(refusal), services))) {
+      // Who has been stopped for longer than the lease may find that somebody else has made the file: its bytes stay.
+      if ((await database.write(({ queries }) => findTaker(application_id, id, queries))) === "file") return;
+    } else if (!isFinal(refusal)) throw refusal;
+    background.run("erase an upload", () => eraseUntakenBytes(application_id, id, services));
     throw refusal;
   } finally {
     clearInterval(extending);
   }
+}
+
+/** @returns false when it is not ours any more: it is gone, or somebody else finishes it */
+function giveUp(
+  upload: ResumableUploadRow,
+  lease: number,
+  isForGood: boolean,
+  { database, clock }: FinishingServices,
+): Promise<boolean> {
+  const { application_id, id } = upload;
+  if (isForGood) {
+    const dropped = { now: clock.now(), leaseMax: lease };
+    return database.write(({ queries }) => dropUpload(application_id, id, dropped, queries));
+  }
+  const released = database.write(({ queries }) => extendLease(upload, lease, 0, queries));
+  return released.catch(() => true); // it ends by itself
 }
 
 async function makeFile(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {

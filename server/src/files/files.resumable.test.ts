@@ -184,6 +184,23 @@ describe("a resumable upload (surface.md section 10)", () => {
     await assertStored(fileOf(all), Buffer.from("abcdef"));
   });
 
+  it("begun with its first bytes while others begin theirs: none stops another", async () => {
+    const other = await test.signUp();
+    const connection = openRaw(test.port);
+    const before = await rowsLeft();
+    connection.write(
+      `POST /files/uploads HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\nUpload-Length: 6\r\n` +
+        `Upload-Metadata: kind ${btoa("blob")}\r\nContent-Type: application/offset+octet-stream\r\nContent-Length: 6\r\n\r\nabc`,
+    );
+    await until(async () => (await rowsLeft()).uploads === before.uploads + 1);
+    const theirs = await begin(test, other.token, 3);
+    connection.write("def");
+    const answer = await connection.receive();
+    assert.deepEqual([answer?.status, answer?.headers["upload-offset"]], [201, "6"]);
+    connection.close();
+    assert.equal((await sendBytes(test, other.token, theirs, 0, "abc")).status, 204);
+  });
+
   it("cut off at any byte goes on from what has arrived", async () => {
     const bytes = randomBytes(40_000);
     const path = await begin(test, jane.token, bytes.length);
@@ -316,6 +333,41 @@ describe("an upload that ends otherwise", () => {
 });
 
 describe("finishing that was interrupted", () => {
+  it("for longer than its lease: the file that somebody else has made meanwhile stays, and both are told of it", async (t) => {
+    const path = await begin(test, jane.token, 3);
+    const { bytes } = test.app;
+    const { write } = bytes;
+    const restore = () => Object.assign(bytes, { write });
+    t.after(restore);
+    bytes.write = async (key, ...others) => {
+      if (!key.endsWith("/original")) return write(key, ...others);
+      restore();
+      test.advance(6_001);
+      await maintain(test.app);
+      await write(key, ...others);
+    };
+    const last = await sendBytes(test, jane.token, path, 0, "abc");
+    assert.deepEqual([last.status, fileOf(last)], [204, `/blobs/${path.split("/").at(-1)}`]);
+    await until(() => objectsBelow(path).length <= 1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await assertStored(fileOf(last), Buffer.from("abc"));
+  });
+
+  it("by a sender that does not end its body: the file is made of what it was to have", async () => {
+    const bytes = randomBytes(8_388_608); // a whole segment
+    const path = await begin(test, jane.token, bytes.length);
+    const connection = openRaw(test.port);
+    connection.write(
+      `PATCH ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\n` +
+        "Upload-Offset: 0\r\nContent-Type: application/offset+octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n800000\r\n",
+    );
+    connection.write(bytes);
+    connection.write("\r\n");
+    assert.equal((await connection.receive())?.status, 204);
+    connection.close();
+    await assertStored(`/blobs/${path.split("/").at(-1)}`, bytes);
+  });
+
   /** As a process leaves it that is killed after the last byte. */
   async function leaveWhole(bytes: Buffer, values = { kind: "blob" }): Promise<string> {
     const path = await begin(test, jane.token, bytes.length + 1, values);

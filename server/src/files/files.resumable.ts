@@ -3,6 +3,7 @@ import type { ResumableUploadRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { ArrivingBytes } from "../http/arriving-bytes.ts";
 import { requireEnabled } from "../http/policy.ts";
+import type { RateLimits } from "../http/rate-limits.ts";
 import type { UserCaller } from "../http/route.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { filePrefix, putLooseBytes } from "../storage/loose-bytes.ts";
@@ -23,6 +24,7 @@ import { findLiveFile } from "./files.store.ts";
 import { emptyFile } from "./files.uploads.ts";
 
 export interface ResumableUploadServices extends FinishingServices {
+  readonly rateLimits: RateLimits;
   readonly ids: IdGenerator;
   readonly limits: { readonly fileBytesMax: number; readonly uploadLifetimeMs: number };
 }
@@ -44,16 +46,20 @@ const segmentsMax = 2_000;
 /**
  * Begins an upload: its quota is charged, and its parameters are read, before any byte of it arrives.
  *
- * @throws ApiError AuthAPICallDisabledByDeveloper, FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid, and what {@link describeFile} throws
+ * @throws ApiError AuthAPICallDisabledByDeveloper, RateLimitExceeded, FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid, and what {@link describeFile} throws
  */
 export async function createUpload(
-  { applicationId, userId, policy }: UserCaller,
+  caller: UserCaller,
   length: number,
   metadata: string,
-  { database, clock, ids, limits }: ResumableUploadServices,
+  { database, rateLimits, clock, ids, limits }: ResumableUploadServices,
 ): Promise<UploadState> {
+  const { applicationId, userId, policy } = caller;
   const { kind } = describeFile(metadata);
-  requireEnabled(policy, { method: "POST", path: `/${kind.collection}` }, {}); // what makes such a file in one request
+  // What makes such a file in one request, and is switched off and limited with it.
+  const creation = { method: "POST", path: `/${kind.collection}` };
+  requireEnabled(policy, creation, {});
+  rateLimits.admitAs(creation, { path: {}, address: "" }, caller);
   if (length === 0) throw emptyFile();
   if (length > limits.fileBytesMax) {
     throw new ApiError("RequestTooLarge", `The file is larger than ${limits.fileBytesMax} bytes.`);
@@ -157,6 +163,7 @@ export async function receiveBytes(
       else {
         await advance([segment]);
         pending.clear();
+        if (isWhole(upload)) break; // the lease does not last until a slow sender ends its body
       }
     }
     if (checksum !== undefined) {

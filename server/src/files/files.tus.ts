@@ -116,7 +116,7 @@ async function speak(exchange: Exchange, turns: Turns, services: TusServices): P
   const options: ServerOptions & { datastore: typeof store } = {
     path: tusPath,
     datastore: store,
-    locker: lockerOf(turns, () => `${applicationId}/${id}`, body.stop),
+    locker: method === "POST" ? unlocked : lockerOf(turns, () => `${applicationId}/${id}`, body.stop),
     namingFunction: () => "new", // the id comes with the row
     getFileIdFromRequest: () => id,
     generateUrl: () => `${services.serverUrl()}${tusPath}/${id}`,
@@ -186,6 +186,9 @@ async function refusalOf(response: Response, failure: unknown): Promise<unknown>
   if (status === 413) return new ApiError("RequestTooLarge", "The upload would have more bytes than it was to have.");
   return new ApiError("ParameterIncorrectFormat", message);
 }
+
+/** Of an upload that is just begun nobody else knows. */
+const unlocked: Locker = { newLock: () => ({ lock: async () => {}, unlock: async () => {} }) };
 
 /** Its own locker knows nothing of other requests' bodies. */
 function lockerOf(turns: Turns, key: () => string, stop: () => void): Locker {

@@ -10,7 +10,13 @@ import { sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
 import type { PictureSize } from "../pictures/picture-job.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
-import { eraseLooseBytes, filePrefix, putLooseBytes, touchLooseBytes } from "../storage/loose-bytes.ts";
+import {
+  eraseLooseBytes,
+  eraseUntakenBytes,
+  filePrefix,
+  putLooseBytes,
+  touchLooseBytes,
+} from "../storage/loose-bytes.ts";
 import { roomOf } from "../storage/usage.ts";
 import type { FileKind } from "./files.kinds.ts";
 
@@ -81,8 +87,7 @@ export async function storeUpload(
   }
 
   // Bytes that are left behind all the same are dropped by maintenance.
-  const discard = () =>
-    eraseLooseBytes(applicationId, prefix, Number.MAX_SAFE_INTEGER, { database, bytes }).catch(() => {});
+  const discard = () => discardUpload(applicationId, id, prefix, services).catch(() => {});
   try {
     const claimed = { ...part, bytes: passing() };
     return { ...(await writeOriginal(kind, applicationId, id, claimed, { bytes, pictures })), discard };
@@ -90,6 +95,17 @@ export async function storeUpload(
     await discard();
     throw error;
   }
+}
+
+/** Erases what has been stored under a key for a file, unless the file has taken it. */
+export async function discardUpload(
+  applicationId: string,
+  id: string,
+  key: string,
+  services: Pick<UploadServices, "database" | "bytes">,
+): Promise<void> {
+  const isErased = await eraseLooseBytes(applicationId, key, Number.MAX_SAFE_INTEGER, services);
+  if (!isErased) await eraseUntakenBytes(applicationId, id, services); // the row may have gone with the application
 }
 
 /**

@@ -7,9 +7,9 @@ import { type ByteRange, FileResult } from "../http/file-result.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
-import { eraseLooseBytes, filePrefix, putLooseBytes, takeLooseBytes } from "../storage/loose-bytes.ts";
+import { filePrefix, putLooseBytes, takeLooseBytes } from "../storage/loose-bytes.ts";
 import { findLiveFile } from "./files.store.ts";
-import { originalKey } from "./files.uploads.ts";
+import { discardUpload, originalKey } from "./files.uploads.ts";
 
 export interface VariantServices {
   readonly database: Database;
@@ -87,9 +87,7 @@ async function keep(
     return isKept;
   } finally {
     // What is left behind all the same is dropped by maintenance.
-    if (!isKept) {
-      await eraseLooseBytes(application_id, key, Number.MAX_SAFE_INTEGER, { database, bytes }).catch(() => {});
-    }
+    if (!isKept) await discardUpload(application_id, id, key, { database, bytes }).catch(() => {});
   }
 }
 

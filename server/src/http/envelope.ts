@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { ApiError, errorRow } from "../errors.ts";
 import type { ArchiveResult, FileResult } from "./file-result.ts";
-import type { Quota } from "./rate-limits.ts";
+import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
 import { Type } from "./schema.ts";
 
 /** Exactly this, without a charset: RFC 8259 defines none, and shipped clients compare the text (surface.md section 1). */
@@ -55,7 +55,8 @@ export function errorReply(failure: ApiError): Reply {
   const { status, error, errorNumber } = errorRow(failure.condition);
   const { message } = failure;
   const content = JSON.stringify({ error, errorNumber, ...(message === "" ? {} : { message }) }).slice(1, -1);
-  return { status, content, isSuccess: false, failure };
+  const quota = failure instanceof RateLimitExceeded && { quota: failure.quota };
+  return { status, content, isSuccess: false, failure, ...quota };
 }
 
 /** The whole envelope, as JSON. */

@@ -8,7 +8,7 @@ import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts"
 import { ArchiveResult, FileResult } from "./file-result.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
 import { requireEnabled } from "./policy.ts";
-import { RateLimitExceeded, type RateLimits } from "./rate-limits.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import {
   type AnyCaller,
   type Caller,
@@ -177,8 +177,7 @@ export function refuse(error: unknown, requestId: string, log: Logger): Reply {
   if (failure.condition === "InternalError") {
     log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed");
   }
-  const reply = errorReply(failure);
-  return failure instanceof RateLimitExceeded ? { ...reply, quota: failure.quota } : reply;
+  return errorReply(failure);
 }
 
 function isOperator(caller: AnyCaller | undefined): caller is OperatorCaller {

@@ -88,6 +88,13 @@ export interface RateLimits {
    * @throws RateLimitExceeded
    */
   admitTo(application: KnownApplication, route: Limited, call: LimitedCall): void;
+  /**
+   * Counts a call that has been admitted against the limit that the application has for another operation, which it comes
+   * to the same as.
+   *
+   * @throws RateLimitExceeded
+   */
+  admitAs(operation: Pick<Limited, "method" | "path">, call: LimitedCall, caller: AnyCaller): void;
   /** @returns undefined as long as half of it is left: told with every answer it would cost 2 % of the shortest call */
   quotaOf(bucket: TokenBucket): Quota | undefined;
 }
@@ -97,7 +104,7 @@ export interface KnownApplication {
   readonly policy: ApplicationPolicy;
 }
 
-const unlimited: RateLimits = { admit: () => undefined, admitTo() {}, quotaOf: () => undefined };
+const unlimited: RateLimits = { admit: () => undefined, admitTo() {}, admitAs() {}, quotaOf: () => undefined };
 
 /** Of each kind; some 150 bytes each. */
 const bucketsMax = 100_000;
@@ -175,6 +182,14 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
       requireToken(all, "application", now);
       own?.take(now);
       all.take(now);
+    },
+
+    admitAs(operation, call, caller) {
+      const now = clock.now();
+      const bucket = findOperation(operation, call, caller, now);
+      if (bucket === undefined) return;
+      requireToken(bucket, "operation", now);
+      bucket.take(now);
     },
 
     quotaOf(bucket) {

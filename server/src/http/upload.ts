@@ -57,7 +57,10 @@ export async function receiveUpload<File extends StoredUpload>(
     stopping.abort(error);
   };
   const breakOff = (cause?: unknown) => fail(new ApiError("FileUploadFailed", undefined, { cause }));
-  const stall = setTimeout(breakOff, limits.requestTimeoutMs);
+  const stall = setTimeout(() => {
+    if (request.isPaused()) stall.refresh();
+    else breakOff();
+  }, limits.requestTimeoutMs); // a store that is slow, for which it waits, is no fault of the sender
   const onClose = () => {
     if (!request.complete) breakOff();
   };

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import type { ByteStore } from "./byte-store.ts";
 
@@ -72,13 +73,17 @@ export async function loosenBytes(applicationId: string, keys: readonly string[]
     .execute();
 }
 
-/** Erases these bytes if they still belong to nothing. First it is written down: from then on nothing takes them back. */
+/**
+ * Erases these bytes if they still belong to nothing. First it is written down: from then on nothing takes them back.
+ *
+ * @returns false when no row says that they are loose
+ */
 export async function eraseLooseBytes(
   applicationId: string,
   key: string,
   looseUntil: number,
   { database, bytes }: { readonly database: Database; readonly bytes: ByteStore },
-): Promise<void> {
+): Promise<boolean> {
   const isOurs = await database.write(async ({ queries }) => {
     const claimed = await queries
       .updateTable("loose_bytes")
@@ -89,11 +94,41 @@ export async function eraseLooseBytes(
       .executeTakeFirst();
     return claimed.numUpdatedRows === 1n;
   });
-  if (!isOurs) return;
+  if (!isOurs) return false;
   await bytes.deleteAll(key);
   await database.write(({ queries }) =>
     queries.deleteFrom("loose_bytes").where("application_id", "=", applicationId).where("key", "=", key).execute(),
   );
+  return true;
+}
+
+/**
+ * Erases all bytes of a file that is not to be, also when no row says any more that they are loose: that may have gone with
+ * the application, or been given up. For who has noticed that the file cannot be made of them any more. Leaves what a file
+ * has taken by then, and what somebody else is making one of.
+ */
+export async function eraseUntakenBytes(
+  applicationId: string,
+  fileId: string,
+  { database, bytes }: { readonly database: Database; readonly bytes: ByteStore },
+): Promise<void> {
+  const taker = await database.write(({ queries }) => findTaker(applicationId, fileId, queries));
+  if (taker === undefined) await bytes.deleteAll(filePrefix(applicationId, fileId));
+}
+
+/** What bytes belong to that are not loose. In one statement: an upload becomes a file in one transaction. */
+export async function findTaker(
+  applicationId: string,
+  fileId: string,
+  queries: Queries,
+): Promise<"file" | "upload" | undefined> {
+  const { rows } = await sql<{ taker: "file" | "upload" }>`
+    select 'file' as taker from files where application_id = ${applicationId} and id = ${fileId}
+    union all
+    select 'upload' as taker from resumable_uploads where application_id = ${applicationId} and id = ${fileId}`.execute(
+    queries,
+  );
+  return rows[0]?.taker;
 }
 
 /** Erases what is to be erased, and what uploads have left that nobody goes on with, of all applications. */

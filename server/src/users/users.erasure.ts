@@ -98,7 +98,7 @@ async function eraseSomeUploads(applicationId: string, userId: string, queries: 
 async function eraseSomeFiles(applicationId: string, userId: string, queries: Queries): Promise<number> {
   const some = await queries
     .selectFrom("files")
-    .select(["id", "content_length"])
+    .select("id")
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId)
     .limit(rowsPerStep)
@@ -106,14 +106,20 @@ async function eraseSomeFiles(applicationId: string, userId: string, queries: Qu
   if (some.length === 0) return 0;
   const ids = some.map(({ id }) => id);
   if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
+  // What somebody else deletes at the same moment is somebody else's to give back.
+  const deleted = await queries
+    .deleteFrom("files")
+    .where("application_id", "=", applicationId)
+    .where("id", "in", ids)
+    .returning(["id", "content_length"])
+    .execute();
   await loosenBytes(
     applicationId,
-    ids.map((id) => filePrefix(applicationId, id)),
+    deleted.map(({ id }) => filePrefix(applicationId, id)),
     queries,
   );
-  await queries.deleteFrom("files").where("application_id", "=", applicationId).where("id", "in", ids).execute();
-  const bytes = some.reduce((sum, { content_length }) => sum + content_length, 0);
-  await refundUsage(applicationId, userId, { bytes, files: some.length }, queries);
+  const bytes = deleted.reduce((sum, { content_length }) => sum + content_length, 0);
+  await refundUsage(applicationId, userId, { bytes, files: deleted.length }, queries);
   return some.length;
 }
 
