@@ -335,38 +335,35 @@ describe("objects of others", () => {
 
   it("a page token of an operator opens that listing of that application, for that operator alone (hostile.md 14)", async (t) => {
     const [one, another] = [await test.createOperator(), await test.createOperator()];
-    const [application, neighbour] = [await test.createApplication(), await test.createApplication()];
     const listings = test.app.routes.filter(
       ({ caller, parameters }) => caller === "operator" && "pagingToken" in (parameters?.properties ?? {}),
     );
     assert.ok(listings.length >= 6);
-    /** Of what is listed in the application, by the operation. */
-    const tokens = new Map<string, string>();
-    const paths = new Map<string, PathParameters>();
-    function ask(route: Route, { appid }: NewApplication, pagingToken = "", { token } = one): Promise<Answer> {
-      const page = { ...route, path: `${route.path}?pagingToken=${encodeURIComponent(pagingToken)}` };
-      return call(page, { ...paths.get(route.operation), appid }, { token });
+    function ask(route: Route, path: PathParameters, pagingToken = "", { token } = one): Promise<Answer> {
+      return call({ ...route, path: `${route.path}?pagingToken=${encodeURIComponent(pagingToken)}` }, path, { token });
     }
-    for (const route of listings) {
-      paths.set(route.operation, (await operatorSeeds[route.operation]?.(application)) ?? {});
-      await operatorSeeds[route.operation]?.(neighbour);
-      const first = await ask(route, application);
-      assert.equal(first.status, 200, route.operation);
-      tokens.set(route.operation, first.body.result.currentToken);
+    async function tokenOf(route: Route, path: PathParameters): Promise<string> {
+      const { status, body } = await ask(route, path);
+      assert.equal(status, 200, route.operation);
+      return body.result.currentToken;
+    }
+    /** What the listing is asked for in an application of its own. */
+    async function placeOf({ operation }: Route): Promise<PathParameters> {
+      const application = await test.createApplication();
+      return { ...(await operatorSeeds[operation]?.(application)), appid: application.appid };
     }
     for (const route of listings) {
       await t.test(`${route.method} ${route.path}`, async () => {
-        const own = tokens.get(route.operation);
-        assert.equal((await ask(route, application, own)).status, 200);
-        const refused = [await ask(route, application, own, another)];
-        if (route.path.includes("{appid}")) {
-          const elsewhere = await ask(route, neighbour, own);
-          // Where the other application has no such thing, there is nothing to list.
-          if (elsewhere.status === 404) assert.equal((await ask(route, neighbour)).status, 404);
-          else refused.push(elsewhere);
+        const [place, elsewhere] = [await placeOf(route), await placeOf(route)];
+        const own = await tokenOf(route, place);
+        assert.equal((await ask(route, place, own)).status, 200);
+        const refused = [await ask(route, place, own, another)];
+        if (route.path.includes("{appid}")) refused.push(await ask(route, elsewhere, own));
+        // Those that need nothing but an application are asked about the same one.
+        for (const other of listings.filter(({ operation }) => operation !== route.operation)) {
+          const token = await tokenOf(other, other.operation in operatorSeeds ? await placeOf(other) : place);
+          refused.push(await ask(route, place, token));
         }
-        for (const [operation, token] of tokens)
-          if (operation !== route.operation) refused.push(await ask(route, application, token));
         const message = "pagingToken must be a token of this listing.";
         for (const answer of refused) assertError(answer, 400, "ParameterIncorrectFormat", 515, message);
       });

@@ -48,7 +48,7 @@ it("an unknown name takes as long as a wrong password: hostile.md 6", async (t) 
   }
   async function signIn(given: string): Promise<void> {
     const answer = await app.call("POST /_/api/sessions", { body: { name: given, password: "wrong" } });
-    assert.equal(answer.status, 403);
+    assert.ok([401, 403].includes(answer.status), answer.text);
   }
   for (const work of [() => logIn(userName), () => logIn("Nobody"), () => signIn(name), () => signIn("Nobody")])
     await work(); // what is compiled is compiled
