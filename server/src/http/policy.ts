@@ -1,7 +1,6 @@
 import { ApiError } from "../errors.ts";
 import type { Limit } from "../lib/token-buckets.ts";
 import type { Call } from "./call.ts";
-import type { Caller } from "./route.ts";
 
 /** What an operator has set for an application, as far as calls are judged by it. */
 export interface ApplicationPolicy {
@@ -41,7 +40,11 @@ interface Operation {
 }
 
 /** Whose ids `me`, `current` and `app` stand for. */
-export type Self = Pick<Caller, "applicationId" | "deviceId" | "userId">;
+interface Self {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  readonly userId: string | undefined;
+}
 
 /** @returns undefined when it is not of the form `POST /users` */
 export function parseOperationPattern(text: string): OperationPattern | undefined {
