@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import { dataPart, download, png, upload } from "../../test/uploads.ts";
 import type { NewApplication } from "./applications.store.ts";
 
 let test: TestApp;
@@ -316,6 +317,21 @@ describe("a compromised application", () => {
     assert.equal(back.body.result.id, me.body.result.id);
     const [first, , last] = (await operate("GET", appid, "/keys")).body.result.pageResults;
     assert.deepEqual([first.devices, last.devices], [0, 1]);
+  });
+
+  it("a signedUrl opens its one file until it expires, and no longer while the application is suspended", async () => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const { token: userToken } = await test.signUp("Jane", application);
+    const { signedUrl } = await upload(test, userToken, "/pictures", dataPart(await png(4, 4)));
+    const statusNow = async () => (await download(test, signedUrl.slice(test.url.length))).status;
+    assert.equal((await operate("POST", appid, "/compromised")).status, 201);
+    assert.deepEqual(await statusesOf(userToken), [401, 401]);
+    assert.equal(await statusNow(), 200);
+    assert.equal((await operate("POST", appid, "/suspend")).status, 200);
+    assert.equal(await statusNow(), 403);
+    assert.equal((await operate("POST", appid, "/resume")).status, 200);
+    assert.equal(await statusNow(), 200);
   });
 
   it("as often as need be; keys made before are dead, also when they are made at the same time", async () => {

@@ -75,7 +75,7 @@ export function mountEndpoint(
     const caller = request.caller as UserCaller; // authenticate has let nobody else pass
     const path = request.params as Record<string, string>; // the router's, by the names in the path
     try {
-      requireEnabled(caller.policy, operation, path);
+      requireEnabled(caller.policy, operation, path, caller);
       rateLimits.admit(operation, { address: request.address, path }, caller);
       return await endpoint.answer({
         caller,

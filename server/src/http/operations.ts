@@ -135,7 +135,7 @@ export function createOperation(
   function admit(call: Call, caller: AnyCaller | undefined): TokenBucket | undefined {
     const { admission } = call;
     if (admission?.isAdmitted) return undefined;
-    if (isClient(caller)) requireEnabled(caller.policy, route, call.path);
+    if (isClient(caller)) requireEnabled(caller.policy, route, call.path, caller);
     if (isOperator(caller)) requireRole(route, caller);
     const bucket = rateLimits.admit(route, call, caller);
     if (admission !== undefined) admission.isAdmitted = true;

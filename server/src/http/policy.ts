@@ -39,6 +39,13 @@ interface Operation {
   readonly path: string;
 }
 
+/** Whose ids `me`, `current` and `app` stand for. */
+interface Self {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  readonly userId: string | undefined;
+}
+
 /** @returns undefined when it is not of the form `POST /users` */
 export function parseOperationPattern(text: string): OperationPattern | undefined {
   const [, method, path] = /^\s*(get|post|put|patch|delete)\s+(\/\S*)\s*$/i.exec(text) ?? [];
@@ -49,27 +56,45 @@ export function parseOperationPattern(text: string): OperationPattern | undefine
 /**
  * Refuses what the operator has switched off for the application.
  *
+ * @param self who calls; undefined where nobody is known
  * @throws ApiError AuthAPICallDisabledByDeveloper
  */
-export function requireEnabled(policy: ApplicationPolicy, route: Operation, path: Call["path"]): void {
+export function requireEnabled(policy: ApplicationPolicy, route: Operation, path: Call["path"], self?: Self): void {
   if (policy.isSuspended) throw new ApiError("AuthAPICallDisabledByDeveloper", "The application is suspended.");
   for (const pattern of policy.disabledOperations) {
-    if (isMeant(pattern, route, path)) throw new ApiError("AuthAPICallDisabledByDeveloper");
+    if (isMeant(pattern, route, path, self)) throw new ApiError("AuthAPICallDisabledByDeveloper");
   }
 }
 
-/** Whether a call of an operation is one of those that the pattern stands for. */
-export function isMeant({ method, segments }: OperationPattern, route: Operation, path: Call["path"]): boolean {
+/** Whether a call of an operation is one of those that the pattern stands for. An id and the word for it are the same. */
+export function isMeant(
+  { method, segments }: OperationPattern,
+  route: Operation,
+  path: Call["path"],
+  self: Self | undefined,
+): boolean {
   if (method !== route.method) return false;
   const named = segmentsOf(route.path);
   return (
     named.length === segments.length &&
     named.every((name, at) => {
       const meant = segments[at] ?? "";
-      if (!isVariable(name)) return name === meant;
-      return isVariable(meant) || String(path[name.slice(1, -1)]).toLowerCase() === meant.toLowerCase();
+      if (!isVariable(name)) return idOf(name, self) === idOf(meant, self);
+      return isVariable(meant) || idOf(String(path[name.slice(1, -1)]), self) === idOf(meant, self);
     })
   );
+}
+
+/** What a word stands for, in one case; anything else as it is. */
+function idOf(text: string, self: Self | undefined): string {
+  const word = text.toLowerCase();
+  if (self === undefined) return word;
+  const ids: Readonly<Record<string, string | undefined>> = {
+    me: self.userId,
+    current: self.deviceId,
+    app: self.applicationId,
+  };
+  return (Object.hasOwn(ids, word) ? ids[word] : undefined)?.toLowerCase() ?? word;
 }
 
 function segmentsOf(path: string): string[] {

@@ -210,6 +210,7 @@ describe("limits of an operation", () => {
     assert.equal((await post(joan.token)()).status, 400);
     const read = (path: string) => () => test.call(`GET ${path}`, { token: jane.token });
     assert.deepEqual(await statuses(2, read("/users/ME")), [200, 429]);
+    assert.deepEqual(await statuses(1, read(`/users/${jane.id}`)), [429]);
     assert.deepEqual(await statuses(2, read(`/users/${joan.id}`)), [200, 200]);
   });
 

@@ -133,7 +133,7 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
     const { addressLimit } = route;
     if (!("policy" in caller)) return undefined;
     const { applicationId, deviceId, policy } = caller;
-    const named = policy.limits.operations.find(({ pattern }) => isMeant(pattern, route, call.path));
+    const named = policy.limits.operations.find(({ pattern }) => isMeant(pattern, route, call.path, caller));
     if (addressLimit !== undefined) {
       const limit = named?.limit ?? defaults.addresses[addressLimit];
       return findAddress(addressLimit, applicationId, call, limit, now);
@@ -175,7 +175,7 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
 
     admitTo({ id, policy: { limits } }, route, call) {
       const now = clock.now();
-      const named = limits.operations.find(({ pattern }) => isMeant(pattern, route, call.path));
+      const named = limits.operations.find(({ pattern }) => isMeant(pattern, route, call.path, undefined));
       const own = named && findAddress(route.addressLimit ?? "downloads", id, call, named.limit, now);
       if (own !== undefined) requireToken(own, "address", now);
       const all = applications.find(id, limits.application ?? defaults.application, now);

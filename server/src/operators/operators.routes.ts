@@ -3,6 +3,7 @@ import type { Audit } from "../audit/audit.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { Database } from "../db/database.ts";
+import { isUniqueViolation } from "../db/dialect.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Paging } from "../http/paging.ts";
@@ -175,9 +176,11 @@ export function operatorsRoutes(services: {
         ...(password !== undefined && { password_hash: await passwords.hash(password) }),
       };
       const known = operatorId === caller.operatorId ? { keptSession: caller.sessionId } : {};
-      const changed = await database.write(({ queries }) =>
-        updateOperator(operatorId, change, dialect, queries, known),
-      );
+      const changed = await database
+        .write(({ queries }) => updateOperator(operatorId, change, dialect, queries, known))
+        .catch((error) => {
+          throw isUniqueViolation(error) ? refusalError("has a taken name") : error; // by one created meanwhile
+        });
       return presentOperator(orThrow(changed));
     },
   });

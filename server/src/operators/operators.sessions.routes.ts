@@ -5,6 +5,7 @@ import type { OperatorTokens } from "../auth/operator-tokens.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { Database } from "../db/database.ts";
+import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
@@ -15,6 +16,12 @@ import { OperatorNameError, readOperatorName } from "./operators.names.ts";
 import { findOperatorByName, updateOperatorLogin } from "./operators.store.ts";
 
 const wrongSignIn = "The name or the password is wrong.";
+
+interface Begun {
+  readonly token: string;
+  readonly at: number;
+  readonly expiresAt: number;
+}
 
 /** Operators sign in with their password and get the token of a session, which ends by itself. */
 export function operatorsSessionsRoutes(services: {
@@ -28,6 +35,27 @@ export function operatorsSessionsRoutes(services: {
   readonly sessionIdleMs: number;
 }): Route[] {
   const { database, passwords, signInGuard, operatorTokens, audit, clock, sessionMs, sessionIdleMs } = services;
+
+  /** @returns undefined when the password or its hash is another one by now */
+  async function begin(found: OperatorRow, password: string, event: AuditEvent): Promise<Begun | undefined> {
+    const hash = passwords.isOutdated(found.password_hash) ? await passwords.hash(password) : found.password_hash;
+    const at = clock.now();
+    const expiresAt = at + sessionMs;
+    return database.write(async ({ queries }) => {
+      if (!(await updateOperatorLogin(found, hash, at, queries))) return undefined;
+      await audit.record({ ...event, actor: { kind: "operator", id: found.id, name: found.name } }, queries);
+      const token = operatorTokens.issue();
+      await insertOperatorSession(found.id, token, { at, expiresAt }, queries);
+      return { token, at, expiresAt };
+    });
+  }
+
+  /** Another login at the same time may have made the hash anew, of this very password. */
+  async function beginAgain(nameKey: string, password: string, event: AuditEvent): Promise<Begun | undefined> {
+    const found = await findOperatorByName(nameKey, database.reads);
+    const isRight = found !== undefined && (await passwords.verify(found.password_hash || undefined, password));
+    return isRight && found.id === event.target ? begin(found, password, event) : undefined;
+  }
 
   const createSession = route({
     method: "POST",
@@ -55,15 +83,12 @@ export function operatorsSessionsRoutes(services: {
         await audit.note({ ...event, ...refusedWith("AuthFailed") });
         throw new ApiError("AuthFailed", wrongSignIn);
       }
-      const hash = passwords.isOutdated(found.password_hash) ? await passwords.hash(password) : found.password_hash;
-      const at = clock.now();
-      const expiresAt = at + sessionMs;
-      const token = operatorTokens.issue();
-      await database.write(async ({ queries }) => {
-        if (!(await updateOperatorLogin(found, hash, at, queries))) throw new ApiError("AuthFailed", wrongSignIn);
-        await audit.record({ ...event, actor: { kind: "operator", id: found.id, name: found.name } }, queries);
-        await insertOperatorSession(found.id, token, { at, expiresAt }, queries);
-      });
+      const begun = (await begin(found, password, event)) ?? (await beginAgain(nameKey, password, event));
+      if (begun === undefined) {
+        await audit.note({ ...event, ...refusedWith("AuthFailed") });
+        throw new ApiError("AuthFailed", wrongSignIn);
+      }
+      const { token, at, expiresAt } = begun;
       const operator = presentOperator({ ...found, last_login_at: at });
       return { token, expires: formatDate(expiresAt), idleMs: sessionIdleMs, operator };
     },

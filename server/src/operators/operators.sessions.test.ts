@@ -148,6 +148,17 @@ describe("POST /_/api/sessions", () => {
     assert.equal((await signIn(operator.name, operator.password)).status, 201);
   });
 
+  it("of several logins at once with such an old one all are good", async (t) => {
+    const operator = await test.createOperator();
+    const settings = { DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "2" };
+    const dearer = await startTestApp(settings);
+    t.after(() => dearer.close());
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => signIn(operator.name, operator.password, dearer)),
+    );
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
+  });
+
   it("no batch signs in, and none does what operators do (hostile.md 28)", async () => {
     const { name, password, token } = await test.createOperator();
     const { token: userToken } = await test.signUp();

@@ -196,6 +196,20 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assertError(taken, 400, "ItemAlreadyExists", 770, message);
     assert.equal((await call(`PATCH /_/api/operators/${operator.id}`, { name: operator.name })).status, 200);
   });
+
+  it("and while one of that name is created: one of both has it", async () => {
+    const operator = await test.createOperator();
+    for (let round = 0; round < 20; round += 1) {
+      const name = `wanted ${round}`;
+      const body = { name, role: "viewer", password: "a good long one" };
+      const answers = await Promise.all([
+        call("POST /_/api/operators", body),
+        ...[test, other].map((app) => call(`PATCH /_/api/operators/${operator.id}`, { name }, owner, app)),
+      ]);
+      const errors = answers.map(({ body }) => body.error).filter((error) => error !== undefined);
+      assert.ok(errors.length >= 1 && errors.every((error) => error === "ItemAlreadyExists"), `${errors}`);
+    }
+  });
 });
 
 describe("the last owner", () => {

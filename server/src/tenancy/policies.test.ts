@@ -71,6 +71,34 @@ describe("disabled operations: surface.md section 2", () => {
     );
   });
 
+  it("me, current and app are the ids that they stand for: who writes those out is refused as well, and others are not", async () => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const [jane, joan] = [await test.signUp("Jane", application), await test.signUp("Joan", application)];
+    const [{ id: device } = {}] = await test.app.database.reads
+      .selectFrom("devices")
+      .select("id")
+      .where("application_id", "=", appid)
+      .orderBy("id")
+      .execute(); // Jane's, who came first
+    const ways = [
+      ["GET /users/me", `/users/${jane.id}`],
+      [`GET /users/${jane.id}`, "/users/me"],
+      ["GET /metadata/me", `/metadata/${jane.id}`],
+      ["GET /metadata/current", `/metadata/${device}`],
+      ["GET /metadata/app", `/metadata/${appid}`],
+    ];
+    for (const [operation = "", path] of ways) {
+      await configure(application, { disabledOperations: [operation] });
+      assertError(await test.call(`GET ${path}`, { token: jane.token }), ...disabled);
+      const requests = [{ method: "GET", path }];
+      const batch = await test.call("POST /batch", { token: jane.token, body: { requests } });
+      assert.equal(batch.body.result.responses[0].error, disabled[1], operation);
+      const other = await test.call(`GET /users/${joan.id}`, { token: jane.token });
+      assert.equal(other.status, 200, operation);
+    }
+  });
+
   it("hold for registrations and for bytes read by signedUrl", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);

@@ -89,13 +89,24 @@ export function usersSocialRoutes(services: {
         throw new ApiError("AuthBadUsernameOrPassword");
       }
       const identity: ProvenIdentity = { applicationId, provider: identityProviderName, identifier: identityID };
-      const { user, isNew, token } = await database.write(async ({ queries }) => {
+      let disabledId: string | undefined;
+      const written = database.write(async ({ queries }) => {
         const login = await logIn(identity, claims, queries);
         const { id, token_version: tokenVersion, disabled_at } = login.user;
-        if (disabled_at !== null) throw new ApiError("AuthUserAccountDisabled");
+        if (disabled_at !== null) {
+          disabledId = id;
+          throw new ApiError("AuthUserAccountDisabled");
+        }
         const { token, row } = tokens.issueUserToken(caller, { id, tokenVersion });
         await insertUserToken(row, queries);
         return { ...login, token };
+      });
+      const { user, isNew, token } = await written.catch(async (error) => {
+        if (disabledId !== undefined) {
+          const event = { ...calledBy(caller, call), action: "loginSocialUser", target: disabledId };
+          await audit.note({ ...event, ...refusedWith("AuthUserAccountDisabled") });
+        }
+        throw error;
       });
       return { ...presentOwnUser(user, pictureUrl), ...token, isNew };
     },

@@ -211,6 +211,27 @@ describe("POST /users/login/social, later: surface.md section 5", () => {
     }
   });
 
+  it("a disabled user is refused, and the audit log tells of it; enabled again it goes on", async () => {
+    const { id } = (await logIn("locked out")).body.result;
+    const operator = await test.createOperator();
+    const operate = (operation: string) =>
+      test.call(`${operation.replace(" /", ` /_/api/`)}`, {
+        token: operator.token,
+        ...(operation.startsWith("POST") && { body: {} }),
+      });
+    const path = `/applications/${test.application.appid}/users/${id}`;
+    assert.equal((await operate(`POST ${path}/disable`)).status, 200);
+    const refused = await logIn("locked out");
+    assertError(refused, 403, "AuthUserAccountDisabled", 264, "The user account is disabled.");
+    const [entry] = (await operate("GET /audit?action=loginSocialUser&pageSize=1")).body.result.pageResults;
+    assert.deepEqual(
+      [entry.target, entry.requestId, entry.details],
+      [id, refused.body.request_id, { error: "AuthUserAccountDisabled" }],
+    );
+    assert.equal((await operate(`POST ${path}/enable`)).status, 200);
+    assert.equal((await logIn("locked out")).body.result.id, id);
+  });
+
   it("a deleted user is not found: the next login makes a new one", async () => {
     const first = (await logIn("gone")).body.result;
     await test.call("DELETE /users/me", { token: first.accessToken });
