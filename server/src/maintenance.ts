@@ -62,7 +62,10 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   await finishErasures(objectsPerRound, database, signal);
   for (const { appid, isBeingDeleted } of await listApplications(database.reads)) {
     if (isBeingDeleted) {
-      await deleteApplicationRows(appid, app, { signal });
+      await deleteApplicationRows(appid, app, { signal }).catch((err) => {
+        signal?.throwIfAborted();
+        log.warn({ err, appid }, "an application was not erased"); // its bytes are in a store that may be out of reach
+      });
       continue;
     }
     await compactor.compact(appid, signal).catch((err) => {

@@ -212,6 +212,32 @@ describe("bytes and rows", () => {
     assert.deepEqual(objectsOf(application.appid), []);
   });
 
+  it("what a store does not delete keeps maintenance from nothing else, and is deleted later", async (t) => {
+    const { appid } = test.application;
+    const gone = await test.createApplication();
+    const { token } = await test.signUp("Jane", gone);
+    await upload(test, token, "/blobs", dataPart("x"));
+    const { bytes, database } = test.app;
+    await database.write(async ({ queries }) => {
+      await updateApplicationDeleted(gone.appid, test.now(), queries);
+      await putLooseBytes(appid, `${appid}/blb_held/`, test.now() - 7_200_000, queries);
+      await putLooseBytes(appid, `${appid}/blb_left/`, test.now() - 3_600_001, queries);
+    });
+    const { deleteAll } = bytes;
+    const restore = () => Object.assign(bytes, { deleteAll });
+    t.after(restore);
+    bytes.deleteAll = (prefix, signal) => {
+      const isHeld = prefix.startsWith(gone.appid) || prefix.includes("blb_held");
+      return isHeld ? Promise.reject(new Error("locked")) : deleteAll(prefix, signal);
+    };
+    await assert.rejects(maintain(test.app), { message: "locked" });
+    assert.deepEqual(await looseKeys(), [`${appid}/blb_held/`]);
+    assert.equal(objectsOf(gone.appid).length, 1);
+    restore();
+    await maintain(test.app);
+    assert.deepEqual([objectsOf(gone.appid), await looseKeys()], [[], []]);
+  });
+
   it("a repeat with the same idempotency key gets the first file, and its bytes are kept once", async () => {
     const { token } = await test.signUp();
     const before = objectsOf().length;

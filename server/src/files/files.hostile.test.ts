@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import {
@@ -123,6 +125,49 @@ describe("a store that is slow", () => {
     };
     const { contentLength } = await upload(test, owner.token, "/blobs", dataPart("x".repeat(290_000)));
     assert.equal(contentLength, 290_000);
+  });
+});
+
+describe("readers of scaled pictures that are not kept", () => {
+  it("who take nothing hold a bounded memory together: the next is told to try again, until one of them is gone", async (t) => {
+    const { pictures } = test.app;
+    const { scalePicture } = pictures;
+    t.after(() => Object.assign(pictures, { scalePicture }));
+    const made = { contentType: "image/png", w: 33, h: 33, bytes: Buffer.alloc(60_000_000, "x") };
+    pictures.scalePicture = async (bytes) => {
+      bytes.destroy();
+      return made;
+    };
+    const { id } = await upload(test, owner.token, "/pictures", dataPart(await png(100, 100)));
+    const path = `/pictures/${id}/file?size=33`;
+    const headers = { authorization: `Service ${owner.token}` };
+    const read = async () => {
+      const [answer] = (await once(get(`${test.url}${path}`, { headers, agent: false }), "response")) as [
+        IncomingMessage,
+      ];
+      return answer;
+    };
+    const idle = [await read(), await read()];
+    assert.deepEqual(
+      idle.map(({ statusCode }) => statusCode),
+      [200, 200],
+    );
+    assertError(
+      await test.call(`GET ${path}`, { token: owner.token }),
+      ...([503, "ServiceUnavailable", 1284, "Too many pictures are being sent. Try again."] as const),
+    );
+    for (const answer of idle) answer.destroy();
+    const deadline = Date.now() + 5_000;
+    for (;;) {
+      const { status, bytes } = await download(test, path, { token: owner.token });
+      if (status === 200) {
+        assert.ok(bytes.equals(made.bytes));
+        break;
+      }
+      assert.ok(Date.now() < deadline, "memory is still held");
+    }
+    const part = await download(test, path, { token: owner.token, headers: { range: "bytes=10-99999" } });
+    assert.deepEqual([part.status, part.bytes.length], [206, 99_990]);
   });
 });
 

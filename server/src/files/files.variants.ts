@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import { filePrefix, putLooseBytes, takeLooseBytes } from "../storage/loose-bytes.ts";
+import { readHeldContent } from "./files.held-content.ts";
 import { findLiveFile } from "./files.store.ts";
 import { discardUpload, originalKey } from "./files.uploads.ts";
 
@@ -42,7 +43,7 @@ export async function variantResult(
   return new FileResult({
     ...facts,
     contentLength: content.length,
-    open: async ({ start, end } = { start: 0, end: content.length }) => Readable.from([content.subarray(start, end)]),
+    open: async (range = { start: 0, end: content.length }) => readHeldContent(content, range),
   });
 }
 

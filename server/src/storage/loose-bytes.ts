@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
 import type { ByteStore } from "./byte-store.ts";
 
 /**
@@ -131,13 +132,17 @@ export async function findTaker(
   return rows[0]?.taker;
 }
 
-/** Erases what is to be erased, and what uploads have left that nobody goes on with, of all applications. */
+/**
+ * Erases what is to be erased, and what uploads have left that nobody goes on with, of all applications. What a store
+ * refuses to delete keeps nothing else from being deleted.
+ */
 export async function eraseOldLooseBytes(
   now: number,
   services: { readonly database: Database; readonly bytes: ByteStore },
   signal?: AbortSignal,
 ): Promise<void> {
   for (;;) {
+    const failures: unknown[] = [];
     signal?.throwIfAborted();
     const old = await services.database.reads
       .selectFrom("loose_bytes")
@@ -148,8 +153,13 @@ export async function eraseOldLooseBytes(
       .execute();
     for (const { application_id, key } of old) {
       signal?.throwIfAborted();
-      await eraseLooseBytes(application_id, key, now - uploadMs, services);
+      await eraseLooseBytes(application_id, key, now - uploadMs, services).catch((error) => {
+        if (error instanceof ApiError) throw error; // the store is out of reach
+        failures.push(error);
+      });
     }
-    if (old.length < keysPerRound) return;
+    if (old.length === keysPerRound && failures.length < keysPerRound) continue;
+    if (failures.length > 0) throw failures[0];
+    return;
   }
 }
