@@ -79,8 +79,9 @@ export function isMeant(
     named.length === segments.length &&
     named.every((name, at) => {
       const meant = segments[at] ?? "";
-      if (!isVariable(name)) return idOf(name, self) === idOf(meant, self);
-      return isVariable(meant) || idOf(String(path[name.slice(1, -1)]), self) === idOf(meant, self);
+      if (isVariable(meant)) return true;
+      const asked = isVariable(name) ? String(path[name.slice(1, -1)]) : name;
+      return idOf(asked, self) === idOf(meant, self);
     })
   );
 }

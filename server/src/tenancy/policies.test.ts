@@ -119,6 +119,19 @@ describe("disabled operations: surface.md section 2", () => {
   });
 });
 
+describe("a name in braces", () => {
+  it("stands for anything, also for me and for one's own id", async () => {
+    const application = await test.createApplication();
+    const { id, token } = await test.signUp("Jane", application);
+    await configure(application, { disabledOperations: ["GET /users/{id}"] });
+    for (const path of ["me", id, test.app.ids.newId("User")]) {
+      assertError(await test.call(`GET /users/${path}`, { token }), ...disabled);
+    }
+    assert.equal((await test.call("PATCH /users/me", { token, body: { firstName: "Jane" } })).status, 200);
+    assert.equal((await test.call("GET /users", { token })).status, 200);
+  });
+});
+
 describe("a suspended application", () => {
   it("is refused everything, on the next request, and goes on with the same tokens afterwards", async () => {
     const application = await test.createApplication();
