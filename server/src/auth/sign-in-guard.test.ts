@@ -140,6 +140,22 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.doesNotMatch(JSON.stringify(line), /secret/);
   });
 
+  it("who has signed up is not slowed by what is guessed at many other addresses", async (t) => {
+    const behind = await startTestApp({ TRUST_PROXY: "loopback" });
+    t.after(() => behind.close());
+    const jane = await behind.signUp();
+    const token = await behind.registerDevice();
+    const from = (address: string, password: string) =>
+      behind.call("POST /users/login", {
+        token,
+        body: { username: jane.userName, password },
+        headers: { "x-forwarded-for": address },
+      });
+    for (let n = 0; n < 100; n++) assert.equal((await from(`192.0.2.${n % 10}`, "wrong")).status, 403);
+    assertSlowed(await from("192.0.2.20", jane.password), 1);
+    assert.equal((await logIn(jane, jane.password, behind)).status, 200);
+  });
+
   it("RATE_LIMITS=off ends it", async (t) => {
     const off = await startTestApp({ RATE_LIMITS: "off" });
     t.after(() => off.close());

@@ -46,6 +46,8 @@ export interface SignInGuard {
    * @throws ApiError RateLimitExceeded, ServiceUnavailable when too many wait, and whatever `isRight` throws
    */
   check(attempt: SignInAttempt, isRight: () => Promise<boolean>): Promise<boolean>;
+  /** Knows a caller from now on who has proven to be the user by other means: by signing up. */
+  welcome(attempt: SignInAttempt): void;
 }
 
 interface Settings {
@@ -69,7 +71,7 @@ export function createSignInGuard(
 ): SignInGuard {
   const { clock, onLockOut } = services;
   const { signInFailuresMax: failuresMax, passwordHashQueueMax: waitingMax } = settings;
-  if (!settings.rateLimits) return { check: (_attempt, isRight) => isRight() };
+  if (!settings.rateLimits) return { check: (_attempt, isRight) => isRight(), welcome() {} };
   const byCaller = createFailureCounts(failuresMax, countsMax, clock);
   const byName = createFailureCounts(failuresMax * addressesPerName, countsMax, clock);
   const addresses = createTokenBuckets(addressesMax);
@@ -93,11 +95,14 @@ export function createSignInGuard(
   }
 
   return {
+    welcome(attempt) {
+      const { name, caller } = digestsOf(attempt);
+      remember(name, caller);
+    },
+
     async check(attempt, isRight) {
-      const { applicationId = "", nameKey, deviceId = "" } = attempt;
-      const address = addressGroup(attempt.address);
-      const name = digest([applicationId, nameKey]);
-      const caller = digest([applicationId, nameKey, address, deviceId]);
+      const { applicationId = "", nameKey } = attempt;
+      const { address, name, caller } = digestsOf(attempt);
       const isKnown = known.get(name)?.includes(caller) ?? false;
 
       const now = clock.now();
@@ -141,6 +146,12 @@ function tooManyGuesses(waitMs: number): ApiError {
       retryAfterSeconds: Math.ceil(waitMs / 1_000),
     },
   );
+}
+
+function digestsOf({ applicationId = "", nameKey, deviceId = "", address: given }: SignInAttempt) {
+  const address = addressGroup(given);
+  const name = digest([applicationId, nameKey]);
+  return { address, name, caller: digest([applicationId, nameKey, address, deviceId]) };
 }
 
 /** Of one length, however long a name somebody makes up. */

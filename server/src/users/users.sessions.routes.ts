@@ -60,8 +60,8 @@ export function usersSessionsRoutes(services: {
     status: 200,
     result: UserWithToken,
     errors: ["ItemAlreadyExists"],
-    async handle({ caller, parameters }) {
-      const { applicationId } = caller;
+    async handle({ caller, call, parameters }) {
+      const { applicationId, deviceId } = caller;
       const { location } = parameters;
       const nameKey = requireUserNameKey(parameters.username);
       const isTaken = (await findUserByName(applicationId, nameKey, database.reads)) !== undefined;
@@ -92,6 +92,7 @@ export function usersSessionsRoutes(services: {
         await updateUser(applicationId, id, located, queries);
         return { ...created, ...located };
       });
+      signInGuard.welcome({ applicationId, nameKey, deviceId, address: call.address });
       return { ...presentOwnUser(user, pictureUrl), ...token };
     },
   });
