@@ -56,13 +56,16 @@ export function openS3Store(options: S3Options): ByteStore {
         }
       }
       if (upload !== undefined && part.bytes.length > 0) await sendPart();
+      signal?.throwIfAborted();
       mayBeThere = true; // from here on also when no answer comes
+      // Not broken off: the store could come to it after it has been undone.
       if (upload === undefined) {
-        await attempt(client.send(new PutObjectCommand({ ...object, Body: part.bytes }), options), signal);
+        await attempt(client.send(new PutObjectCommand({ ...object, Body: part.bytes })));
       } else {
         const command = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts: parts } });
-        await attempt(client.send(command, options), signal);
+        await attempt(client.send(command));
       }
+      signal?.throwIfAborted();
     } catch (error) {
       const inTime = { abortSignal: AbortSignal.timeout(undoTimeoutMs) };
       // What fails here is left to cleanUp, or to a deletion by whoever asked for this write.
