@@ -15,7 +15,16 @@ const ladder = [
   ["slices"],
   ["user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
-  ["serve.ts", "main.ts", "cli.ts", "cli.command.ts", "cli.applications.ts", "cli.operators.ts", "cli.users.ts"],
+  [
+    "serve.ts",
+    "main.ts",
+    "cli.ts",
+    "cli.command.ts",
+    "cli.applications.ts",
+    "cli.health.ts",
+    "cli.operators.ts",
+    "cli.users.ts",
+  ],
 ];
 const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
 

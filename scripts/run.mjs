@@ -1,7 +1,7 @@
 // Runs one of the project's scripts: node scripts/run.mjs <script.ts> [args…]
 //
 // Whatever Node.js starts this file (20 or later), the dependencies are installed first when they are missing or out of
-// date, and the script itself runs on the Node.js that package.json pins. A relative script path starts at the root of
+// date, and the script itself runs on the Node.js that server/package.json pins. A relative script path starts at the root of
 // the repository; the working directory stays the caller's.
 
 import { spawn, spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ const script = path.resolve(root, scriptPath);
 
 if (!isInstalled()) install();
 
-if (process.version === `v${readJson("package.json").dependencies.node}`) {
+if (process.version === `v${readJson("server/package.json").dependencies.node}`) {
   process.argv = [process.execPath, script, ...args];
   // Unlike import(), this makes the script the main module: import.meta.main is true in it.
   Module.runMain();

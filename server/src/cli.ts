@@ -9,6 +9,7 @@ import {
 } from "./applications/applications.store.ts";
 import { applicationCommands, requireName } from "./cli.applications.ts";
 import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { healthCommands } from "./cli.health.ts";
 import { operatorCommands, recordCommand } from "./cli.operators.ts";
 import { userCommands } from "./cli.users.ts";
 import { loadConfig } from "./config.ts";
@@ -23,6 +24,7 @@ import { changeApplicationSettings, shownSettings } from "./tenancy/settings-cha
 const usage = `Usage: rollcall <command>
 
   serve                                    serve until SIGTERM
+  health                                   ask the server that runs here whether it is ready; exit code 1 when it is not
   migrate                                  bring the database schema up to date
   apps create --name N [--json]            create an application; its key is shown this once
   apps list [--json]                       list the applications
@@ -122,6 +124,7 @@ const commands: Readonly<Record<string, Command>> = {
       print(`deleted ${appid}`);
     }),
 
+  ...healthCommands,
   ...applicationCommands,
   ...operatorCommands,
   ...userCommands,

@@ -1,0 +1,152 @@
+/**
+ * What `npm pack` makes, where there is nothing else: the package is installed into an empty folder and used through `npx`,
+ * with the machine's own Node.js, on SQLite and on a PostgreSQL that is started for it.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import sharp from "sharp";
+import { startThrowawayPostgres } from "./throwaway-postgres.ts";
+
+const root = path.resolve(import.meta.dirname, "..");
+const installMsMax = 300_000;
+const startMsMax = 60_000;
+
+// As on another machine: nothing of this repository is on the path, and nothing of npm's settings for it around.
+const environment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(npm_|node_|init_cwd|database_url|data_dir)/i.test(name)),
+);
+environment["PATH"] = (process.env["PATH"] ?? "")
+  .split(path.delimiter)
+  .filter((folder) => !folder.startsWith(root))
+  .join(path.delimiter);
+
+let folder: string;
+const running = new Set<ChildProcess>();
+before(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "rollcall-package-"));
+  await run("npm", ["pack", "--workspace", "server", "--pack-destination", folder], root);
+  const [archive = ""] = readdirSync(folder);
+  await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", `./${archive}`], folder);
+});
+after(() => {
+  for (const child of running) child.kill("SIGTERM"); // which it passes on to the Node.js that it has started
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("the npm package", () => {
+  it("holds JavaScript, its licence and its settings, and no tests", () => {
+    const files = readdirSync(path.join(folder, "node_modules/rollcall"), { recursive: true, encoding: "utf8" });
+    for (const file of ["LICENSE", "README.md", ".env.example", path.join("dist", "main.js")]) {
+      assert.ok(files.includes(file), file);
+    }
+    assert.deepEqual(
+      files.filter((file) => /\.ts$|test/.test(file)),
+      [],
+    );
+  });
+
+  it("serves with nothing but npx, on an embedded database in the working folder", async () => {
+    const server = await serve({});
+    const { appid, appkey } = readCredentials(server.output());
+    await useEverything(server.url, { appid, appkey });
+    const { stdout } = await npx(["health"], { PORT: new URL(server.url).port });
+    assert.equal(stdout, "ready\n");
+    assert.equal(await server.end(), 0);
+    assert.ok(existsSync(path.join(folder, "data/rollcall.db")));
+    await assert.rejects(npx(["health"], { PORT: new URL(server.url).port }), /nothing answers/);
+  });
+
+  it("serves on PostgreSQL", async () => {
+    const postgres = await startThrowawayPostgres();
+    try {
+      const settings = { DATABASE_URL: postgres.url, ROLLCALL_SECRET: "a secret of the package test" };
+      const { stdout } = await npx(["apps", "create", "--name", "Packed", "--json"], settings);
+      const server = await serve(settings);
+      await useEverything(server.url, JSON.parse(stdout));
+      assert.equal(await server.end(), 0);
+    } finally {
+      await postgres.stop();
+    }
+  });
+});
+
+/** A device, a user, a picture and a smaller one of it, which another process makes, and a file of a dependency. */
+async function useEverything(url: string, application: { appid: string; appkey: string }): Promise<void> {
+  const { accessToken: device } = await post(`${url}/devices`, { ...application, platform: "test" });
+  const { accessToken: token } = await post(`${url}/users`, { username: "ada", password: "secret" }, device);
+  const form = new FormData();
+  const picture = await sharp({ create: { width: 400, height: 300, channels: 3, background: "teal" } })
+    .png()
+    .toBuffer();
+  form.set("data", new File([new Uint8Array(picture)], "a.png", { type: "image/png" }));
+  const { id } = await resultOf(
+    await fetch(`${url}/pictures`, { method: "POST", headers: { authorization: `Service ${token}` }, body: form }),
+  );
+  const small = await fetch(`${url}/pictures/${id}/file?size=40`, { headers: { authorization: `Service ${token}` } });
+  assert.equal(small.status, 200);
+  assert.equal((await sharp(await small.arrayBuffer()).metadata()).width, 40);
+  const script = await fetch(`${url}/_/docs/swagger-ui-bundle.js`);
+  assert.ok(script.ok && (await script.text()).length > 100_000);
+}
+
+async function post(url: string, body: unknown, token?: string) {
+  const headers = {
+    "content-type": "application/json",
+    ...(token !== undefined && { authorization: `Service ${token}` }),
+  };
+  return resultOf(await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }));
+}
+
+async function resultOf(answer: Response): Promise<Record<string, string>> {
+  const text = await answer.text();
+  assert.ok(answer.ok, text);
+  return JSON.parse(text).result;
+}
+
+function readCredentials(output: string): { appid: string; appkey: string } {
+  const [, appid = "", appkey = ""] = /appid {3}(\S+)\s+appkey {2}(\S+)/.exec(output) ?? [];
+  return { appid, appkey };
+}
+
+async function serve(settings: Record<string, string>) {
+  // Not through npx, which does not tell its child's exit code from its own.
+  const launcher = path.join(folder, "node_modules/.bin/rollcall");
+  const env = { ...environment, PORT: "0", ...settings };
+  const child = spawn(launcher, ["serve"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
+  running.add(child);
+  const exited = once(child, "exit").finally(() => running.delete(child));
+  let output = "";
+  const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
+  const late = setTimeout(() => reject(new Error(`It does not listen: ${output}`)), startMsMax);
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    output += text;
+    const url = /"url":"([^"]+)"/.exec(output)?.[1];
+    if (url !== undefined) resolve(url);
+  });
+  exited.then(() => reject(new Error(`It ended instead of listening: ${output}`)));
+  const url = await listening.finally(() => clearTimeout(late));
+  return {
+    url,
+    output: () => output,
+    async end(): Promise<number | null> {
+      child.kill("SIGTERM");
+      const [code] = await exited;
+      return code;
+    },
+  };
+}
+
+function npx(args: readonly string[], settings: Record<string, string>) {
+  return run("npx", ["rollcall", ...args], folder, settings);
+}
+
+function run(program: string, args: readonly string[], cwd: string, settings: Record<string, string> = {}) {
+  const options = { cwd, env: { ...environment, ...settings }, timeout: installMsMax };
+  return promisify(execFile)(program, args, options);
+}
