@@ -274,11 +274,21 @@ describe("loadConfig", () => {
     for (const url of [
       ...["/b/c", "b", "file:///", "file://host/c", "file:///b?c", "http://bucket", "s3://", "s3://Bucket/key"],
       ...["s3://bucket:80", "s3://id:secret@bucket", "s3://bucket#a", "s3://bucket?region=", "s3://bucket?a=b"],
-      ...["s3://bucket?endpoint=host", "s3://bucket?prefix=../a", "s3://bucket?prefix=/a", "s3://bucket?prefix=a//b"],
+      ...[
+        "s3://bucket?endpoint=host",
+        "s3://bucket?prefix=../a",
+        "s3://bucket?prefix=/a",
+        "s3://bucket?prefix=a//b",
+        `s3://bucket?prefix=${"a".repeat(201)}`,
+      ],
     ]) {
       const rule =
         "FILES_URL must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a";
-      assert.deepEqual(problemsOf({ FILES_URL: url, ...keys }), [`${rule} prefix behind the ?`], url);
+      assert.deepEqual(
+        problemsOf({ FILES_URL: url, ...keys }),
+        [`${rule} prefix of at most 200 characters behind the ?`],
+        url,
+      );
     }
   });
 

@@ -432,8 +432,10 @@ function defaultHashThreads(): number {
   return Math.min(availableParallelism(), 3);
 }
 
-const filesUrlRule =
-  "must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a prefix behind the ?";
+/** S3 takes keys of 1,024, and ours are shorter than 800 (`checkKey`). */
+const prefixCharactersMax = 200;
+
+const filesUrlRule = `must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a prefix of at most ${prefixCharactersMax} characters behind the ?`;
 
 function isFilesUrl(text: string): boolean {
   if (!isUrl(text, ["s3:", "file:"])) return false;
@@ -447,6 +449,7 @@ function isFilesUrl(text: string): boolean {
     [...searchParams.keys()].every((name) => ["endpoint", "region", "prefix"].includes(name)) &&
     (endpoint === null || isUrl(endpoint, ["http:", "https:"])) &&
     /^[a-z0-9-]{1,64}$/.test(searchParams.get("region") ?? "us-east-1") &&
+    (searchParams.get("prefix") ?? "").length <= prefixCharactersMax &&
     /^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*\/?)?$/.test(searchParams.get("prefix") ?? "")
   );
 }
