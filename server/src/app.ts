@@ -282,7 +282,6 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   };
 }
 
-/** Without the name: it may be a password in the wrong field. */
 /** Not the name, which may be nobody's: the refused sign-ins before it tell the user, where there is one. */
 function lockOutEvent({ applicationId, deviceId, address, scope, waitMs }: LockOut): AuditEvent {
   return {
@@ -294,6 +293,7 @@ function lockOutEvent({ applicationId, deviceId, address, scope, waitMs }: LockO
   };
 }
 
+/** Without the name: it may be a password in the wrong field. */
 function describeLockOut({ applicationId, deviceId, address, scope, waitMs }: LockOut) {
   return { application: applicationId, device: deviceId, address, scope, wait_ms: waitMs };
 }

@@ -10,7 +10,7 @@ import { recordCommand } from "./cli.operators.ts";
 import type { Config } from "./config.ts";
 import type { Database, Transaction } from "./db/database.ts";
 import { kindOfId } from "./lib/ids.ts";
-import { newSigningSecret } from "./lib/secrets.ts";
+import { newSigningSecret, signingSecretCharacters } from "./lib/secrets.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { createPolicies, updateSigningSecret } from "./tenancy/policies.ts";
 
@@ -175,15 +175,13 @@ async function requireThere(appid: string, queries: Transaction["queries"]): Pro
     throw new UsageError(`there is no application ${appid}`);
 }
 
-const secretCharactersMin = 16;
-const secretCharactersMax = 256;
-
 /** The secret that a file holds, as the clients have it already. */
 function readSecret(file: string): string {
   const secret = readFileSync(file, "utf8").trim();
   const characters = [...secret].length;
-  if (characters >= secretCharactersMin && characters <= secretCharactersMax && !secret.includes("\0")) return secret;
-  throw new UsageError(`a shared secret must have ${secretCharactersMin} to ${secretCharactersMax} characters`);
+  const { min, max } = signingSecretCharacters;
+  if (characters >= min && characters <= max && !secret.includes("\0")) return secret;
+  throw new UsageError(`a shared secret must have ${min} to ${max} characters`);
 }
 
 function showKey(key: { id: string; appkey: string; label: string | null }, json: boolean): string {

@@ -274,11 +274,21 @@ describe("loadConfig", () => {
     for (const url of [
       ...["/b/c", "b", "file:///", "file://host/c", "file:///b?c", "http://bucket", "s3://", "s3://Bucket/key"],
       ...["s3://bucket:80", "s3://id:secret@bucket", "s3://bucket#a", "s3://bucket?region=", "s3://bucket?a=b"],
-      ...["s3://bucket?endpoint=host", "s3://bucket?prefix=../a", "s3://bucket?prefix=/a", "s3://bucket?prefix=a//b"],
+      ...[
+        "s3://bucket?endpoint=host",
+        "s3://bucket?prefix=../a",
+        "s3://bucket?prefix=/a",
+        "s3://bucket?prefix=a//b",
+        `s3://bucket?prefix=${"a".repeat(201)}`,
+      ],
     ]) {
       const rule =
         "FILES_URL must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a";
-      assert.deepEqual(problemsOf({ FILES_URL: url, ...keys }), [`${rule} prefix behind the ?`], url);
+      assert.deepEqual(
+        problemsOf({ FILES_URL: url, ...keys }),
+        [`${rule} prefix of at most 200 characters behind the ?`],
+        url,
+      );
     }
   });
 
@@ -307,7 +317,7 @@ describe("loadConfig", () => {
   });
 
   it("TRUST_PROXY is addresses, blocks and loopback, and never everybody", () => {
-    const words = "loopback, 10.0.0.0/8,192.0.2.1 ,2001:db8::/32,::1,0.0.0.0/1";
+    const words = "loopback, 10.0.0.0/8,192.0.2.1 ,2001:db8::/32,::1,0.0.0.0/1,::ffff:10.0.0.0/104,fe80::/10";
     assert.deepEqual(
       loadConfig({ TRUST_PROXY: words }).trustedProxies,
       words.split(",").map((word) => word.trim()),
@@ -315,6 +325,7 @@ describe("loadConfig", () => {
     for (const word of [
       ...["true", "1", "*", "proxy.example", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8/8", "::1/129"],
       ...["0.0.0.0/0", "::/0", "10.0.0", "010.0.0.1", "fe80::1%eth0", "[::1]", "10.0.0.1:80", "10.0.0.0/255.0.0.0"],
+      ...["::ffff:0.0.0.0/96", "::ffff:0:0/90", "::/64", "::1/1"],
     ]) {
       const problems = problemsOf({ TRUST_PROXY: `loopback,${word}` });
       assert.equal(problems.length, 1, word);

@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -432,8 +432,10 @@ function defaultHashThreads(): number {
   return Math.min(availableParallelism(), 3);
 }
 
-const filesUrlRule =
-  "must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a prefix behind the ?";
+/** S3 takes keys of 1,024, and ours are shorter than 800 (`checkKey`). */
+const prefixCharactersMax = 200;
+
+const filesUrlRule = `must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a prefix of at most ${prefixCharactersMax} characters behind the ?`;
 
 function isFilesUrl(text: string): boolean {
   if (!isUrl(text, ["s3:", "file:"])) return false;
@@ -447,6 +449,7 @@ function isFilesUrl(text: string): boolean {
     [...searchParams.keys()].every((name) => ["endpoint", "region", "prefix"].includes(name)) &&
     (endpoint === null || isUrl(endpoint, ["http:", "https:"])) &&
     /^[a-z0-9-]{1,64}$/.test(searchParams.get("region") ?? "us-east-1") &&
+    (searchParams.get("prefix") ?? "").length <= prefixCharactersMax &&
     /^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*\/?)?$/.test(searchParams.get("prefix") ?? "")
   );
 }
@@ -461,7 +464,12 @@ function isUrl(text: string, protocols: readonly string[]): boolean {
 
 /** An IP address, or a block of them that is not all. */
 function isAddressBlock(text: string): boolean {
-  const [, address = "", length = "1"] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const [, address = "", given] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const family = isIP(address);
-  return family !== 0 && Number(length) >= 1 && Number(length) <= (family === 4 ? 32 : 128);
+  const bits = family === 4 ? 32 : 128;
+  const length = given === undefined ? bits : Number(given);
+  if (family === 0 || length < 1 || length > bits) return false;
+  const block = new BlockList();
+  block.addSubnet(address, length, family === 4 ? "ipv4" : "ipv6");
+  return !(block.check("0.0.0.0") && block.check("255.255.255.255")); // all of IPv4 lies in some blocks of IPv6
 }

@@ -2,6 +2,7 @@ import { applicationPathParameters } from "../auth/operated-application.ts";
 import type { RawParameters } from "../http/call.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { Choice, List, Members, RawJson, Text } from "../http/wire.ts";
+import { signingSecretCharacters } from "../lib/secrets.ts";
 import { type ApplicationSettings, readApplicationSettings } from "../tenancy/application-settings.ts";
 import { mailMembers } from "../tenancy/mail-settings.ts";
 
@@ -37,7 +38,13 @@ export const ChangeSettings = Type.Object(members);
 export const Settings = RawJson({ ...Type.Object(members) });
 
 export const PutSigningSecret = Type.Object({
-  secret: Type.Optional(Text({ minLength: 16, maxLength: 256, description: "Made by the server when it is absent." })),
+  secret: Type.Optional(
+    Text({
+      minLength: signingSecretCharacters.min,
+      maxLength: signingSecretCharacters.max,
+      description: "Made by the server when it is absent.",
+    }),
+  ),
 });
 export const SigningSecret = Type.Object({ secret: Type.String({ description: "Told this once." }) });
 

@@ -94,6 +94,20 @@ describe("the settings of an application, by operators", () => {
     assertResult(await operate("GET", appid), 200, { oidc: {}, retention: { metricsDays: 7 } });
   });
 
+  it("of very many wrong members the first fifty are told", async () => {
+    const { appid } = await test.createApplication();
+    const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`a${n}`, 0]));
+    for (const body of [many, { oidc: many }, { limits: { operations: many } }]) {
+      const { status, text, body: answer } = await operate("PUT", appid, body);
+      assert.deepEqual([status, answer.error], [400, "ParameterOutOfRange"]);
+      assert.match(answer.message, /; and \d{5} more problems\.$/);
+      assert.ok(text.length < 10_000, `${text.length} characters`);
+    }
+    const from = `${"x".repeat(2_000)} <a@b.c>`;
+    const rule = "mail.from must have at most 2000 characters.";
+    assertError(await operate("PUT", appid, { mail: { from } }), 400, "ParameterOutOfRange", 514, rule);
+  });
+
   it("changes of different members at once all count", async () => {
     const { appid } = await test.createApplication();
     const changes = [

@@ -1,20 +1,10 @@
 import { sql } from "kysely";
-import {
-  type Condition,
-  condition,
-  equals,
-  numberOrder,
-  type Order,
-  textEquals,
-  textOrder,
-  within,
-} from "../db/conditions.ts";
-import type { Scope } from "../db/scope.ts";
+import { type Condition, equals, numberOrder, type Order, textEquals, textOrder, within } from "../db/conditions.ts";
 import type { Search } from "../db/search.ts";
 import type { ShownCheckinRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
-import { resolveUserId } from "../http/wire.ts";
+import { readableRows, type SharedTable } from "../privacy/readable-rows.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { checkinOrders, SearchCheckins } from "./checkins.contract.ts";
 import { isShownToOthersSql } from "./checkins.store.ts";
@@ -65,32 +55,7 @@ function scopesOf(
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
 
-  const own = checkins("own", [...conditions, equals("user_id", readerId)]);
-  if (userID === undefined) return [own, shared([...conditions, isOfOthers(readerId)])];
-  const ownerId = resolveUserId(userID, readerId);
-  return ownerId === readerId ? [own] : [shared([...conditions, equals("user_id", ownerId)])];
-}
-
-function shared(conditions: readonly Condition[]): Scope {
-  return checkins("shared", [
-    ...conditions,
-    condition("is shared", {}, () => sql`read_permission = 1`),
-    condition("is shown", {}, () => isShownToOthersSql),
-  ]);
-}
-
-function isOfOthers(readerId: string): Condition {
-  return condition("user_id <>", { readerId }, (parameter) => sql`user_id <> ${parameter("readerId")}`);
-}
-
-function checkins(scope: "own" | "shared", conditions: readonly Condition[]): Scope {
-  return {
-    shape: `checkins ${scope}`,
-    from: sql`checkins`,
-    select: shownColumns,
-    cell: scope === "own" ? sql`cell` : sql`seen_cell`,
-    conditions,
-  };
+  return readableRows(table, readerId, userID, conditions);
 }
 
 const shownColumns = sql.join(
@@ -112,3 +77,5 @@ const shownColumns = sql.join(
     ] satisfies (keyof ShownCheckinRow)[]
   ).map((column) => sql.ref(column)),
 );
+
+const table: SharedTable = { name: "checkins", select: shownColumns, isShownToOthers: isShownToOthersSql };

@@ -3,7 +3,7 @@ import { type Static, Type } from "../http/schema.ts";
 import { Choice, ClearableText, changedText, Flag, LocationInput, Text, WireDate, WireLocation } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 
-const textCharactersMax = 256;
+export const textCharactersMax = 256;
 const pushTokenCharactersMax = 4_096;
 
 /** What is stored of a connection type is its place here. */

@@ -4,15 +4,15 @@ import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { Choice, DateRangeInput, IdInput, Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
-import { Device, presentDevice } from "./devices.contract.ts";
+import { Device, presentDevice, textCharactersMax } from "./devices.contract.ts";
 
 export const OperatedDevicesPath = Type.Object(applicationPathParameters);
 export const OperatedDevicePath = Type.Object({ ...applicationPathParameters, deviceId: IdInput("Device") });
 
 export const SearchOperatedDevices = Type.Object({
-  uniqueId: Type.Optional(Text({ description: "Exact." })),
-  platform: Type.Optional(Text({ description: "Exact." })),
-  tag: Type.Optional(Text({ description: "Exact." })),
+  uniqueId: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
+  platform: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
+  tag: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
   keyId: Type.Optional(IdInput("ApplicationKey")),
   created: Type.Optional(DateRangeInput()),
   lastModified: Type.Optional(DateRangeInput()),

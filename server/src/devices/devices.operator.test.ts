@@ -56,6 +56,10 @@ describe("devices of an application, for operators", () => {
     const { keyID } = (await ask(`GET /devices/${first}`, application)).body.result;
     assert.deepEqual(await find(`keyId=${keyID}&sortOrder=created`), [first, second, third]);
     assert.deepEqual(await find(`keyId=${test.app.ids.newId("ApplicationKey")}`), []);
+    for (const name of ["uniqueId", "platform", "tag"]) {
+      const answer = await ask(`GET /devices?${name}=${"x".repeat(257)}`, application);
+      assertError(answer, 400, "ParameterOutOfRange", 514, `${name} must have at most 256 characters.`);
+    }
     test.advance(1_000);
     await test.call("PATCH /devices/current", { token: devices[0]?.token ?? "", body: { model: "M" } });
   });

@@ -3,6 +3,9 @@ import { randomBytes } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { assertError, openRaw, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, download, png, upload } from "../../test/uploads.ts";
+import { filePrefix } from "../storage/loose-bytes.ts";
+
+const notOnWindows = { skip: process.platform === "win32" };
 
 let test: TestApp;
 let owner: TestUser;
@@ -233,6 +236,34 @@ describe("GET /pictures/{pictureId}/file?size=", () => {
       const answer = await test.call(`GET /pictures/${picture.id}/file?size=${size}`, { token: owner.token });
       assertError(answer, 400, error, errorNumber, message);
     }
+  });
+
+  it("what was asked for by who has gone since is not made, and keeps nobody from a place", notOnWindows, async (t) => {
+    const app = await startTestApp();
+    t.after(() => app.close());
+    const { token } = await app.signUp();
+    const { id } = await upload(app, token, "/pictures", dataPart(await png(6_000, 6_000)));
+    const { decoderPid } = app.app.pictures;
+    assert.ok(decoderPid !== undefined);
+    process.kill(decoderPid, "SIGSTOP");
+    const gone = Array.from({ length: 40 }, (_, n) => {
+      const connection = openRaw(app.port);
+      const head = `GET /pictures/${id}/file?size=${10 * (n + 1)} HTTP/1.1\r\nHost: a\r\n`;
+      connection.write(`${head}Authorization: Service ${token}\r\n\r\n`);
+      return connection;
+    });
+    const first = await Promise.any(gone.map((connection) => connection.receive()));
+    assert.equal(first?.status, 503); // every place is taken
+    for (const connection of gone) connection.close();
+    process.kill(decoderPid, "SIGCONT");
+
+    const deadline = Date.now() + 20_000;
+    while ((await download(app, `/pictures/${id}/file?size=501`, { token })).status !== 200)
+      assert.ok(Date.now() < deadline, "there is no place");
+    const prefix = `${filePrefix(app.application.appid, id)}v-`;
+    const sizes = gone.map((_, n) => app.app.bytes.size(`${prefix}${10 * (n + 1)}x${10 * (n + 1)}px`));
+    const made = (await Promise.all(sizes)).filter((length) => length !== undefined).length;
+    assert.ok(made < 10, `${made} were made for nobody`);
   });
 
   it("others get no metadata of a picture while its owner has locationFuzzing", async () => {

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
 import { FileResult } from "../http/file-result.ts";
 import type { PictureSize } from "../pictures/picture-job.ts";
 import { originalKey } from "./files.uploads.ts";
@@ -18,6 +19,7 @@ export async function fileResult(
   file: FileRow,
   isOwner: boolean,
   size: string | undefined,
+  call: Call,
   services: VariantServices,
 ): Promise<FileResult> {
   const fit = size === undefined ? undefined : parseFit(size);
@@ -25,14 +27,15 @@ export async function fileResult(
   if (width !== null && height !== null) {
     const scaled = fit && sizeWithin({ w: width, h: height }, fit);
     if (scaled !== undefined)
-      return variantResult(file, `v-${scaled.w}x${scaled.h}px`, isKept(scaled), services, scale);
+      return variantResult(file, `v-${scaled.w}x${scaled.h}px`, isKept(scaled), call, services, scale);
     if (!isOwner && (await hasFuzzing(file, services.database))) {
-      return variantResult(file, "stripped", true, services, (bytes) =>
-        services.pictures.stripPicture(bytes, file.content_type),
+      return variantResult(file, "stripped", true, call, services, (bytes, isWanted) =>
+        services.pictures.stripPicture(bytes, file.content_type, isWanted),
       );
     }
-    async function scale(bytes: Readable): Promise<Buffer> {
-      return (await services.pictures.scalePicture(bytes, file.content_type, scaled ?? { w: 1, h: 1 })).bytes; // called where there is one
+    async function scale(bytes: Readable, isWanted: () => boolean): Promise<Buffer> {
+      const to = scaled ?? { w: 1, h: 1 }; // called where there is one
+      return (await services.pictures.scalePicture(bytes, file.content_type, to, isWanted)).bytes;
     }
   }
   return new FileResult({

@@ -110,9 +110,9 @@ function routesOf(kind: FileKind, services: FilesOperatorServices): Route[] {
       ...(["ItemDoesNotExist", "RangeOutsideFile"] as const),
       ...(kind.isPicture ? (["FileUploadFailed"] as const) : []),
     ],
-    async handle({ path, parameters }) {
+    async handle({ path, parameters, call }) {
       const file = await requireFile(kind, path, database.reads);
-      return fileResult(file, true, parameters.size, services);
+      return fileResult(file, true, parameters.size, call, services);
     },
   });
 

@@ -141,16 +141,16 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
         }
         const file = await findLiveFile(applicationId, id, database.reads);
         if (file === undefined) throw new ApiError("ItemDoesNotExist");
-        return fileResult(file, false, parameters.size, services);
+        return fileResult(file, false, parameters.size, call, services);
       },
     },
     status: 200,
     result: Type.String({ format: "binary" }),
     errors: ["ItemDoesNotExist", ...(kind.isPicture ? (["FileUploadFailed"] as const) : [])],
-    async handle({ caller: { applicationId, userId }, path, parameters }) {
+    async handle({ caller: { applicationId, userId }, path, parameters, call }) {
       const file = await findFile(applicationId, userId, idIn(path), database.reads);
       if (file === undefined) throw new ApiError("ItemDoesNotExist");
-      return fileResult(file, file.user_id === userId, parameters.size, services);
+      return fileResult(file, file.user_id === userId, parameters.size, call, services);
     },
   });
 

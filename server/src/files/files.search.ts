@@ -9,12 +9,11 @@ import {
   textOrder,
   within,
 } from "../db/conditions.ts";
-import type { Scope } from "../db/scope.ts";
 import type { Search } from "../db/search.ts";
 import type { ShownFileRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
-import { resolveUserId } from "../http/wire.ts";
+import { readableRows, type SharedTable } from "../privacy/readable-rows.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { FileOrder, fileContract } from "./files.contract.ts";
 import type { FileKind, OwnField } from "./files.kinds.ts";
@@ -81,10 +80,7 @@ function scopesOf(
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
 
-  const own = files("own", [...conditions, equals("user_id", readerId)]);
-  if (userID === undefined) return [own, shared([...conditions, isOfOthers(readerId)])];
-  const ownerId = resolveUserId(userID, readerId);
-  return ownerId === readerId ? [own] : [shared([...conditions, equals("user_id", ownerId)])];
+  return readableRows(table, readerId, userID, conditions);
 }
 
 type OwnColumn = OwnField["column"];
@@ -116,28 +112,6 @@ function countSql(column: OwnColumn) {
   return sql`coalesce(${sql.ref(column)}, -1)`;
 }
 
-function shared(conditions: readonly Condition[]): Scope {
-  return files("shared", [
-    ...conditions,
-    condition("is shared", {}, () => sql`read_permission = 1`),
-    condition("is shown", {}, () => isShownToOthersSql),
-  ]);
-}
-
-function isOfOthers(readerId: string): Condition {
-  return condition("user_id <>", { readerId }, (parameter) => sql`user_id <> ${parameter("readerId")}`);
-}
-
-function files(scope: "own" | "shared", conditions: readonly Condition[]): Scope {
-  return {
-    shape: `files ${scope}`,
-    from: sql`files`,
-    select: shownColumns,
-    cell: scope === "own" ? sql`cell` : sql`seen_cell`,
-    conditions,
-  };
-}
-
 const shownColumns = sql.join(
   (
     [
@@ -165,3 +139,5 @@ const shownColumns = sql.join(
     ] satisfies (keyof ShownFileRow)[]
   ).map((column) => sql.ref(column)),
 );
+
+const table: SharedTable = { name: "files", select: shownColumns, isShownToOthers: isShownToOthersSql };

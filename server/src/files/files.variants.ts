@@ -3,6 +3,7 @@ import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
 import { type ByteRange, FileResult } from "../http/file-result.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Pictures } from "../pictures/pictures.ts";
@@ -24,8 +25,9 @@ export async function variantResult(
   file: FileRow,
   name: string,
   isWorthKeeping: boolean,
+  { isGone }: Pick<Call, "isGone">,
   services: VariantServices,
-  make: (original: Readable) => Promise<Buffer>,
+  make: (original: Readable, isWanted: () => boolean) => Promise<Buffer>,
 ): Promise<FileResult> {
   const { application_id, id } = file;
   const key = `${filePrefix(application_id, id)}${name}`;
@@ -35,8 +37,8 @@ export async function variantResult(
     new FileResult({ ...facts, contentLength, open: (range) => openStored(file, key, range, services) });
   if (keptLength !== undefined) return kept(keptLength);
 
-  const content = await once(key, async () =>
-    make(await openStored(file, originalKey(application_id, id), undefined, services)),
+  const content = await once(key, isGone ?? (() => false), async (isWanted) =>
+    make(await openStored(file, originalKey(application_id, id), undefined, services), isWanted),
   );
   // From the store, so that nobody who reads slowly holds all of it in memory.
   if (isWorthKeeping && (await keep(file, key, content, services).catch(orNoRoom))) return kept(content.length);
@@ -47,16 +49,25 @@ export async function variantResult(
   });
 }
 
-const beingMade = new Map<string, Promise<Buffer>>();
+interface Making {
+  readonly content: Promise<Buffer>;
+  /** Of each who waits for it, whether it has gone. */
+  readonly waiting: (() => boolean)[];
+}
 
-/** Many who want the same picture at once wait for one that is made. */
-function once(key: string, make: () => Promise<Buffer>): Promise<Buffer> {
-  let making = beingMade.get(key);
-  if (making === undefined) {
-    making = make().finally(() => beingMade.delete(key));
-    beingMade.set(key, making);
+const beingMade = new Map<string, Making>();
+
+/** Many who want the same picture at once wait for one that is made, as long as one of them is there. */
+function once(key: string, isGone: () => boolean, make: (isWanted: () => boolean) => Promise<Buffer>): Promise<Buffer> {
+  const known = beingMade.get(key);
+  if (known !== undefined) {
+    known.waiting.push(isGone);
+    return known.content;
   }
-  return making;
+  const waiting = [isGone];
+  const content = make(() => !waiting.every((each) => each())).finally(() => beingMade.delete(key));
+  beingMade.set(key, { content, waiting });
+  return content;
 }
 
 /**

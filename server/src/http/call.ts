@@ -8,6 +8,8 @@ export interface Call {
   /** The IP address that it came from. */
   readonly address: string;
   readonly idempotencyKey: unknown;
+  /** Whether the client has gone, and nobody waits for the answer; absent of an item of a batch. */
+  readonly isGone?: () => boolean;
   /** Of a call that may be run several times: it counts against limits once. */
   readonly admission?: { isAdmitted: boolean } | undefined;
   /** The parameters of the path, unescaped. */

@@ -45,6 +45,7 @@ export function mountOperation(
       authorization,
       address: request.address,
       idempotencyKey,
+      isGone: () => reply.raw.destroyed,
       path: request.params as Record<string, unknown>, // the router's, by the names in the path
       readParameters: () => rawParameters(request),
       receive: (store: Parameters<NonNullable<Call["receive"]>>[0]) =>

@@ -51,6 +51,8 @@ describe("the address of a client", () => {
       "[2001:db8::1]:4711": "2001:db8::1",
       "[2001:db8::1]": "2001:db8::1",
       "::ffff:203.0.113.9": "203.0.113.9",
+      "::ffff:cb00:7109": "203.0.113.9",
+      "[::FFFF:CB00:7109]:4711": "203.0.113.9",
       "fe80::1%eth0": "fe80::1",
     };
     for (const [text, address] of Object.entries(spellings))

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { unmapIpv4 } from "../lib/ip-addresses.ts";
 
 /** Who is at the other end of a request, as far as that can be known. */
 export interface Peers {
@@ -109,6 +110,6 @@ function readAddress(text: string): string | undefined {
 
 /** One spelling of an address: IPv4 as such also where the socket speaks IPv6, and without the name of a network card. */
 function plainAddress(address: string): string {
-  const withoutZone = address.includes("%") ? address.slice(0, address.indexOf("%")) : address;
-  return withoutZone.startsWith("::ffff:") && withoutZone.includes(".") ? withoutZone.slice(7) : withoutZone;
+  if (!address.includes(":")) return address;
+  return unmapIpv4(address.includes("%") ? address.slice(0, address.indexOf("%")) : address);
 }

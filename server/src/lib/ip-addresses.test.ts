@@ -1,12 +1,41 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addressGroup } from "./ip-addresses.ts";
+import { addressGroup, unmapIpv4 } from "./ip-addresses.ts";
+
+const spellings = [
+  "192.0.2.1",
+  "::ffff:192.0.2.1",
+  "::FFFF:192.0.2.1",
+  "::ffff:c000:201",
+  "::ffff:C000:0201",
+  "0:0:0:0:0:ffff:c000:201",
+  "0000:0000:0000:0000:0000:ffff:192.0.2.1",
+  "::0:0:ffff:c000:201",
+];
+
+describe("unmapIpv4", () => {
+  it("IPv4 as such, however it is written", () => {
+    for (const text of spellings) assert.equal(unmapIpv4(text), "192.0.2.1", text);
+    assert.equal(unmapIpv4("::ffff:0:0"), "0.0.0.0");
+    assert.equal(unmapIpv4("::ffff:ffff:ffff"), "255.255.255.255");
+  });
+
+  it("anything else as it is", () => {
+    const others = [
+      "::1",
+      "2001:db8::ffff:c000:201",
+      "::c000:201",
+      "::ffff:0:c000:201",
+      "::ffff:1.2.3.999",
+      ":ffff:1:2",
+    ];
+    for (const text of [...others, "0:0:ffff:1:2", "", "unknown"]) assert.equal(unmapIpv4(text), text);
+  });
+});
 
 describe("addressGroup", () => {
   it("IPv4 by the whole address, however it is written", () => {
-    for (const text of ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:192.0.2.1"]) {
-      assert.equal(addressGroup(text), "192.0.2.1");
-    }
+    for (const text of spellings) assert.equal(addressGroup(text), "192.0.2.1", text);
   });
 
   it("IPv6 by its first 64 bits, however it is written", () => {

@@ -10,6 +10,9 @@ export function newOperatorPassword(): string {
   return randomBytes(15).toString("base64url");
 }
 
+/** How long a secret may be that an application shares with its clients, in characters. */
+export const signingSecretCharacters = { min: 16, max: 256 } as const;
+
 /** A new secret that an application shares with its clients (surface.md section 13). */
 export function newSigningSecret(): string {
   return randomBytes(32).toString("base64url");

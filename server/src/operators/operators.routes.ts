@@ -6,8 +6,9 @@ import type { Database } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
 import type { Paging } from "../http/paging.ts";
-import { type Route, route } from "../http/route.ts";
+import { type OperatorCaller, type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
@@ -116,28 +117,37 @@ export function operatorsRoutes(services: {
     errors: ["AuthBadUsernameOrPassword"],
     async handle({ caller, parameters: { password, currentPassword }, call }) {
       const { operatorId, sessionId } = caller;
-      const operator = await findOperator(operatorId, reads);
-      if (operator === undefined) throw new ApiError("AuthFailed"); // deleted since the session was checked
-      // With the failed sign-ins under this name: it is the same password that is guessed.
-      const attempt = { applicationId: undefined, deviceId: undefined, nameKey: operator.name, address: call.address };
-      const isRight = await database.apart(
-        `current password ${operator.password_hash} ${currentPassword}`,
-        () => signInGuard.check(attempt, () => passwords.verify(operator.password_hash || undefined, currentPassword)),
-        { hasEffect: true },
-      );
-      if (!isRight) {
-        const event: AuditEvent = { ...calledBy(caller, call), action: "changeOwnOperator", target: operatorId };
-        await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
-        throw new ApiError("AuthBadUsernameOrPassword");
+      async function change(): Promise<OperatorRow | OperatorRefusal> {
+        const known = await requireCurrentPassword(caller, currentPassword, call);
+        const change = { password_hash: await passwords.hash(password) };
+        return database.write(({ queries }) =>
+          updateOperator(operatorId, change, dialect, queries, { keptSession: sessionId, password_hash: known }),
+        );
       }
-      const password_hash = await passwords.hash(password);
-      const known = { keptSession: sessionId, password_hash: operator.password_hash };
-      const changed = await database.write(({ queries }) =>
-        updateOperator(operatorId, { password_hash }, dialect, queries, known),
-      );
-      return presentOperator(orThrow(changed));
+      const changed = await change();
+      // A login at the same time may have made the hash anew, of this very password.
+      return presentOperator(orThrow(changed === "has another password" ? await change() : changed));
     },
   });
+
+  /** @returns its hash @throws ApiError AuthBadUsernameOrPassword, AuthFailed */
+  async function requireCurrentPassword(caller: OperatorCaller, currentPassword: string, call: Call): Promise<string> {
+    const { operatorId } = caller;
+    const operator = await findOperator(operatorId, reads);
+    if (operator === undefined) throw new ApiError("AuthFailed"); // deleted since the session was checked
+    const { name, password_hash } = operator;
+    // With the failed sign-ins under this name: it is the same password that is guessed.
+    const attempt = { applicationId: undefined, deviceId: undefined, nameKey: name, address: call.address };
+    const isRight = await database.apart(
+      `current password ${password_hash} ${currentPassword}`,
+      () => signInGuard.check(attempt, () => passwords.verify(password_hash || undefined, currentPassword)),
+      { hasEffect: true },
+    );
+    if (isRight) return password_hash;
+    const event: AuditEvent = { ...calledBy(caller, call), action: "changeOwnOperator", target: operatorId };
+    await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
+    throw new ApiError("AuthBadUsernameOrPassword");
+  }
 
   const getOperator = route({
     method: "GET",

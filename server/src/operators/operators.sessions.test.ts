@@ -305,6 +305,21 @@ describe("PATCH /_/api/operators/me", () => {
     assert.ok(await isAlive(token));
   });
 
+  it("beside logins that make an old hash anew it is the same password, and is changed (hostile.md 10)", async (t) => {
+    const dearer = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "2" });
+    t.after(() => dearer.close());
+    for (let round = 0; round < 5; round += 1) {
+      const { name, password, token } = await test.createOperator();
+      const body = { password: fresh, currentPassword: password };
+      const [, changed] = await Promise.all([
+        signIn(name, password, dearer),
+        dearer.call("PATCH /_/api/operators/me", { token, body }),
+      ]);
+      assert.equal(changed.status, 200, changed.text);
+      assert.equal((await signIn(name, fresh)).status, 201);
+    }
+  });
+
   it("of several changes at once with the same current password one wins", async () => {
     const operator = await test.createOperator();
     const answers = await Promise.all(

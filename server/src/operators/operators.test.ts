@@ -109,6 +109,7 @@ describe("POST /_/api/operators", () => {
       [{ name: "a", role: 2 }, "ParameterIncorrectFormat"],
       [{ name: "a", role: "viewer", password: "eleven char" }, "ParameterOutOfRange"],
       [{ name: "a", role: "viewer", password: "" }, "ParameterOutOfRange"],
+      [{ name: "a", role: "viewer", password: "x".repeat(1_025) }, "ParameterOutOfRange"],
       [{ name: owner.name, role: "viewer" }, "ItemAlreadyExists"],
       [{ name: ` ${owner.name}`, role: "viewer" }, "ItemAlreadyExists"],
     ];

@@ -1,29 +1,51 @@
 import { ApiError } from "../errors.ts";
 
+/** Runs a job when its turn comes, unless nobody wants it any more by then. */
+type Enqueue = <T>(job: () => Promise<T>, isWanted?: () => boolean) => Promise<T>;
+
+interface Waiting {
+  readonly isWanted: () => boolean;
+  begin(): void;
+  drop(error: ApiError): void;
+}
+
 /** More are turned away at once; each that waits holds nothing but its place and an open file. */
 const waitingMax = 32;
 
 /**
  * Runs one job after the other, in the order in which they come: decoding takes a processor and memory, whatever the number
- * of callers. What it returns throws ApiError ServiceUnavailable at once when too many already wait.
+ * of callers. What it returns throws ApiError ServiceUnavailable at once when too many already wait, and for a job that
+ * nobody wants any more.
  */
-export function createPictureQueue(): <T>(job: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
+export function createPictureQueue(): Enqueue {
+  const waiting: Waiting[] = [];
   let isRunning = false;
-  return async (job) => {
+
+  /** Else who asks and goes away keeps the places from who stays. */
+  function dropUnwanted(): void {
+    for (const each of waiting.splice(0)) {
+      if (each.isWanted()) waiting.push(each);
+      else each.drop(new ApiError("ServiceUnavailable", "Nobody waits for the picture any more."));
+    }
+  }
+
+  return async (job, isWanted = () => true) => {
     if (isRunning) {
+      if (waiting.length >= waitingMax) dropUnwanted();
       if (waiting.length >= waitingMax) {
         throw new ApiError("ServiceUnavailable", "Too many pictures are waiting. Try again.");
       }
-      await new Promise<void>((resolve) => waiting.push(resolve)); // the one that ends hands its place over
+      // The one that ends hands its place over.
+      await new Promise<void>((begin, drop) => waiting.push({ isWanted, begin, drop }));
     }
     isRunning = true;
     try {
       return await job();
     } finally {
+      dropUnwanted();
       const next = waiting.shift();
       if (next === undefined) isRunning = false;
-      else next();
+      else next.begin();
     }
   };
 }

@@ -22,13 +22,22 @@ export interface Pictures {
   /**
    * The picture in the same format, scaled to fit and never up, upright, without metadata (where it was taken, by which
    * camera), an animation with its first frames. @throws ApiError FileUploadFailed, ServiceUnavailable
+   *
+   * @param isWanted asked when its turn comes: what nobody waits for any more is not made
    */
-  scalePicture(bytes: Readable, contentType: string, fit: PictureSize): Promise<ScaledPicture>;
+  scalePicture(
+    bytes: Readable,
+    contentType: string,
+    fit: PictureSize,
+    isWanted?: () => boolean,
+  ): Promise<ScaledPicture>;
   /**
    * The same picture upright and without metadata: what others see when its owner does not tell where they are.
    * @throws ApiError FileUploadFailed, ServiceUnavailable
+   *
+   * @param isWanted as of `scalePicture`
    */
-  stripPicture(bytes: Readable, contentType: string): Promise<Buffer>;
+  stripPicture(bytes: Readable, contentType: string, isWanted?: () => boolean): Promise<Buffer>;
   /** Of the process that decodes, while there is one. */
   readonly decoderPid: number | undefined;
   /** Ends that process; what is asked of it from then on is refused with ServiceUnavailable. */
@@ -40,10 +49,10 @@ export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictu
   const enqueue = createPictureQueue();
   const decoder = createDecoder(log, limits);
 
-  async function decode(job: PictureJob, bytes: Readable) {
+  async function decode(job: PictureJob, bytes: Readable, isWanted?: () => boolean) {
     bytes.on("error", () => {}); // one that fails while it waits is told when it is read
     try {
-      return await enqueue(() => decoder.decode(job, bytes));
+      return await enqueue(() => decoder.decode(job, bytes), isWanted);
     } finally {
       bytes.destroy();
     }
@@ -55,13 +64,13 @@ export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictu
       return { w, h };
     },
 
-    async scalePicture(bytes, contentType, fit) {
-      const { w, h, made } = await decode({ kind: "scale", contentType, fit }, bytes);
+    async scalePicture(bytes, contentType, fit, isWanted) {
+      const { w, h, made } = await decode({ kind: "scale", contentType, fit }, bytes, isWanted);
       return { contentType, w, h, bytes: made };
     },
 
-    async stripPicture(bytes, contentType) {
-      const { made } = await decode({ kind: "strip", contentType }, bytes);
+    async stripPicture(bytes, contentType, isWanted) {
+      const { made } = await decode({ kind: "strip", contentType }, bytes, isWanted);
       return made;
     },
 

@@ -66,11 +66,16 @@ const retentionDaysMax = 3_650;
 const tokenLifetimeMsMax = 315_360_000_000; // ten years
 const textsMax = 100;
 
-/** The text does not make settings; `problems` has a line per wrong member, all of them at once. */
+/** Who has got so many wrong has sent something else: an answer is not to be many times as long as its question. */
+const problemsMax = 50;
+
+/** The text does not make settings; `problems` has a line per wrong member, the first fifty of them at once. */
 export class ApplicationSettingsError extends Error {
   readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
+  constructor(all: readonly string[]) {
+    const more = all.length - problemsMax;
+    const problems = more > 0 ? [...all.slice(0, problemsMax), `and ${more} more problems`] : all;
     super(`Wrong application settings:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
     this.name = "ApplicationSettingsError";
     this.problems = problems;

@@ -14,6 +14,9 @@ export const mailMembers: readonly (keyof MailSettings)[] = ["from", "smtpUrl"];
 export function readMailSettings(members: ReadonlyMap<string, unknown>, problems: string[]): MailSettings {
   const [from, smtpUrl] = [members.get("from"), members.get("smtpUrl")];
   const isSender = typeof from === "string" && parseSender(from) !== undefined && isLine(from);
+  if (typeof from === "string" && from.length > charactersMax) {
+    problems.push(`mail.from must have at most ${charactersMax} characters`);
+  }
   const isServer = typeof smtpUrl === "string" && isSmtpUrl(smtpUrl);
   if (members.has("from") && !isSender) {
     problems.push("mail.from must be an address, or a name and an address in angle brackets");
@@ -43,13 +46,13 @@ function stripped(smtpUrl: string): string {
 }
 
 function isSmtpUrl(text: string): boolean {
-  if (text.length > smtpUrlCharactersMax || !isLine(text) || !URL.canParse(text)) return false;
+  if (text.length > charactersMax || !isLine(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, pathname, search, hash } = new URL(text);
   // A query would set what the sender of mails does with the connection, and what it tells of it.
   return /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === "" && hash === "";
 }
 
-const smtpUrlCharactersMax = 2_000;
+const charactersMax = 2_000;
 
 function isLine(text: string): boolean {
   return text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);

@@ -18,8 +18,8 @@ import {
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
-const nameCharactersMax = 256;
-const emailCharactersMax = 320;
+export const nameCharactersMax = 256;
+export const emailCharactersMax = 320;
 const tagCharactersMax = 256;
 
 /** What is stored of a gender is its place here. */

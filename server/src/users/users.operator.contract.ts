@@ -5,7 +5,7 @@ import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { Choice, DateRangeInput, Flag, IdInput, Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
-import { OwnUser, presentProfile } from "./users.contract.ts";
+import { emailCharactersMax, nameCharactersMax, OwnUser, presentProfile } from "./users.contract.ts";
 
 export const OperatedUsersPath = Type.Object(applicationPathParameters);
 export const OperatedUserPath = Type.Object({ ...applicationPathParameters, userId: IdInput("User") });
@@ -14,8 +14,10 @@ export const OperatedTokenPath = Type.Object({ ...OperatedUserPath.properties, t
 export const operatedUserOrders = ["created", "lastModified", "userName"] as const;
 
 export const SearchOperatedUsers = Type.Object({
-  userName: Type.Optional(Text({ description: "Regardless of case and of Unicode form." })),
-  email: Type.Optional(Text({ description: "Exact." })),
+  userName: Type.Optional(
+    Text({ maxLength: nameCharactersMax, description: "Regardless of case and of Unicode form." }),
+  ),
+  email: Type.Optional(Text({ maxLength: emailCharactersMax, description: "Exact." })),
   disabled: Type.Optional(Flag({ description: "Only users who are disabled, or only those who are not." })),
   created: Type.Optional(DateRangeInput()),
   lastModified: Type.Optional(DateRangeInput()),

@@ -70,6 +70,10 @@ describe("GET /_/api/applications/{appid}/users", () => {
       assert.deepEqual(await find(`userName=${encodeURIComponent(name)}`), []);
     }
     assert.equal((await ask("GET /users?sortOrder=password_hash", application)).status, 400);
+    for (const [name, most] of Object.entries({ userName: 256, email: 320 })) {
+      const answer = await ask(`GET /users?${name}=${"x".repeat(most + 1)}`, application);
+      assertError(answer, 400, "ParameterOutOfRange", 514, `${name} must have at most ${most} characters.`);
+    }
   });
 
   it("pages forwards and backwards, in every order; its tokens open for no other operator and application", async () => {
