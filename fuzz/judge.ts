@@ -1,0 +1,255 @@
+import type { Actor } from "./actors.ts";
+import type { Answer } from "./connection.ts";
+import type { DeclaredAnswer, Operation } from "./document.ts";
+import type { Markers } from "./markers.ts";
+import type { Plan } from "./plan.ts";
+
+/** What is wrong with an answer. */
+export interface Fault {
+  /** Short, the same for faults that are alike. */
+  readonly kind: string;
+  readonly details: string;
+}
+
+export interface JudgeServices {
+  readonly markers: Markers;
+  /** The operation that a request reaches. */
+  resolve(method: string, path: string): Operation | undefined;
+}
+
+const answerMsMax = 5_000;
+
+/** Holds answers to what OpenAPI declares, and to what every answer has to keep. */
+export function createJudge({ markers, resolve }: JudgeServices) {
+  const requestIds = new Set<string>();
+
+  function judge(plan: Plan, answer: Answer): Fault[] {
+    const [path = ""] = plan.target.split(/[?#]/, 1);
+    const isUpload = path.startsWith("/files/uploads");
+    const method = isUpload && plan.override !== undefined ? plan.override.trim().toUpperCase() : plan.method;
+    const operation = plan.isBroken ? plan.operation : resolve(method, path);
+    return [
+      ...judgeTime(answer),
+      ...judgeHeaders(answer),
+      ...judgeLeaks(plan, answer),
+      ...(plan.isBroken ? judgeBroken(plan, answer) : judgeProper(plan, operation, answer)),
+    ];
+  }
+
+  function judgeLeaks(plan: Plan, answer: Answer): Fault[] {
+    if (plan.isSigned) return []; // whoever has the address may read
+    const caller = plan.isAuthentic ? plan.caller : undefined;
+    const text = `${[...answer.headers.values()].join("\n")}\n${answer.text}`;
+    const leaks = markers.findLeaks(text, plan.bytes.toString("latin1"), caller);
+    return leaks.map(({ what, text: leaked }) => ({
+      kind: "leak",
+      details: `${what} (${leaked}) is not for this caller`,
+    }));
+  }
+
+  function judgeProper(plan: Plan, operation: Operation | undefined, answer: Answer): Fault[] {
+    const { status } = answer;
+    const rows = new Set<string>(operation === undefined ? ["OperationNotFound 516"] : []);
+    // What the framework refuses before it knows the operation.
+    if (hasBadEscape(plan.target)) rows.add("ParameterIncorrectFormat 515");
+    if (plan.bytes.length > 10_000) rows.add("RequestTooLarge 1281");
+    const declared = operation?.answers.get(status);
+    if (declared === undefined) {
+      if (!isEnvelope(answer)) return [{ kind: `undeclared ${status}`, details: answer.text.slice(0, 500) }];
+      const row = rowOf(parse(answer.text));
+      return [
+        ...judgeEnvelope(answer),
+        ...(rows.has(row) ? [] : [{ kind: `undeclared ${status} ${row}`, details: answer.text }]),
+      ];
+    }
+    return [...judgeAccess(plan, operation, answer), ...judgeDeclared(plan, operation, declared, rows, answer)];
+  }
+
+  function judgeDeclared(
+    plan: Plan,
+    operation: Operation | undefined,
+    declared: DeclaredAnswer,
+    rows: ReadonlySet<string>,
+    answer: Answer,
+  ): Fault[] {
+    const { status } = answer;
+    if (status >= 500) return [{ kind: `${status}`, details: answer.text }];
+    if (plan.method === "HEAD" || declared.judge === undefined) return judgeBytes(declared, answer);
+    const faults = judgeEnvelope(answer);
+    const envelope = parse(answer.text);
+    const problem = declared.judge(envelope, "answer");
+    if (problem !== undefined) faults.push({ kind: "not as declared", details: problem });
+    if (status >= 400) {
+      const row = rowOf(envelope);
+      if (!declared.errors.has(row) && !rows.has(row)) faults.push({ kind: `undeclared ${row}`, details: answer.text });
+      faults.push(...judgeMessage(plan, envelope));
+    } else if (operation?.id === "runBatch") faults.push(...judgeBatch(plan, envelope));
+    return faults;
+  }
+
+  function judgeEnvelope(answer: Answer): Fault[] {
+    const faults: Fault[] = [];
+    const type = answer.headers.get("content-type");
+    if (type !== "application/json") faults.push({ kind: "content type", details: `${type}` });
+    const { status, request_id: requestId } = parse(answer.text);
+    if (status !== answer.status) faults.push({ kind: "two statuses", details: answer.text });
+    if (typeof requestId !== "string" || requestIds.has(requestId))
+      faults.push({ kind: "request_id", details: answer.text });
+    else requestIds.add(requestId);
+    return faults;
+  }
+
+  /** Each item is what the operation declares that it reaches. */
+  function judgeBatch(plan: Plan, { result }: Envelope): Fault[] {
+    const requests = requestsOf(plan);
+    const { responses } = result as { responses: readonly Envelope[] }; // the schema has been judged
+    return responses.flatMap((response, index) => {
+      const { key: _, ...envelope } = response;
+      const item = requests?.[index];
+      if (item === undefined || plan.content.body.length === 0) return [];
+      const [path = ""] = `${item.path}`.split(/[?#]/, 1);
+      const operation = resolve(`${item.method}`.toUpperCase(), path);
+      const { status } = envelope;
+      if (status >= 500) return [{ kind: `batch item: ${status}`, details: JSON.stringify([item, envelope]) }];
+      if (status >= 400) {
+        const row = rowOf(envelope);
+        const isDeclared = operation?.answers.get(status)?.errors.has(row) || rowsOfItems.has(row);
+        return [
+          ...(isDeclared ? [] : [{ kind: `batch item: undeclared ${row}`, details: JSON.stringify([item, envelope]) }]),
+          ...judgeMessage(plan, envelope),
+        ];
+      }
+      if (`${item.path}`.includes("{{")) return [];
+      const problem = operation?.answers.get(status)?.judge?.(envelope, "item");
+      const isKnown = operation?.answers.has(status) === true;
+      return isKnown && problem === undefined
+        ? []
+        : [
+            {
+              kind: "batch item: not as declared",
+              details: `${problem} ${JSON.stringify([item, envelope]).slice(0, 1_000)}`,
+            },
+          ];
+    });
+  }
+
+  return { judge };
+}
+
+export type JudgeAnswers = ReturnType<typeof createJudge>;
+
+interface Envelope {
+  /** Of an item of a batch. */
+  readonly key?: string;
+  readonly status: number;
+  readonly result?: unknown;
+  readonly error?: string;
+  readonly errorNumber?: number;
+  readonly message?: string;
+  readonly request_id?: string;
+}
+
+/** What an item may be answered beside what its operation declares. */
+const rowsOfItems: ReadonlySet<string> = new Set([
+  ...["OperationNotFound 516", "BatchItemNotRun 1286", "RequestTooLarge 1281"],
+  ...["ParameterIncorrectFormat 515", "ParameterOutOfRange 514", "ParameterMissingRequiredValue 513"],
+]);
+
+function requestsOf({ content }: Plan): readonly { readonly method: unknown; readonly path: unknown }[] | undefined {
+  const given = content.body.find(([name]) => name === "requests")?.[1];
+  const requests = typeof given === "string" ? parse(given) : given;
+  const isList = Array.isArray(requests) && requests.every((each) => typeof each === "object" && each !== null);
+  return isList ? requests : undefined;
+}
+
+function judgeTime({ ms }: Answer): Fault[] {
+  return ms > answerMsMax ? [{ kind: "slow", details: `${Math.round(ms)} ms` }] : [];
+}
+
+const knownHeaders =
+  /^(content-(type|length|disposition|range|security-policy|location)|connection|keep-alive|date|access-control-[a-z-]+|x-content-type-options|retry-after|ratelimit(-policy)?|idempotent-replayed|vary|etag|accept-ranges|cache-control|transfer-encoding|location|(tus|upload)-[a-z-]+)$/;
+
+/** Whoever can begin a line of the head has it all. */
+function judgeHeaders({ headers }: Answer): Fault[] {
+  const unknown = [...headers.keys()].filter((name) => !knownHeaders.test(name));
+  return unknown.map((name) => ({ kind: "unknown header", details: `${name}: ${headers.get(name)}` }));
+}
+
+/** What is no request is refused in the envelope, or by closing. */
+function judgeBroken(plan: Plan, answer: Answer): Fault[] {
+  const { status } = answer;
+  if (status >= 500 || status === 0) return [{ kind: `broken request: ${status}`, details: answer.text }];
+  const hasBody = plan.method !== "HEAD" && status >= 400;
+  if (!hasBody || answer.text === "") return [];
+  return isEnvelope(answer) ? [] : [{ kind: "broken request: no envelope", details: answer.text }];
+}
+
+/** Nobody gets further than they may, whatever they say. */
+function judgeAccess(plan: Plan, operation: Operation | undefined, { status }: Answer): Fault[] {
+  if (operation === undefined || operation.caller === "anyone" || plan.isSigned || status >= 300) return [];
+  const { caller, isAuthentic } = plan;
+  const lets = (who: string) => [{ kind: "let in", details: `${who} was let in` }];
+  if (!isAuthentic || caller === undefined) return lets("who brings no good token");
+  if ((operation.caller === "operator") !== (caller.kind === "operator")) return lets(`a ${caller.kind}`);
+  if (operation.caller === "user" && caller.kind === "device") return lets("a device");
+  const isOwnBusiness = /\/(sessions\/current|operators\/me)$/.test(operation.path);
+  const mayOnlyRead = caller.kind === "operator" && caller.role === "viewer";
+  return mayOnlyRead && operation.method !== "GET" && !isOwnBusiness ? lets("a viewer") : [];
+}
+
+function judgeBytes({ isBytes }: DeclaredAnswer, { status, headers, body }: Answer): Fault[] {
+  if (!isBytes || status !== 200) return [];
+  const length = headers.get("content-length");
+  const faults: Fault[] = [];
+  if (headers.get("x-content-type-options") !== "nosniff") faults.push({ kind: "no nosniff", details: "" });
+  if (length !== undefined && body.length > Number(length)) faults.push({ kind: "length", details: length });
+  const type = headers.get("content-type") ?? "";
+  const isRun = /html|svg|xml|script/i.test(type);
+  if (isRun && !headers.get("content-disposition")?.startsWith("attachment")) {
+    faults.push({ kind: "may be run in our origin", details: type });
+  }
+  return faults;
+}
+
+const inner =
+  /\n\s+at |\.[jt]s:\d|node_modules|SQLITE_|sqlite|postgres|\b(select|insert|update|delete)\b.+\b(from|into|set)\b|constraint|ECONN|ENOENT|\/(tmp|home|root|work)\//i;
+
+/** Messages tell of the request, and nothing of what is behind it. */
+function judgeMessage(plan: Plan, { message }: Envelope): Fault[] {
+  if (message === undefined) return [];
+  const found = inner.exec(message)?.[0];
+  const isEcho = found !== undefined && plan.bytes.includes(found);
+  return found === undefined || isEcho ? [] : [{ kind: "tells of the inside", details: message }];
+}
+
+function isEnvelope({ text, headers }: Answer): boolean {
+  return headers.get("content-type") === "application/json" && typeof parse(text).status === "number";
+}
+
+function rowOf({ error, errorNumber }: Envelope): string {
+  return `${error} ${errorNumber}`;
+}
+
+function parse(text: string): Envelope {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return { status: Number.NaN };
+  }
+}
+
+function hasBadEscape(target: string): boolean {
+  try {
+    decodeURI(target.split("?", 1)[0] ?? "");
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+export function describeCaller(caller: Actor | undefined): string {
+  if (caller === undefined) return "nobody";
+  return caller.kind === "operator"
+    ? `${caller.name} (${caller.role})`
+    : `${caller.name} (${caller.kind} of ${caller.application.name})`;
+}
