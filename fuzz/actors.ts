@@ -49,9 +49,13 @@ export interface Application {
   /** Whether operators may do anything to it. */
   readonly isSandbox: boolean;
   isAlive: boolean;
+  /** How often operators were sent to it. */
+  uses: number;
   /** Ids of what is in it, for operators. */
   readonly all: Pool;
   readonly fingerprints: string[];
+  /** Ids of users, each with that of a token. */
+  readonly tokens: (readonly [userId: string, tokenId: string])[];
   /** Users who may be deleted, whose passwords may be set, and so on. */
   readonly victims: Client[];
 }

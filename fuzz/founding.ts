@@ -1,7 +1,7 @@
 import type { TestIssuer } from "../server/test/oidc-issuer.ts";
 import type { Application, Client, Operator } from "./actors.ts";
 import type { Deployment } from "./deployment.ts";
-import { seedUser } from "./seeding-users.ts";
+import { buildSandboxes } from "./upkeep.ts";
 import {
   createApplication,
   createOperator,
@@ -83,7 +83,7 @@ export async function found(root: Deployment["root"], issuer: TestIssuer, seedin
     keyed: [await keepReply(bystanders, seeding)],
     signIdToken: (subject) => issuer.sign({ sub: subject }),
   };
-  await replenish(world, seeding);
+  await buildSandboxes(world, seeding);
   return world;
 }
 
@@ -119,52 +119,4 @@ async function keepReply([bystander]: readonly Client[], { seeder, markers, rand
   const { accessToken } = await seeder.call(bystander, "POST /users", parameters, { "Idempotency-Key": key });
   markers.add(accessToken, "the token in a kept reply", { isForOperators: false });
   return { key, parameters };
-}
-
-const sandboxesMin = 3;
-
-/** Whether there is something to do for {@link replenish}. */
-export function isWorn({ applications, clients, operators }: World): boolean {
-  const living = applications.filter(({ isSandbox, isAlive }) => isSandbox && isAlive);
-  return living.length < sandboxesMin || [...clients, ...operators].some(({ isAlive }) => !isAlive);
-}
-
-/** Puts others in the place of what was used up. */
-export async function replenish(world: World, seeding: Seeding): Promise<void> {
-  const { applications, clients, operators, root } = world;
-  for (const [index, { isAlive, role }] of operators.entries()) {
-    if (!isAlive) operators[index] = await createOperator(role, root, seeding);
-  }
-  for (const [index, client] of clients.entries()) {
-    const { isAlive, kind, application, name } = client;
-    if (isAlive || application.isSandbox) continue;
-    const device = await registerDevice(application, name, seeding);
-    // In the narrow application nobody could be made any more.
-    const isNarrow = application.name === "the narrow one";
-    if (kind === "user" && !isNarrow) clients[index] = await seedUser(device, name, seeding);
-    else if (kind === "user") clients[index] = await signUpOnly(device, name, seeding);
-    else clients[index] = device;
-  }
-  for (const dead of applications.filter(({ isSandbox, isAlive }) => isSandbox && !isAlive)) {
-    applications.splice(applications.indexOf(dead), 1);
-    for (const client of clients.filter(({ application }) => application === dead))
-      clients.splice(clients.indexOf(client), 1);
-  }
-  while (applications.filter(({ isSandbox }) => isSandbox).length < sandboxesMin) {
-    const sandbox = await createApplication(`sandbox ${seeding.random.word(6)}`, root, seeding, { isSandbox: true });
-    const device = await registerDevice(sandbox, `the device of ${sandbox.name}`, seeding);
-    const users = [];
-    for (let n = 0; n < 3; n += 1) users.push(await createUser(sandbox, `${n} of ${sandbox.name}`, seeding));
-    const keys = await seeding.seeder.call(root, `GET /_/api/applications/${sandbox.appid}/keys`);
-    for (const { id } of keys.pageResults) sandbox.all.add(id);
-    clients.push(device, ...users.slice(0, 1));
-    applications.push(sandbox);
-  }
-}
-
-async function signUpOnly(device: Client, name: string, { seeder, random }: Seeding): Promise<Client> {
-  const userName = `user-${random.word(14)}`;
-  const password = `password-${random.word(14)}`;
-  const { id, accessToken } = await seeder.call(device, "POST /users", { username: userName, password });
-  return { ...device, kind: "user", name, token: accessToken, userId: id, userName, password };
 }

@@ -1,20 +1,29 @@
 import type { Actor, Application, Client } from "./actors.ts";
 import type { Answer } from "./connection.ts";
 import type { Plan } from "./plan.ts";
-import { newClient, type Result } from "./seeding.ts";
+import { newClient, newPools, type Result } from "./seeding.ts";
 import type { World } from "./world.ts";
 
 const listMax = 30;
 
 /** Takes from an answer what later calls can be made with, and notices what it has ended. */
 export function learn({ operation, caller, content, isAuthentic }: Plan, answer: Answer, world: World): void {
-  if (caller === undefined || !isAuthentic || answer.status >= 300) return;
+  if (caller === undefined || !isAuthentic) return;
+  if (isEnded(caller, operation.id, answer)) caller.isAlive = false;
+  if (answer.status >= 300) return;
   const result = resultOf(answer);
   if (caller.kind === "operator") learnAsOperator(operation.id, caller, content.path, result, world);
   else learnAsClient(operation.id, caller, content, answer, result);
   for (const token of [result?.currentToken, result?.nextToken, result?.previousToken]) {
     if (typeof token === "string") keepLast(caller.pageTokens, token);
   }
+}
+
+/** Whether the answer says that the token is no good any more. */
+function isEnded({ kind }: Actor, operation: string, { status, text }: Answer): boolean {
+  if (status !== 401) return false;
+  if (kind === "operator") return operation !== "createOperatorSession" && text.includes('"AuthFailed"');
+  return text.includes('"AuthAccessTokenInvalid"');
 }
 
 /** Operations that end what they are called with, or may. */
@@ -36,6 +45,7 @@ function learnAsClient(
     const { id: userId, userName, accessToken: token } = result;
     const made = newClient({
       ...caller,
+      ...newPools(),
       kind: "user",
       name: `the made ${userName}`,
       token,
@@ -43,7 +53,8 @@ function learnAsClient(
       userName,
       password,
     });
-    keepLast(application.victims, { ...made, isAlive: true });
+    made.isAlive = true;
+    keepLast(application.victims, made);
     application.all.add(userId);
     return;
   }
@@ -90,7 +101,7 @@ function learnAsOperator(operation: string, caller: Actor, path: string, result:
       application?.all.add(result.id);
       return;
     case "listTokensOfUser":
-      for (const { id } of result.pageResults) application?.all.add(id);
+      if (application) for (const { id } of result.pageResults) keepLast(application.tokens, [userIdIn(path), id]);
       return;
     case "deleteApplication":
       if (application) application.isAlive = false;
@@ -98,6 +109,10 @@ function learnAsOperator(operation: string, caller: Actor, path: string, result:
     default:
       return;
   }
+}
+
+function userIdIn(path: string): string {
+  return /usr_\w{26}/.exec(path)?.[0] ?? "";
 }
 
 function keepLast<T>(list: T[], item: T): void {

@@ -45,7 +45,7 @@ function print(
 ): void {
   const name = engine === "sqlite" ? "SQLite" : "PostgreSQL";
   console.log(styleText("bold", `${name}, rate limits ${rateLimits}`));
-  if (process.stdout.isTTY) console.log(formatTallies(tallies));
+  if (process.stdout.isTTY || process.env["FUZZ_TABLE"]) console.log(formatTallies(tallies));
   for (const failure of failures) console.log(formatFailure(failure));
   const successes = [...tallies.values()].reduce((sum, each) => sum + each.successes, 0);
   console.log(

@@ -18,6 +18,8 @@ export interface Marker extends Audience {
 
 export interface Markers {
   add(text: string, what: string, audience: Audience): string;
+  /** Whoever knows the password of a user may be that user. */
+  addPassword(password: string, what: string, userId: string): void;
   /** A new text, remembered as {@link Markers.add} does. */
   make(what: string, audience: Audience): string;
   /** Those in the text that were not in the request, and are for others. */
@@ -34,6 +36,7 @@ const candidates = /mk7q[a-z0-9]{14}|[a-z]{3}_[0-9a-z]{26}|[0-9a-f]{64}|[A-Za-z0
 export function createMarkers(newWord: (length: number) => string): Markers {
   const byText = new Map<string, Marker>();
   const secrets: Marker[] = [];
+  const passwords = new Map<string, string>();
 
   function add(text: string, what: string, audience: Audience): string {
     const marker = { text, what, ...audience };
@@ -44,12 +47,18 @@ export function createMarkers(newWord: (length: number) => string): Markers {
 
   return {
     add,
+    addPassword(password, what, userId) {
+      add(password, what, { isForOperators: false });
+      passwords.set(userId, password);
+    },
     make: (what, audience) => add(`${beginning}${newWord(14)}`, what, audience),
     findLeaks(text, request, caller) {
       const found = new Set<Marker>();
       for (const [candidate] of text.matchAll(candidates)) {
         const marker = byText.get(candidate);
-        if (marker !== undefined && !mayRead(marker, caller) && !request.includes(candidate)) found.add(marker);
+        if (marker === undefined || mayRead(marker, caller) || request.includes(candidate)) continue;
+        const password = passwords.get(marker.ownerId ?? "");
+        if (password === undefined || !request.includes(password)) found.add(marker);
       }
       return [...found];
     },

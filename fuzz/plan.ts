@@ -4,6 +4,7 @@ import { type Content, compose, type Mood } from "./compose.ts";
 import { isDownload, type Operation } from "./document.ts";
 import { encodeContent } from "./encoding.ts";
 import { oddHeaders, spoil } from "./oddities.ts";
+import type { Prepared } from "./preparation.ts";
 import type { Random } from "./random.ts";
 import type { Setting } from "./recipes.ts";
 import { type HeaderLine, writeRequest } from "./request.ts";
@@ -38,18 +39,17 @@ export function planCall(
   operations: readonly Operation[],
   world: World,
   random: Random,
-  known: Readonly<Record<string, unknown>>,
+  prepared: Prepared | undefined,
 ): Plan {
-  const isPrepared = Object.keys(known).length > 0;
-  const mood: Mood = isPrepared || random.chance(0.45) ? "honest" : random.chance(0.6) ? "pointed" : "wild";
-  const setting = settingFor(operation, mood, world, random);
+  const mood: Mood = prepared !== undefined || random.chance(0.45) ? "honest" : random.chance(0.6) ? "pointed" : "wild";
+  const setting = settingFor(operation, mood, world, random, prepared?.caller);
   const { caller } = setting;
   const content =
     operation.id === "runBatch"
       ? composeBatch(setting, mood, operations)
       : operation.takes === "bytes" || operation.path.startsWith("/files/uploads")
         ? tusContent(setting, mood)
-        : compose(setting, mood, known);
+        : compose(setting, mood, prepared?.values);
   const encoded = encodeContent(operation, content, mood, random);
 
   const isSigned = isDownload(operation) && caller?.kind === "user" && mood !== "wild" && random.chance(0.1);
@@ -85,9 +85,9 @@ function pathOf(url: string): string {
 }
 
 /** Who calls: mostly who may, else anybody of any kind. */
-function settingFor(operation: Operation, mood: Mood, world: World, random: Random): Setting {
+function settingFor(operation: Operation, mood: Mood, world: World, random: Random, prepared?: Client): Setting {
   const isRight = mood === "honest" ? random.chance(0.93) : random.chance(0.75);
-  const caller = pickCaller(operation, isRight, world, random);
+  const caller = prepared ?? pickCaller(operation, isRight, world, random);
   const mayChange = caller?.kind === "operator" && caller.role !== "viewer" && operation.method !== "GET";
   const application = applicationOf(caller, mayChange, world, random);
   const isReading = operation.method === "GET" || operation.method === "HEAD";
@@ -109,14 +109,10 @@ function operatorIds(application: Application, mayChange: boolean, world: World)
 }
 
 /** Ends what it is called with. */
-const ending: ReadonlySet<string> = new Set(["deleteUser", "logoutUser", "endToken"]);
+const ending: ReadonlySet<string> = new Set(["deleteUser", "logoutUser"]);
 
-function pickCaller(
-  { caller: kind, id, method }: Operation,
-  isRight: boolean,
-  world: World,
-  random: Random,
-): Actor | undefined {
+function pickCaller(operation: Operation, isRight: boolean, world: World, random: Random): Actor | undefined {
+  const { caller: kind, id, method, path } = operation;
   const needed = isRight ? kind : random.pick(["anyone", "device", "user", "operator"] as const);
   const living = <Some extends Actor>(actors: readonly Some[]) => actors.filter(({ isAlive }) => isAlive);
   switch (needed) {
@@ -124,17 +120,32 @@ function pickCaller(
       return random.chance(0.5) ? undefined : random.pick(living(world.clients));
     case "operator": {
       const operators = living<Operator>(world.operators);
-      const strong = operators.filter(({ role }) => role === "owner" || (role === "editor" && method !== "GET"));
+      const isOfOwners = path.startsWith("/_/api/operators") || random.chance(0.5);
+      const strong = operators.filter(
+        ({ role }) => role === "owner" || (!isOfOwners && role === "editor" && method !== "GET"),
+      );
       return random.pick(isRight && strong.length > 0 && random.chance(0.75) ? strong : operators);
     }
     default: {
-      const clients = living<Client>(world.clients);
+      const isApart = random.chance(0.06);
+      const clients = living<Client>(world.clients).filter(({ application }) => isApart || !application.isSandbox);
       const victims =
         isRight && ending.has(id) ? clients.flatMap(({ application }) => living(application.victims)) : [];
       const fitting = clients.filter((each) => each.kind === needed || (needed === "device" && random.chance(0.5)));
+      const prefix = prefixOf(operation);
+      const rich = fitting.filter(({ own }) => prefix !== undefined && own.of(prefix).length > 0);
+      if (rich.length > 0 && random.chance(0.7)) return random.pick(rich);
       return random.pick(victims.length > 0 && random.chance(0.9) ? victims : fitting);
     }
   }
+}
+
+/** What a caller should have some of: `chk` for what takes the id of a check-in. */
+function prefixOf({ inPath, path }: Operation): string | undefined {
+  if (path.startsWith("/files/uploads/")) return "upl";
+  return inPath
+    .map(({ schema }) => /^\^([a-z]{3})_/.exec(schema.pattern ?? "")?.[1])
+    .findLast((prefix) => prefix !== "usr");
 }
 
 /** What may be changed is only what nobody else is fuzzed with. */
@@ -147,6 +158,7 @@ function applicationOf(caller: Actor | undefined, mayChange: boolean, world: Wor
   const chosen = mayChange || random.chance(0.6) ? sandbox : other;
   const found = chosen ?? (mayChange ? undefined : other);
   if (found === undefined) throw new Error("There is no application to work on");
+  found.uses += 1;
   return found;
 }
 

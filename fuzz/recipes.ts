@@ -21,16 +21,16 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** Names that mean the same in all operations that have them. */
 export function commonValue(name: string, setting: Setting): unknown {
-  const { random, application, caller, operation } = setting;
+  const { random, application, caller } = setting;
   switch (name) {
     case "appid":
     case "application":
       return application.appid;
     case "identityProviderName":
-      return random.pick(["crm", "google", "Facebook", "a b/c", plausibleText(random, 20)]);
+      return random.pick(["crm", "crm", "crm", "google", "a b/c", plausibleText(random, 20)]);
     case "identityId":
     case "identityID":
-      return `${operation.method === "POST" ? random.word(12) : random.pick(["1", "2", plausibleText(random)])}`;
+      return `identity ${random.below(40)}`;
     case "key":
       return random.pick(["level", "theme", "world", plausibleText(random, 30)]);
     case "keyPrefix":
@@ -95,12 +95,14 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
       ]),
     ),
   }),
-  incrementMetadata: ({ random }) => ({ key: `counter-${random.below(5)}`, delta: random.pick([1, -2, 0.5, "3"]) }),
-  deleteMetadata: ({ random }) => ({
-    key: random.pick(["counter-1", "counter-2", "counter-3"]),
-    id: random.pick(["me", "app"]),
-  }),
-  getMetadata: ({ random }) => ({ key: random.pick(["counter-1", "level", "theme"]), id: random.pick(["me", "app"]) }),
+  incrementMetadata: (setting) => ({ ...counter(setting), delta: setting.random.pick([1, -2, 0.5, "3"]) }),
+  deleteMetadata: counter,
+  putMetadata: (setting) => ({ ...counter(setting), key: setting.random.pick(["level", "theme", "world"]) }),
+  endTokenOfUser: ({ application, random }) => {
+    const [userId, tokenId] = random.pick(application.tokens) ?? [];
+    return { ...(userId !== undefined && { userId, tokenId }) };
+  },
+  getMetadata: counter,
   createMetricEvent: ({ random }) => ({ timeoutInSeconds: random.pick([undefined, 60, 3_600]) }),
   createMetricEvents: ({ random }) => ({
     events: Array.from({ length: 1 + random.below(8) }, () => ({
@@ -153,6 +155,15 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   }),
   listMetricEvents: ({ random }) => ({ key: "level", ...sparse({ from: 0, to: Date.now() }, random) }),
 };
+
+/** A key that there is, with luck, where the caller may write. */
+function counter({ caller, ids, random }: Setting): Values {
+  const object = random.pick([...ids("chk"), ...ids("blb")]);
+  const visibility = caller?.kind === "user" ? random.pick(["App", "User", undefined]) : "App";
+  const shared = random.pick(["app", "app", "current"]);
+  const id = visibility === "App" ? shared : random.pick(["me", "app", object ?? "me"]);
+  return { id, key: `counter-${random.below(5)}`, visibility };
+}
 
 /** Each of them seldom: filters that fit nothing together find nothing. */
 function sparse(values: Values, random: Random): Values {

@@ -6,11 +6,13 @@ export interface Tally {
   calls: number;
   successes: number;
   refusals: number;
+  /** From sending to the end of the answer, all together. */
+  ms: number;
   readonly errors: Set<string>;
 }
 
 export function newTallies(operations: readonly Operation[]): Map<string, Tally> {
-  return new Map(operations.map(({ id }) => [id, { calls: 0, successes: 0, refusals: 0, errors: new Set() }]));
+  return new Map(operations.map(({ id }) => [id, { calls: 0, successes: 0, refusals: 0, ms: 0, errors: new Set() }]));
 }
 
 /** A fault with what it takes to see it again. */
@@ -36,10 +38,17 @@ export function formatFailure({ operation, kind, details, request, answer, count
 
 /** A line an operation. */
 export function formatTallies(tallies: ReadonlyMap<string, Tally>): string {
-  const rows = [...tallies].map(([operation, { calls, successes, refusals, errors }]) =>
-    [operation.padEnd(28), pad(calls), pad(successes), pad(refusals), [...errors].sort().join(" ")].join(" "),
+  const rows = [...tallies].map(([operation, { calls, successes, refusals, ms, errors }]) =>
+    [
+      operation.padEnd(28),
+      pad(calls),
+      pad(successes),
+      pad(refusals),
+      pad(Math.round((10 * ms) / calls) / 10),
+      [...errors].sort().join(" "),
+    ].join(" "),
   );
-  const head = ["operation".padEnd(28), "  calls", "   good", "refused", "errors"].join(" ");
+  const head = ["operation".padEnd(28), "  calls", "   good", "refused", "ms each", "errors"].join(" ");
   return [styleText("bold", head), ...rows].join("\n");
 }
 

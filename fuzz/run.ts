@@ -2,7 +2,7 @@ import { startTestIssuer } from "../server/test/oidc-issuer.ts";
 import { type Answer, createConnection, noAnswer, tooLate } from "./connection.ts";
 import { type Deployment, deploy, type Engine } from "./deployment.ts";
 import { createResolver, type Document, type Operation, readOperations } from "./document.ts";
-import { found, isWorn, replenish } from "./founding.ts";
+import { found } from "./founding.ts";
 import { createJudge, describeCaller, type Fault } from "./judge.ts";
 import { learn } from "./learn.ts";
 import { createMarkers, type Markers } from "./markers.ts";
@@ -14,6 +14,7 @@ import { describeRequest } from "./request.ts";
 import { createSchedule } from "./schedule.ts";
 import { createSeeder } from "./seeding.ts";
 import { takeSnapshot } from "./snapshot.ts";
+import { hasSandbox, keepUp } from "./upkeep.ts";
 import type { Seeding, World } from "./world.ts";
 
 export interface RunOptions {
@@ -85,7 +86,7 @@ async function fuzz(
     });
   }
 
-  let replenishing: Promise<void> | undefined;
+  const upkeep = keepUp(world, seeding, port);
   let next = 0;
   async function work(): Promise<void> {
     const connection = createConnection(port);
@@ -93,12 +94,8 @@ async function fuzz(
     while (next < schedule.length && failures.size < failuresMax) {
       const index = next;
       next += 1;
-      if (isWorn(world) && replenishing === undefined) {
-        replenishing = replenish(world, seeding).finally(() => {
-          replenishing = undefined;
-        });
-      }
-      if (index % 50 === 0) await replenishing;
+      upkeep.begin();
+      if (!hasSandbox(world)) await upkeep.idle();
       const operation = schedule[index] as Operation; // the index is within it
       const callRandom = createSeeded(seed, index);
       const prepared = await prepare(operation, world, callRandom, { helper, dataDir: deployment.dataDir });
@@ -121,7 +118,7 @@ async function fuzz(
     connection.close();
   }
   await Promise.all(Array.from({ length: connectionsMax }, work));
-  await replenishing;
+  await upkeep.idle();
   progress.end();
 
   for (const fault of await judgeAfterwards(world, seeding, before, markers, deployment)) fail(undefined, fault);
@@ -137,8 +134,9 @@ async function readDocument(port: number): Promise<unknown> {
   return (await fetch(`http://127.0.0.1:${port}/_/openapi.json`)).json();
 }
 
-function count(tally: Tally | undefined, { status, text }: Answer): void {
+function count(tally: Tally | undefined, { status, text, ms }: Answer): void {
   if (tally === undefined) return;
+  tally.ms += ms;
   if (status < 400) tally.successes += 1;
   else {
     tally.refusals += 1;

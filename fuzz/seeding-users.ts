@@ -3,7 +3,7 @@ import type { Markers } from "./markers.ts";
 import { tinyPicture } from "./pictures.ts";
 import type { Random } from "./random.ts";
 import type { Part } from "./request.ts";
-import { digestOf, newClient, type Result, type Seeder } from "./seeding.ts";
+import { digestOf, newClient, newPools, type Result, type Seeder } from "./seeding.ts";
 
 interface Seeding {
   readonly seeder: Seeder;
@@ -11,29 +11,27 @@ interface Seeding {
   readonly random: Random;
 }
 
-/** Signs up on the device, and makes something of every kind, each with texts that only its readers may come to see. */
-export async function seedUser(device: Client, name: string, { seeder, markers, random }: Seeding): Promise<Client> {
-  const { application } = device;
-  const { appid } = application;
+/** A user with a name, and nothing else. */
+export async function signUp(device: Client, name: string, { seeder, markers, random }: Seeding): Promise<Client> {
   const userName = `user-${random.word(14)}`;
   const password = `password-${random.word(14)}`;
   const email = `${random.word(12)}@fuzz.example`;
-  markers.add(password, `the password of ${name}`, { isForOperators: false });
   const signedUp = await seeder.call(device, "POST /users", { username: userName, password, email });
-  const user = newClient({
-    ...device,
-    kind: "user",
-    name,
-    token: signedUp.accessToken,
-    userId: signedUp.id,
-    userName,
-    password,
-    email,
-  });
-  application.all.add(user.userId);
+  const { id: userId, accessToken: token } = signedUp;
+  device.application.all.add(userId);
+  markers.addPassword(password, `the password of ${name}`, userId);
+  markers.add(token, `the token of ${name}`, { ownerId: userId, isForOperators: false });
+  return newClient({ ...device, ...newPools(), kind: "user", name, token, userId, userName, password, email });
+}
+
+/** Signs up on the device, and makes something of every kind, each with texts that only its readers may come to see. */
+export async function seedUser(device: Client, name: string, seeding: Seeding): Promise<Client> {
+  const { seeder, markers, random } = seeding;
+  const { application } = device;
+  const { appid } = application;
+  const user = await signUp(device, name, seeding);
   const own = { ownerId: user.userId, isForOperators: true };
   const shared = { appid, isForOperators: true };
-  markers.add(user.token, `the token of ${name}`, { ownerId: user.userId, isForOperators: false });
 
   function text(what: string): string {
     return markers.make(`${what} of ${name}`, own);

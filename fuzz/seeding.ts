@@ -65,16 +65,10 @@ export function digestOf(bytes: string | Buffer): string {
 export function newClient(
   given: Pick<Client, "kind" | "name" | "application" | "token" | "deviceId"> & Partial<Client>,
 ): Client {
-  return {
-    userId: "",
-    userName: "",
-    password: "",
-    email: "",
-    isAlive: true,
-    own: createPool(),
-    sealed: createPool(),
-    pageTokens: [],
-    signedUrls: [],
-    ...given,
-  };
+  return { userId: "", userName: "", password: "", email: "", isAlive: true, ...newPools(), ...given };
+}
+
+/** What no two clients have in common. */
+export function newPools(): Pick<Client, "own" | "sealed" | "pageTokens" | "signedUrls"> {
+  return { own: createPool(), sealed: createPool(), pageTokens: [], signedUrls: [] };
 }

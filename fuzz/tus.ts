@@ -20,7 +20,7 @@ export function tusContent(setting: Setting, mood: Mood): Content & { readonly b
   const values: Record<string, string> = {
     "Tus-Resumable": "1.0.0",
     "Upload-Length": "10",
-    "Upload-Offset": "0",
+    "Upload-Offset": `${10 - Number(length)}`,
     "Upload-Metadata": uploadMetadata(random, isHostile),
   };
   if (random.chance(0.3)) {

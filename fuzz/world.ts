@@ -51,8 +51,10 @@ export async function createApplication(
     appkey,
     isSandbox,
     isAlive: true,
+    uses: 0,
     all: createPool(),
     fingerprints: [],
+    tokens: [],
     victims: [],
   };
   return secret === undefined ? application : { ...application, secret };
