@@ -1,5 +1,6 @@
 import { type Content, compose, encode, type Mood, type Named } from "./compose.ts";
 import type { Operation } from "./document.ts";
+import { plain } from "./encoding.ts";
 import { hostileText } from "./hostile.ts";
 import type { Setting } from "./recipes.ts";
 import { oddCase } from "./values.ts";
@@ -53,7 +54,7 @@ function composeItem(
   const isInQuery = operation.method === "GET" && random.chance(0.5);
   const named = isInQuery ? composed.query : [...composed.query, ...composed.body];
   const search = isInQuery
-    ? composed.query.map(([name, value]) => `${encode(name)}=${encode(String(value))}`).join("&")
+    ? composed.query.map(([name, value]) => `${encode(name)}=${encode(plain(value))}`).join("&")
     : "";
   const path = search === "" ? composed.path : `${composed.path}?${search}`;
   const parameters = isInQuery ? {} : Object.fromEntries(named);

@@ -51,6 +51,8 @@ export function createJudge({ markers, resolve }: JudgeServices) {
     const { status } = answer;
     const rows = new Set<string>(operation === undefined ? ["OperationNotFound 516"] : []);
     // What the framework refuses before it knows the operation.
+    if (operation === undefined && plan.target.startsWith("/files/uploads"))
+      for (const row of rowsOfUploads) rows.add(row);
     if (hasBadEscape(plan.target)) rows.add("ParameterIncorrectFormat 515");
     if (plan.bytes.length > 10_000) rows.add("RequestTooLarge 1281");
     const declared = operation?.answers.get(status);
@@ -156,6 +158,9 @@ const storedIds = /"thumbnailID":"\w+"/g;
 
 /** What may be answered before the operation is known. */
 const statusesOfAll: ReadonlySet<number> = new Set([400, 404, 413]);
+
+/** There the caller comes first, and the method then: it may be in a header. */
+const rowsOfUploads = ["AuthAccessTokenInvalid 261", "AuthUserAccessTokenRequired 263", "AuthSignatureInvalid 258"];
 
 /** What an item may be answered beside what its operation declares. */
 const rowsOfItems: ReadonlySet<string> = new Set([

@@ -7,8 +7,8 @@ import type { World } from "./world.ts";
 const listMax = 30;
 
 /** Takes from an answer what later calls can be made with, and notices what it has ended. */
-export function learn({ operation, caller, content, isAuthentic }: Plan, answer: Answer, world: World): void {
-  if (caller === undefined || !isAuthentic) return;
+export function learn({ operation, caller, content, isAuthentic, isBroken }: Plan, answer: Answer, world: World): void {
+  if (caller === undefined || !isAuthentic || isBroken) return;
   if (isEnded(caller, operation.id, answer)) caller.isAlive = false;
   if (answer.status >= 300) return;
   const result = resultOf(answer);
@@ -41,7 +41,7 @@ function learnAsClient(
   if (operation === "changeUser" && body.some(([name]) => /^(password|username)$/i.test(name))) caller.isAlive = false;
   if (operation === "createUser") {
     const password = body.find(([name]) => name.toLowerCase() === "password")?.[1];
-    if (typeof password !== "string") return;
+    if (typeof password !== "string" || result === undefined) return;
     const { id: userId, userName, accessToken: token } = result;
     const made = newClient({
       ...caller,
@@ -59,7 +59,7 @@ function learnAsClient(
     return;
   }
   if (operation === "listTokens") {
-    for (const { id, current } of result.pageResults) if (!current) own.add(id);
+    for (const { id, current } of result?.pageResults ?? []) if (!current) own.add(id);
     return;
   }
   if (operation === "createUpload") {
@@ -88,20 +88,21 @@ function learnAsOperator(operation: string, caller: Actor, path: string, result:
   const application: Application | undefined = world.applications.find((each) => each.appid === appid);
   switch (operation) {
     case "createOperator":
-      keepLast(world.madeOperators, result.id);
+      if (result?.id !== undefined) keepLast(world.madeOperators, result.id);
       return;
     case "listCrashGroups":
-      for (const { fingerprint } of result.pageResults)
+      for (const { fingerprint } of result?.pageResults ?? [])
         if (application) keepLast(application.fingerprints, fingerprint);
       return;
     case "listApplicationKeys":
-      for (const { id } of result.pageResults) application?.all.add(id);
+      for (const { id } of result?.pageResults ?? []) application?.all.add(id);
       return;
     case "createApplicationKey":
-      application?.all.add(result.id);
+      if (result?.id !== undefined) application?.all.add(result.id);
       return;
     case "listTokensOfUser":
-      if (application) for (const { id } of result.pageResults) keepLast(application.tokens, [userIdIn(path), id]);
+      if (application)
+        for (const { id } of result?.pageResults ?? []) keepLast(application.tokens, [userIdIn(path), id]);
       return;
     case "deleteApplication":
       if (application) application.isAlive = false;

@@ -74,10 +74,16 @@ export function planCall(
     isSigned: signed !== undefined,
     method,
     target,
-    override: headers.find(([name]) => name === "X-HTTP-Method-Override")?.[1],
+    override: overrideOf(headers),
     content,
     ...spoiled,
   };
+}
+
+/** As the server sees it: two of one name are one with a comma. */
+function overrideOf(headers: readonly HeaderLine[]): string | undefined {
+  const given = headers.filter(([name]) => name === "X-HTTP-Method-Override").map(([, value]) => value);
+  return given.length === 0 ? undefined : given.join(", ");
 }
 
 function pathOf(url: string): string {

@@ -27,10 +27,10 @@ export function commonValue(name: string, setting: Setting): unknown {
     case "application":
       return application.appid;
     case "identityProviderName":
-      return random.pick(["crm", "crm", "crm", "google", "a b/c", plausibleText(random, 20)]);
+      return random.chance(0.8) ? "crm" : random.pick(["google", "a b/c", plausibleText(random, 20)]);
     case "identityId":
     case "identityID":
-      return `identity ${random.below(40)}`;
+      return `identity ${random.below(15)}`;
     case "key":
       return random.pick(["level", "theme", "world", plausibleText(random, 30)]);
     case "keyPrefix":
