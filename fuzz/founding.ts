@@ -58,10 +58,10 @@ export async function found(root: Deployment["root"], issuer: TestIssuer, seedin
       clients.push(await registerDevice(application, `device ${n} in ${application.name}`, seeding));
   }
   const bystanders = [
-    await createUser(arena, "the bystander in the arena", seeding),
+    await createUser(arena, "the bystander in the arena", seeding, { isCaller: false }),
     await createCelebrity(arena, seeding),
-    await createUser(vault, "the bystander in the vault", seeding),
-    await createUser(signing, "the bystander in the signing one", seeding),
+    await createUser(vault, "the bystander in the vault", seeding, { isCaller: false }),
+    await createUser(signing, "the bystander in the signing one", seeding, { isCaller: false }),
   ];
   await seeder.call(owner, `PUT ${settings}/${signing.appid}/signing-secret`, { secret });
   await seeder.call(owner, `PATCH ${settings}/${signing.appid}/settings`, { signedRequests: "required" });
@@ -89,7 +89,7 @@ export async function found(root: Deployment["root"], issuer: TestIssuer, seedin
 
 /** One whom others do not find, nor read. */
 async function createCelebrity(application: Application, seeding: Seeding): Promise<Client> {
-  const user = await createUser(application, "the celebrity", seeding);
+  const user = await createUser(application, "the celebrity", seeding, { isCaller: false });
   const own = { ownerId: user.userId, isForOperators: true };
   await seeding.seeder.call(user, "PATCH /users/me", {
     celebMode: true,

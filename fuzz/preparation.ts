@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Client } from "./actors.ts";
 import type { Operation } from "./document.ts";
@@ -50,6 +50,7 @@ async function requestCode(
     return undefined; // too many at once, or the user is gone by now
   }
   const folder = path.join(dataDir, "mail");
+  if (!existsSync(folder)) return undefined; // no mail has been written yet
   const mails = readdirSync(folder)
     .filter((name) => name.endsWith(".eml"))
     .sort()

@@ -24,8 +24,17 @@ export async function signUp(device: Client, name: string, { seeder, markers, ra
   return newClient({ ...device, ...newPools(), kind: "user", name, token, userId, userName, password, email });
 }
 
-/** Signs up on the device, and makes something of every kind, each with texts that only its readers may come to see. */
-export async function seedUser(device: Client, name: string, seeding: Seeding): Promise<Client> {
+/**
+ * Signs up on the device, and makes something of every kind, each with texts that only its readers may come to see.
+ *
+ * @param options `isCaller` for one that calls will be made by
+ */
+export async function seedUser(
+  device: Client,
+  name: string,
+  seeding: Seeding,
+  { isCaller = true }: { readonly isCaller?: boolean } = {},
+): Promise<Client> {
   const { seeder, markers, random } = seeding;
   const { application } = device;
   const { appid } = application;
@@ -64,7 +73,8 @@ export async function seedUser(device: Client, name: string, seeding: Seeding): 
   const secret = { location: place(), comment: text("comment"), description: text("description"), tag: text("tag") };
   const checkinId = keep(await seeder.call(user, "POST /checkins", secret), "a check-in");
   const open = {
-    location: place(),
+    // Callers may end their locationFuzzing: then others see where it was.
+    location: isCaller ? "48.2,16.3" : place(),
     comment: markers.make(`shared comment of ${name}`, shared),
     readPermissions: "App",
   };

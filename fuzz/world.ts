@@ -84,9 +84,9 @@ export async function createUser(
   application: Application,
   name: string,
   seeding: Seeding,
-  device?: Client,
+  options: Parameters<typeof seedUser>[3] = {},
 ): Promise<Client> {
-  return seedUser(device ?? (await registerDevice(application, name, seeding)), name, seeding);
+  return seedUser(await registerDevice(application, name, seeding), name, seeding, options);
 }
 
 export async function createOperator(
