@@ -48,6 +48,8 @@ export interface Application {
   readonly secret?: string;
   /** Whether operators may do anything to it. */
   readonly isSandbox: boolean;
+  /** Whether the operations of `disabledOperations` are switched off. */
+  readonly isNarrow: boolean;
   isAlive: boolean;
   /** How often operators were sent to it. */
   uses: number;

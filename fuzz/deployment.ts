@@ -26,6 +26,7 @@ export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<
   const settings = {
     DATA_DIR: dataDir,
     RATE_LIMITS: rateLimits,
+    RATE_LIMIT_CALLER_PER_SECOND: "10",
     LOG_LEVEL: "info",
     PASSWORD_HASH_PASSES: "1",
     PASSWORD_HASH_MEMORY_KIB: "8",

@@ -33,11 +33,11 @@ export async function found(root: Deployment["root"], issuer: TestIssuer, seedin
   };
   const arena = await createApplication("the arena", owner, seeding);
   const vault = await createApplication("the vault", owner, seeding);
-  const narrow = await createApplication("the narrow one", owner, seeding);
+  const narrow = await createApplication("the narrow one", owner, seeding, { isNarrow: true });
   const secret = markers.add(random.word(64), "the shared secret", { isForOperators: false });
   const signing = await createApplication("the signing one", owner, seeding, { secret });
   const smtpPassword = markers.add(random.word(64), "the password of a mail server", { isForOperators: false });
-  const settings = `/_/api/applications`;
+  const settings = "/_/api/applications";
   for (const { appid } of [arena, vault, narrow, signing]) {
     await seeder.call(owner, `PUT ${settings}/${appid}/settings`, { oidc: { [provider]: issuer.provider } });
   }

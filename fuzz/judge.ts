@@ -22,6 +22,7 @@ const answerMsMax = 5_000;
 /** Holds answers to what OpenAPI declares, and to what every answer has to keep. */
 export function createJudge({ markers, resolve }: JudgeServices) {
   const requestIds = new Set<string>();
+  const firstReplies = new Map<string, string>();
 
   function judge(plan: Plan, answer: Answer): Fault[] {
     const [path = ""] = plan.target.split(/[?#]/, 1);
@@ -32,6 +33,7 @@ export function createJudge({ markers, resolve }: JudgeServices) {
       ...judgeTime(answer),
       ...judgeHeaders(answer),
       ...judgeLeaks(plan, answer),
+      ...judgeReplay(plan, answer),
       ...(plan.isBroken ? judgeBroken(plan, answer) : judgeProper(plan, operation, answer)),
     ];
   }
@@ -45,6 +47,22 @@ export function createJudge({ markers, resolve }: JudgeServices) {
       kind: "leak",
       details: `${what} (${leaked}) is not for this caller`,
     }));
+  }
+
+  /** A repeat gets what the first one got, and nobody else does. */
+  function judgeReplay({ caller, idempotencyKey }: Plan, { headers, status, text }: Answer): Fault[] {
+    if (caller === undefined || caller.kind === "operator") return [];
+    const name = `${caller.userId || caller.deviceId} ${idempotencyKey}`;
+    const content = `${status} ${text.replace(/"request_id":"[^"]*","success":(true|false)\}$/, "")}`;
+    if (headers.get("idempotent-replayed") === undefined) {
+      if (idempotencyKey !== undefined && status < 300) firstReplies.set(name, content);
+      return [];
+    }
+    const first = firstReplies.get(name);
+    if (idempotencyKey === undefined) return [{ kind: "replayed without a key", details: text }];
+    return first === undefined || first === content
+      ? []
+      : [{ kind: "another reply", details: `${first} became ${content}` }];
   }
 
   function judgeProper(plan: Plan, operation: Operation | undefined, answer: Answer): Fault[] {
@@ -124,6 +142,11 @@ export function createJudge({ markers, resolve }: JudgeServices) {
         ];
       }
       if (`${item.path}`.includes("{{")) return [];
+      const { caller } = plan;
+      const isNarrow = caller !== undefined && caller.kind !== "operator" && caller.application.isNarrow;
+      if (isNarrow && operation !== undefined && switchedOff.has(operation.id)) {
+        return [{ kind: "batch item: switched off", details: `${operation.id} is, and was let in` }];
+      }
       const problem = operation?.answers.get(status)?.judge?.(envelope, "item");
       const isKnown = operation?.answers.has(status) === true;
       return isKnown && problem === undefined
@@ -197,6 +220,9 @@ function judgeBroken(plan: Plan, answer: Answer): Fault[] {
   return isEnvelope(answer) ? [] : [{ kind: "broken request: no envelope", details: answer.text }];
 }
 
+/** Those of `disabledOperations` that are so for every object. */
+const switchedOff: ReadonlySet<string> = new Set(["createCheckin", "searchBlobs", "getOwnUser"]);
+
 /** Nobody gets further than they may, whatever they say. */
 function judgeAccess(plan: Plan, operation: Operation | undefined, { status }: Answer): Fault[] {
   if (operation === undefined || operation.caller === "anyone" || plan.isSigned || status >= 300) return [];
@@ -205,6 +231,9 @@ function judgeAccess(plan: Plan, operation: Operation | undefined, { status }: A
   if (!isAuthentic || caller === undefined) return lets("who brings no good token");
   if ((operation.caller === "operator") !== (caller.kind === "operator")) return lets(`a ${caller.kind}`);
   if (operation.caller === "user" && caller.kind === "device") return lets("a device");
+  if (caller.kind !== "operator" && caller.application.isNarrow && switchedOff.has(operation.id)) {
+    return [{ kind: "switched off", details: `${operation.id} is, and was let in` }];
+  }
   const isOwnBusiness = /\/(sessions\/current|operators\/me)$/.test(operation.path);
   const mayOnlyRead = caller.kind === "operator" && caller.role === "viewer";
   return mayOnlyRead && operation.method !== "GET" && !isOwnBusiness ? lets("a viewer") : [];

@@ -39,13 +39,13 @@ if (options !== undefined) {
 }
 
 function print(
-  { engine, rateLimits }: RunOptions,
+  { engine, rateLimits, only }: RunOptions,
   { calls, failures, tallies, markers, residentBytes }: RunResult,
   seconds: number,
 ): void {
   const name = engine === "sqlite" ? "SQLite" : "PostgreSQL";
   console.log(styleText("bold", `${name}, rate limits ${rateLimits}`));
-  if (process.stdout.isTTY || process.env["FUZZ_TABLE"]) console.log(formatTallies(tallies));
+  if (rateLimits === "off" && only.length === 0) console.log(formatTallies(tallies));
   for (const failure of failures) console.log(formatFailure(failure));
   const successes = [...tallies.values()].reduce((sum, each) => sum + each.successes, 0);
   console.log(
@@ -75,23 +75,17 @@ function readOptions(): { readonly seed: number; readonly runs: readonly RunOpti
     const { engine, operation: only = [] } = values;
     if (engine !== undefined && engine !== "sqlite" && engine !== "postgres")
       throw new Error("--engine must be sqlite or postgres");
-    const run = (
-      name: RunOptions["engine"],
-      share: number,
-      rateLimits: RunOptions["rateLimits"] = "off",
-    ): RunOptions[] =>
-      engine === undefined || engine === name
-        ? [
-            {
-              engine: name,
-              calls: Math.round(calls * (engine === undefined || rateLimits === "on" ? share : 1)),
-              seed,
-              rateLimits,
-              only,
-            },
-          ]
-        : [];
-    return { seed, runs: [...run("sqlite", 0.7), ...run("postgres", 0.3)] };
+    const of = (name: RunOptions["engine"], share: number, rateLimits: RunOptions["rateLimits"]): RunOptions => ({
+      ...{ engine: name, calls: Math.round(calls * share), seed, rateLimits, only },
+    });
+    const sqlite = (share: number) => [of("sqlite", share * 0.97, "off"), of("sqlite", share * 0.03, "on")];
+    const postgres = (share: number) => [of("postgres", share, "off")];
+    const runs = {
+      sqlite: () => sqlite(1),
+      postgres: () => postgres(1),
+      both: () => [...sqlite(0.7), ...postgres(0.3)],
+    };
+    return { seed, runs: runs[engine ?? "both"]() };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`);
     process.exitCode = 2;

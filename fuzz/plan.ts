@@ -26,6 +26,7 @@ export interface Plan {
   readonly target: string;
   /** X-HTTP-Method-Override. */
   readonly override: string | undefined;
+  readonly idempotencyKey: string | undefined;
   readonly content: Content;
   readonly bytes: Buffer;
   /** Whether it is no proper HTTP, or too much of it: then what refuses it knows no operation. */
@@ -55,11 +56,14 @@ export function planCall(
   const isSigned = isDownload(operation) && caller?.kind === "user" && mood !== "wild" && random.chance(0.1);
   const signed = isSigned ? random.pick(caller.signedUrls) : undefined;
   const method = isDownload(operation) && random.chance(0.1) ? "HEAD" : operation.method;
-  const target = signed === undefined ? encoded.target : pathOf(signed);
-  const presented = presentToken(caller, method, target, world, mood, random);
+  const plainTarget = signed === undefined ? encoded.target : pathOf(signed);
+  const presented = presentToken(caller, method, plainTarget, world, mood, random);
+  const mayBeInQuery = isDownload(operation) && operation.caller === "user" && presented.isAuthentic && !isSigned;
+  const isInQuery = mayBeInQuery && random.chance(0.2);
+  const target = isInQuery ? withToken(plainTarget, caller?.token ?? "") : plainTarget;
   const odd = oddHeaders(operation, mood, random, world);
   const headers: HeaderLine[] = [
-    ...(signed === undefined ? presented.headers : []),
+    ...(signed === undefined && !isInQuery ? presented.headers : []),
     ...encoded.headers,
     ...odd.headers,
   ];
@@ -75,9 +79,24 @@ export function planCall(
     method,
     target,
     override: overrideOf(headers),
+    idempotencyKey: takesKey(operation) ? onlyOne(headers, "Idempotency-Key") : undefined,
     content,
     ...spoiled,
   };
+}
+
+/** For players and pages, which send no headers. */
+function withToken(target: string, token: string): string {
+  return `${target}${target.includes("?") ? "&" : "?"}accessToken=${token}`;
+}
+
+function takesKey({ method, caller }: Operation): boolean {
+  return method !== "GET" && method !== "HEAD" && (caller === "device" || caller === "user");
+}
+
+function onlyOne(headers: readonly HeaderLine[], wanted: string): string | undefined {
+  const [first, ...others] = headers.filter(([name]) => name === wanted);
+  return others.length === 0 ? first?.[1] : undefined;
 }
 
 /** As the server sees it: two of one name are one with a comma. */

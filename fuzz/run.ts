@@ -86,6 +86,12 @@ async function fuzz(
     });
   }
 
+  /** Calls with idempotency keys, to be sent once more. */
+  const keyed = new Map<string, Plan[]>();
+  function remember(plan: Plan): void {
+    keyed.set(plan.operation.id, [...(keyed.get(plan.operation.id) ?? []).slice(-9), plan]);
+  }
+
   const upkeep = keepUp(world, seeding, port);
   let next = 0;
   async function work(): Promise<void> {
@@ -99,7 +105,8 @@ async function fuzz(
       const operation = schedule[index] as Operation; // the index is within it
       const callRandom = createSeeded(seed, index);
       const prepared = await prepare(operation, world, callRandom, { helper, dataDir: deployment.dataDir });
-      const plan = planCall(index, operation, operations, world, callRandom, prepared);
+      const again = callRandom.chance(0.05) ? callRandom.pick(keyed.get(operation.id) ?? []) : undefined;
+      const plan = again ?? planCall(index, operation, operations, world, callRandom, prepared);
       const { method, bytes, isLast } = plan;
       const answer = await connection.send({ method, bytes, isLast });
       progress.at(index);
@@ -111,9 +118,10 @@ async function fuzz(
       }
       count(tally, answer);
       for (const fault of judge.judge(plan, answer)) {
-        if (rateLimits === "off" || !fault.kind.includes("429")) fail(plan, fault, answer);
+        fail(plan, fault, answer);
       }
       learn(plan, answer, world);
+      if (plan.idempotencyKey !== undefined && answer.status < 300 && again === undefined) remember(plan);
     }
     connection.close();
   }

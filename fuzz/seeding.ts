@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { type Client, createPool, credentialsOf, type Operator } from "./actors.ts";
 import type { Connection } from "./connection.ts";
 import { type Part, writeForm, writeRequest } from "./request.ts";
@@ -32,7 +33,12 @@ export function createSeeder(connection: Connection): Seeder {
         ? []
         : ([["Authorization", `Service ${credentialsOf(caller, method, target.split("?")[0] ?? "")}`]] as const);
     const bytes = writeRequest({ method, target, headers: [...authorization, ...Object.entries(headers)], body });
-    const answer = await connection.send({ method, bytes });
+    let answer = await connection.send({ method, bytes });
+    // Where calls are limited, what has to succeed waits its turn.
+    for (let waits = 0; waits < 10 && typeof answer !== "symbol" && answer.status === 429; waits += 1) {
+      await setTimeout(1_000);
+      answer = await connection.send({ method, bytes });
+    }
     if (typeof answer === "symbol") throw new Error(`${operation}: ${String(answer)}`);
     if (answer.status >= 300) throw new SeedingError(operation, answer.status, answer.text);
     return answer.headers.get("content-type") === "application/json" ? JSON.parse(answer.text).result : answer.body;

@@ -1,6 +1,6 @@
 import type { Client } from "./actors.ts";
 import { createConnection } from "./connection.ts";
-import { createSeeder } from "./seeding.ts";
+import { createSeeder, SeedingError } from "./seeding.ts";
 import { seedUser, signUp } from "./seeding-users.ts";
 import { createApplication, createOperator, registerDevice, type Seeding, type World } from "./world.ts";
 
@@ -23,15 +23,23 @@ export function keepUp(world: World, { markers, random }: Seeding, port: number)
   return {
     begin(): void {
       for (const job of jobs) {
-        job.running ??= job.work().finally(() => {
-          job.running = undefined;
-        });
+        job.running ??= job
+          .work()
+          .catch(tolerateRefusals)
+          .finally(() => {
+            job.running = undefined;
+          });
       }
     },
     async idle(): Promise<void> {
       await Promise.all(jobs.map(({ running }) => running));
     },
   };
+}
+
+/** Calls go on beside, and may have taken away what was to be built on: it is tried again. */
+function tolerateRefusals(error: unknown): void {
+  if (!(error instanceof SeedingError)) throw error;
 }
 
 async function replaceOperators({ operators, root }: World, seeding: Seeding): Promise<void> {

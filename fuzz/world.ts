@@ -41,7 +41,7 @@ export async function createApplication(
   name: string,
   root: Operator,
   { seeder, markers }: Seeding,
-  { isSandbox = false, secret }: { readonly isSandbox?: boolean; readonly secret?: string } = {},
+  { isSandbox = false, isNarrow = false, secret }: Partial<Pick<Application, "isSandbox" | "isNarrow" | "secret">> = {},
 ): Promise<Application> {
   const { appid, appkey } = await seeder.call(root, "POST /_/api/applications", { name });
   if (!isSandbox) markers.add(appkey, `the key of ${name}`, { isForOperators: false });
@@ -50,6 +50,7 @@ export async function createApplication(
     appid,
     appkey,
     isSandbox,
+    isNarrow,
     isAlive: true,
     uses: 0,
     all: createPool(),
