@@ -47,7 +47,7 @@ function formText(body: readonly Named[]): string {
 }
 
 /** Members in this order, also two of one name, and numbers that no program can write. */
-export function jsonText(members: readonly Named[]): string {
+function jsonText(members: readonly Named[]): string {
   return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value) ?? "null"}`).join(",")}}`;
 }
 

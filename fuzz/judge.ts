@@ -1,15 +1,10 @@
-import type { Actor } from "./actors.ts";
 import type { Answer } from "./connection.ts";
 import type { DeclaredAnswer, Operation } from "./document.ts";
+import { type Envelope, type Fault, isEnvelope, parse, rowOf } from "./envelopes.ts";
+import { judgeAccess, switchedOff } from "./judge.access.ts";
+import { judgeBytes, judgeHeaders, judgeMessage } from "./judge.surface.ts";
 import type { Markers } from "./markers.ts";
 import type { Plan } from "./plan.ts";
-
-/** What is wrong with an answer. */
-export interface Fault {
-  /** Short, the same for faults that are alike. */
-  readonly kind: string;
-  readonly details: string;
-}
 
 export interface JudgeServices {
   readonly markers: Markers;
@@ -163,19 +158,6 @@ export function createJudge({ markers, resolve }: JudgeServices) {
   return { judge };
 }
 
-export type JudgeAnswers = ReturnType<typeof createJudge>;
-
-interface Envelope {
-  /** Of an item of a batch. */
-  readonly key?: string;
-  readonly status: number;
-  readonly result?: unknown;
-  readonly error?: string;
-  readonly errorNumber?: number;
-  readonly message?: string;
-  readonly request_id?: string;
-}
-
 /** Ids that callers store as they like, whoever's they are. */
 const storedIds = /"thumbnailID":"\w+"/g;
 
@@ -202,15 +184,6 @@ function judgeTime({ ms }: Answer): Fault[] {
   return ms > answerMsMax ? [{ kind: "slow", details: `${Math.round(ms)} ms` }] : [];
 }
 
-const knownHeaders =
-  /^(content-(type|length|disposition|range|security-policy|location)|connection|keep-alive|date|access-control-[a-z-]+|x-content-type-options|retry-after|ratelimit(-policy)?|idempotent-replayed|vary|etag|accept-ranges|cache-control|transfer-encoding|location|(tus|upload)-[a-z-]+)$/;
-
-/** Whoever can begin a line of the head has it all. */
-function judgeHeaders({ headers }: Answer): Fault[] {
-  const unknown = [...headers.keys()].filter((name) => !knownHeaders.test(name));
-  return unknown.map((name) => ({ kind: "unknown header", details: `${name}: ${headers.get(name)}` }));
-}
-
 /** What is no request is refused in the envelope, or by closing. */
 function judgeBroken(plan: Plan, answer: Answer): Fault[] {
   const { status } = answer;
@@ -220,66 +193,6 @@ function judgeBroken(plan: Plan, answer: Answer): Fault[] {
   return isEnvelope(answer) ? [] : [{ kind: "broken request: no envelope", details: answer.text }];
 }
 
-/** Those of `disabledOperations` that are so for every object. */
-const switchedOff: ReadonlySet<string> = new Set(["createCheckin", "searchBlobs", "getOwnUser"]);
-
-/** Nobody gets further than they may, whatever they say. */
-function judgeAccess(plan: Plan, operation: Operation | undefined, { status }: Answer): Fault[] {
-  if (operation === undefined || operation.caller === "anyone" || plan.isSigned || status >= 300) return [];
-  const { caller, isAuthentic } = plan;
-  const lets = (who: string) => [{ kind: "let in", details: `${who} was let in` }];
-  if (!isAuthentic || caller === undefined) return lets("who brings no good token");
-  if ((operation.caller === "operator") !== (caller.kind === "operator")) return lets(`a ${caller.kind}`);
-  if (operation.caller === "user" && caller.kind === "device") return lets("a device");
-  if (caller.kind !== "operator" && caller.application.isNarrow && switchedOff.has(operation.id)) {
-    return [{ kind: "switched off", details: `${operation.id} is, and was let in` }];
-  }
-  const isOwnBusiness = /\/(sessions\/current|operators\/me)$/.test(operation.path);
-  const mayOnlyRead = caller.kind === "operator" && caller.role === "viewer";
-  return mayOnlyRead && operation.method !== "GET" && !isOwnBusiness ? lets("a viewer") : [];
-}
-
-function judgeBytes({ isBytes }: DeclaredAnswer, { status, headers, body }: Answer): Fault[] {
-  if (!isBytes || status !== 200) return [];
-  const length = headers.get("content-length");
-  const faults: Fault[] = [];
-  if (headers.get("x-content-type-options") !== "nosniff") faults.push({ kind: "no nosniff", details: "" });
-  if (length !== undefined && body.length > Number(length)) faults.push({ kind: "length", details: length });
-  const type = headers.get("content-type") ?? "";
-  const isRun = /html|svg|xml|script/i.test(type);
-  if (isRun && !headers.get("content-disposition")?.startsWith("attachment")) {
-    faults.push({ kind: "may be run in our origin", details: type });
-  }
-  return faults;
-}
-
-const inner =
-  /\n\s+at |\.[jt]s:\d|node_modules|SQLITE_|sqlite|postgres|\b(select|insert|update|delete)\b.+\b(from|into|set)\b|constraint|ECONN|ENOENT|\/(tmp|home|root|work)\//i;
-
-/** Messages tell of the request, and nothing of what is behind it. */
-function judgeMessage(plan: Plan, { message }: Envelope): Fault[] {
-  if (message === undefined) return [];
-  const found = inner.exec(message)?.[0];
-  const isEcho = found !== undefined && plan.bytes.includes(found);
-  return found === undefined || isEcho ? [] : [{ kind: "tells of the inside", details: message }];
-}
-
-function isEnvelope({ text, headers }: Answer): boolean {
-  return headers.get("content-type") === "application/json" && typeof parse(text).status === "number";
-}
-
-function rowOf({ error, errorNumber }: Envelope): string {
-  return `${error} ${errorNumber}`;
-}
-
-function parse(text: string): Envelope {
-  try {
-    return Object(JSON.parse(text));
-  } catch {
-    return { status: Number.NaN };
-  }
-}
-
 function hasBadEscape(target: string): boolean {
   try {
     decodeURI(target.split("?", 1)[0] ?? "");
@@ -287,11 +200,4 @@ function hasBadEscape(target: string): boolean {
   } catch {
     return true;
   }
-}
-
-export function describeCaller(caller: Actor | undefined): string {
-  if (caller === undefined) return "nobody";
-  return caller.kind === "operator"
-    ? `${caller.name} (${caller.role})`
-    : `${caller.name} (${caller.kind} of ${caller.application.name})`;
 }

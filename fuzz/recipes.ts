@@ -84,6 +84,9 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
     subject: plausibleText(random, 100),
     body: `Your code is @ResetCode. ${plausibleText(random, 100)}`,
   }),
+  readPictureFile: unsigned,
+  readVideoFile: unsigned,
+  readBlobFile: unsigned,
   searchCheckins: ({ random }) => sparse({ comment: plausibleText(random), description: "x", tag: "x" }, random),
   searchUsers: ({ random }) =>
     sparse({ userName: "x", email: "x@y", firstName: "x", lastName: "x", gender: "Male" }, random),
@@ -155,6 +158,11 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   }),
   listMetricEvents: ({ random }) => ({ key: "level", ...sparse({ from: 0, to: Date.now() }, random) }),
 };
+
+/** Who brings a signature is judged by that alone. */
+function unsigned(): Values {
+  return { application: undefined, expires: undefined, signature: undefined };
+}
 
 /** A key that there is, with luck, where the caller may write. */
 function counter({ caller, ids, random }: Setting): Values {

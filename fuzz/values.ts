@@ -33,7 +33,7 @@ export function plausibleDate(random: Random): string | number {
   ]);
 }
 
-export function plausiblePlace(random: Random): string {
+function plausiblePlace(random: Random): string {
   return `${(random.next() * 180 - 90).toFixed(4)},${random.pick(["", " "])}${(random.next() * 360 - 180).toFixed(4)}`;
 }
 
