@@ -23,7 +23,7 @@ export const noAnswer = Symbol("no answer");
 /** There was no end to it. */
 export const tooLate = Symbol("too late");
 
-const answerMsMax = 20_000;
+const answerMsMax = 70_000;
 
 /**
  * A client that sends exactly the bytes that it is given, one request after the other, and reads answers to the letter:

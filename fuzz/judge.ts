@@ -13,6 +13,8 @@ export interface JudgeServices {
 }
 
 const answerMsMax = 5_000;
+/** Pictures are decoded at the lowest priority, and given up after a minute. */
+const pictureMsMax = 65_000;
 
 /** Holds answers to what OpenAPI declares, and to what every answer has to keep. */
 export function createJudge({ markers, resolve }: JudgeServices) {
@@ -25,7 +27,7 @@ export function createJudge({ markers, resolve }: JudgeServices) {
     const method = isUpload && plan.override !== undefined ? plan.override.trim().toUpperCase() : plan.method;
     const operation = plan.isBroken ? plan.operation : resolve(method, path);
     return [
-      ...judgeTime(answer),
+      ...judgeTime(plan, answer),
       ...judgeHeaders(answer),
       ...judgeLeaks(plan, answer),
       ...judgeReplay(plan, answer),
@@ -180,8 +182,9 @@ function requestsOf({ content }: Plan): readonly { readonly method: unknown; rea
   return isList ? requests : undefined;
 }
 
-function judgeTime({ ms }: Answer): Fault[] {
-  return ms > answerMsMax ? [{ kind: "slow", details: `${Math.round(ms)} ms` }] : [];
+function judgeTime({ target }: Plan, { ms }: Answer): Fault[] {
+  const mayTake = /picture|^\/files\/uploads/i.test(target) ? pictureMsMax : answerMsMax;
+  return ms > mayTake ? [{ kind: "slow", details: `${Math.round(ms)} ms` }] : [];
 }
 
 /** What is no request is refused in the envelope, or by closing. */
