@@ -164,7 +164,7 @@ export function createJudge({ markers, resolve }: JudgeServices) {
 const storedIds = /"thumbnailID":"\w+"/g;
 
 /** What may be answered before the operation is known. */
-const statusesOfAll: ReadonlySet<number> = new Set([400, 404, 413]);
+const statusesOfAll: ReadonlySet<number> = new Set([400, 401, 403, 404, 413]);
 
 /** There the caller comes first, and the method then: it may be in a header. */
 const rowsOfUploads = ["AuthAccessTokenInvalid 261", "AuthUserAccessTokenRequired 263", "AuthSignatureInvalid 258"];
