@@ -105,7 +105,7 @@ async function speak(exchange: Exchange, turns: Turns, services: TusServices): P
         state = await receiveBytes(state.row, body, checksum, services);
       } catch (error) {
         if (isNew) await removeUpload(caller, id, services).catch(() => {}); // where it is, nobody was told
-        throw error;
+        throw isNew && isGone(error) ? new ApiError("AuthAccessTokenInvalid") : error;
       }
       if (isNew && !body.isConnected() && state.row !== undefined) await removeUpload(caller, id, services);
       return state.received;
@@ -138,6 +138,11 @@ async function speak(exchange: Exchange, turns: Turns, services: TusServices): P
   const response = await new Server(options).handleWeb(request);
   if (response.status >= 400) throw await refusalOf(response, failure);
   return { status: response.status, headers: replyHeaders(response.headers, state) };
+}
+
+/** What nobody else knows of goes with its user alone. */
+function isGone(error: unknown): boolean {
+  return error instanceof ApiError && error.condition === "ItemDoesNotExist";
 }
 
 /** The headers that the package judges. */

@@ -79,9 +79,11 @@ describe("/_/openapi.json", () => {
       const conditions = conditionsOf(route);
       const created = route.mayCreate ? [201] : [];
       const sentElsewhere = route.download === undefined ? [] : [302];
+      const sentInParts = conditions.includes("RangeOutsideFile") ? [206, 304] : [];
       const statuses = new Set([
         route.status,
         ...created,
+        ...sentInParts,
         ...sentElsewhere,
         ...conditions.map((condition) => errorRow(condition).status),
       ]);

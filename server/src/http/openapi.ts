@@ -73,6 +73,7 @@ function describeOperation(route: Route): Json {
     responses: {
       [route.status]: describeSuccess(route, route.status),
       ...(route.download !== undefined && { 302: sentElsewhere }),
+      ...(sendsFile(route) && { 206: partOfFile, 304: alreadyThere }),
       ...(route.mayCreate && { 201: describeSuccess(route, 201) }),
       ...describeFailures(conditionsOf(route)),
     },
@@ -123,6 +124,12 @@ const sentElsewhere = {
   headers: { Location: { schema: { type: "string", format: "uri" } } },
 };
 
+const partOfFile = {
+  description: "The bytes that `Range` asked for",
+  content: { "*/*": { schema: { type: "string", format: "binary" } } },
+};
+const alreadyThere = { description: "What `If-None-Match` names is what there is" };
+
 export function describeFailures(conditions: readonly ErrorCondition[]): Record<string, Json> {
   const byStatus = new Map<number, ErrorCondition[]>();
   for (const condition of conditions) {
@@ -145,6 +152,11 @@ export function describeFailures(conditions: readonly ErrorCondition[]): Record<
 function describeCondition(condition: ErrorCondition): string {
   const { error, errorNumber, when } = errorRow(condition);
   return `- \`${error}\` ${errorNumber}: ${when}`;
+}
+
+/** Sends it in ranges too, and not at all to who has it already. */
+function sendsFile(route: Route): boolean {
+  return conditionsOf(route).includes("RangeOutsideFile");
 }
 
 /** A schema as JSON, without the words that only our own readers use. */

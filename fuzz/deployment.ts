@@ -1,0 +1,74 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
+import { killRunningServers, type RunningServer, startProgram } from "../server/test/running-server.ts";
+
+export type Engine = "sqlite" | "postgres";
+
+/** A server of its own, with a database that is thrown away. */
+export interface Deployment {
+  readonly server: RunningServer;
+  readonly dataDir: string;
+  /** The password of an owner, made with the command that operators use. */
+  readonly root: { readonly id: string; readonly name: string; readonly password: string };
+  residentBytes(): number;
+  close(): Promise<void>;
+}
+
+/** @param rateLimits `off` for as many calls as there can be */
+export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<Deployment> {
+  const dataDir = mkdtempSync(path.join(fastFolder(), "rollcall-fuzz-"));
+  const postgres = engine === "postgres" ? await startThrowawayPostgres() : undefined;
+  const settings = {
+    DATA_DIR: dataDir,
+    RATE_LIMITS: rateLimits,
+    RATE_LIMIT_CALLER_PER_SECOND: "10",
+    LOG_LEVEL: "info",
+    PASSWORD_HASH_PASSES: "1",
+    PASSWORD_HASH_MEMORY_KIB: "8",
+    REQUEST_TIMEOUT_MS: "3000",
+    FILE_BYTES_MAX: "1000000",
+    ...(postgres !== undefined && { DATABASE_URL: postgres.url, ROLLCALL_SECRET: randomBytes(32).toString("hex") }),
+  };
+  const clean = async () => {
+    killRunningServers();
+    await postgres?.stop();
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    const root = await createOwner(settings);
+    const server = await startProgram(settings);
+    return { server, dataDir, root, residentBytes: () => residentBytesOf(server.pid), close: clean };
+  } catch (error) {
+    await clean();
+    throw error;
+  }
+}
+
+/** In memory where there is room: nothing here has to last, and half of the time would go by waiting for the disk. */
+function fastFolder(): string {
+  const memory = "/dev/shm";
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize > memoryBytesMin ? memory : tmpdir();
+}
+
+const memoryBytesMin = 2_000_000_000;
+
+async function createOwner(settings: Readonly<Record<string, string>>): Promise<Deployment["root"]> {
+  const cli = path.join(import.meta.dirname, "../server/src/cli.ts");
+  const args = [cli, "operators", "create", "--name", "root of the fuzz", "--role", "owner", "--json"];
+  const env = { PATH: process.env["PATH"], ...settings };
+  return JSON.parse((await promisify(execFile)(process.execPath, args, { env })).stdout);
+}
+
+/** Not a number where the system does not tell. */
+function residentBytesOf(pid: number): number {
+  if (process.platform !== "linux") return Number.NaN;
+  const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kibibytes) * 1024;
+}

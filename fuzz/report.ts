@@ -1,0 +1,79 @@
+import { styleText } from "node:util";
+import type { Operation } from "./document.ts";
+
+/** What became of the calls of one operation. */
+export interface Tally {
+  calls: number;
+  successes: number;
+  refusals: number;
+  /** From sending to the end of the answer, all together. */
+  ms: number;
+  readonly errors: Set<string>;
+}
+
+export function newTallies(operations: readonly Operation[]): Map<string, Tally> {
+  return new Map(operations.map(({ id }) => [id, { calls: 0, successes: 0, refusals: 0, ms: 0, errors: new Set() }]));
+}
+
+/** A fault with what it takes to see it again. */
+export interface Failure {
+  readonly operation: string;
+  readonly kind: string;
+  readonly details: string;
+  readonly request: string;
+  readonly answer: string;
+  /** How many calls failed in this way. */
+  count: number;
+}
+
+export function formatFailure({ operation, kind, details, request, answer, count }: Failure): string {
+  const lines = [
+    `${styleText("red", "✗")} ${styleText("bold", operation)}: ${kind}${count > 1 ? ` (${count} times)` : ""}`,
+    `    ${shorten(details, 2_000)}`,
+    `    ${shorten(request, 6_000)}`,
+    ...(answer === "" ? [] : [`    ${shorten(answer, 1_500)}`]),
+  ];
+  return lines.join("\n");
+}
+
+/** A line an operation. */
+export function formatTallies(tallies: ReadonlyMap<string, Tally>): string {
+  const rows = [...tallies].map(([operation, { calls, successes, refusals, ms, errors }]) =>
+    [
+      operation.padEnd(28),
+      pad(calls),
+      pad(successes),
+      pad(refusals),
+      pad(Math.round((10 * ms) / calls) / 10),
+      [...errors].sort().join(" "),
+    ].join(" "),
+  );
+  const head = ["operation".padEnd(28), "  calls", "   good", "refused", "ms each", "errors"].join(" ");
+  return [styleText("bold", head), ...rows].join("\n");
+}
+
+function pad(count: number): string {
+  return String(count).padStart(7);
+}
+
+/** Control characters are shown as escapes. */
+function shorten(text: string, charactersMax: number): string {
+  const shown = text.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
+  return shown.length <= charactersMax ? shown : `${shown.slice(0, charactersMax)}… (${shown.length} characters)`;
+}
+
+/** Tells how far a run is: on one line of a terminal, and a line now and then else. */
+export function createProgress(label: string, total: number): { at(done: number): void; end(): void } {
+  const { isTTY } = process.stdout;
+  let shownAt = performance.now();
+  return {
+    at(done) {
+      if (performance.now() - shownAt < (isTTY ? 200 : 15_000)) return;
+      shownAt = performance.now();
+      process.stdout.write(`${isTTY ? "\r\u001b[K" : ""}${label}: ${done} of ${total}${isTTY ? "" : "\n"}`);
+    },
+    end() {
+      if (isTTY) process.stdout.write("\r\u001b[K");
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** Writes requests, byte by byte. */
+
+export type HeaderLine = readonly [name: string, value: string];
+
+export interface Request {
+  readonly method: string;
+  /** Path and query, as they are sent. */
+  readonly target: string;
+  readonly headers: readonly HeaderLine[];
+  readonly body: Buffer;
+}
+
+/** Content-Length is written where the headers say nothing of the length, and there is a body. */
+export function writeRequest({ method, target, headers, body }: Request): Buffer {
+  const names = new Set(headers.map(([name]) => name.toLowerCase()));
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    ...(names.has("host") ? [] : ["Host: fuzz"]),
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    ...(body.length === 0 || names.has("content-length") || names.has("transfer-encoding")
+      ? []
+      : [`Content-Length: ${body.length}`]),
+  ];
+  // What is beyond Latin-1 is sent as UTF-8, as clients do that know no better.
+  const head = Buffer.concat(lines.map((line) => Buffer.from(`${line}\r\n`, isLatin1(line) ? "latin1" : "utf8")));
+  return Buffer.concat([head, Buffer.from("\r\n"), body]);
+}
+
+function isLatin1(text: string): boolean {
+  return !/[^\0-\xff]/.test(text);
+}
+
+/** A part of a form. */
+export interface Part {
+  readonly name: string;
+  readonly value: string | Buffer;
+  readonly fileName?: string;
+  readonly contentType?: string;
+}
+
+const boundary = "----fuzz-7MA4YWxkTrZu0gW";
+
+export function writeForm(parts: readonly Part[]): { readonly contentType: string; readonly body: Buffer } {
+  const written = parts.flatMap(({ name, value, fileName, contentType }) => [
+    Buffer.from(
+      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${fileName === undefined ? "" : `; filename="${fileName}"`}\r\n` +
+        `${contentType === undefined ? "" : `Content-Type: ${contentType}\r\n`}\r\n`,
+    ),
+    Buffer.from(value),
+    Buffer.from("\r\n"),
+  ]);
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    body: Buffer.concat([...written, Buffer.from(`--${boundary}--\r\n`)]),
+  };
+}
+
+/** A line for a shell that sends the same bytes to a server at $PORT. */
+export function describeRequest(bytes: Buffer): string {
+  const text = bytes.toString("latin1").replaceAll(/[^\x20-\x7e]|['\\%]/g, escapeByte);
+  return `printf '${text}' | nc -q 2 127.0.0.1 $PORT`;
+}
+
+function escapeByte(character: string): string {
+  if (character === "\r") return "\\r";
+  if (character === "\n") return "\\n";
+  if (character === "%") return "%%";
+  return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+}

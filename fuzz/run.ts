@@ -1,0 +1,199 @@
+import { startTestIssuer } from "../server/test/oidc-issuer.ts";
+import { type Answer, createConnection, noAnswer, tooLate } from "./connection.ts";
+import { type Deployment, deploy, type Engine } from "./deployment.ts";
+import { createResolver, type Document, type Operation, readOperations } from "./document.ts";
+import type { Fault } from "./envelopes.ts";
+import { found } from "./founding.ts";
+import { describeCaller } from "./judge.access.ts";
+import { createJudge } from "./judge.ts";
+import { learn } from "./learn.ts";
+import { createMarkers, type Markers } from "./markers.ts";
+import { type Plan, planCall } from "./plan.ts";
+import { prepare } from "./preparation.ts";
+import { createSeeded } from "./random.ts";
+import { createProgress, type Failure, newTallies, type Tally } from "./report.ts";
+import { describeRequest } from "./request.ts";
+import { createSchedule } from "./schedule.ts";
+import { createSeeder } from "./seeding.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import { hasSandbox, keepUp } from "./upkeep.ts";
+import type { Seeding, World } from "./world.ts";
+
+export interface RunOptions {
+  readonly engine: Engine;
+  readonly calls: number;
+  readonly seed: number;
+  readonly rateLimits: "on" | "off";
+  /** Only these, by their ids; all when there are none. */
+  readonly only: readonly string[];
+}
+
+export interface RunResult {
+  readonly calls: number;
+  readonly failures: readonly Failure[];
+  readonly tallies: ReadonlyMap<string, Tally>;
+  readonly markers: number;
+  readonly residentBytes: number;
+}
+
+const connectionsMax = 12;
+/** An archive of a user who is deleted meanwhile has no end. */
+const mayBreakOff = "exportUser";
+const residentBytesMax = 900_000_000;
+const failuresMax = 200;
+
+/** Fuzzes a server of its own. */
+export async function run(options: RunOptions): Promise<RunResult> {
+  const deployment = await deploy(options.engine, options.rateLimits);
+  const issuer = await startTestIssuer(Date.now);
+  try {
+    return await fuzz(options, deployment, issuer);
+  } finally {
+    await issuer.close();
+    await deployment.close();
+  }
+}
+
+async function fuzz(
+  { calls, seed, engine, only, rateLimits }: RunOptions,
+  deployment: Deployment,
+  issuer: Awaited<ReturnType<typeof startTestIssuer>>,
+): Promise<RunResult> {
+  const { port } = deployment.server;
+  const random = createSeeded(seed, -1);
+  const markers = createMarkers(random.word);
+  const founder = createConnection(port);
+  const seeding: Seeding = { seeder: createSeeder(founder), markers, random };
+  const world = await found(deployment.root, issuer, seeding);
+  const operations = readOperations((await readDocument(port)) as Document);
+  const judge = createJudge({ markers, resolve: createResolver(operations) });
+  const schedule = createSchedule(operations, only, calls, createSeeded(seed, -2));
+  const before = await takeSnapshot(world, seeding.seeder);
+  const tallies = newTallies(operations);
+  const failures = new Map<string, Failure>();
+  const progress = createProgress(engine === "sqlite" ? "SQLite" : "PostgreSQL", calls);
+
+  function fail(plan: Plan | undefined, { kind, details }: Fault, answer?: Answer): void {
+    const operation = plan?.operation.id ?? "afterwards";
+    const known = failures.get(`${operation} ${kind}`);
+    if (known !== undefined) {
+      known.count += 1;
+      return;
+    }
+    failures.set(`${operation} ${kind}`, {
+      operation: plan === undefined ? operation : `${operation}, call ${plan.index}, by ${describeCaller(plan.caller)}`,
+      kind,
+      details,
+      request: plan === undefined ? "" : describeRequest(plan.bytes),
+      answer: answer === undefined ? "" : `${answer.status} ${answer.text}`,
+      count: 1,
+    });
+  }
+
+  /** Calls with idempotency keys, to be sent once more. */
+  const keyed = new Map<string, Plan[]>();
+  function remember(plan: Plan): void {
+    keyed.set(plan.operation.id, [...(keyed.get(plan.operation.id) ?? []).slice(-9), plan]);
+  }
+
+  const upkeep = keepUp(world, seeding, port);
+  let next = 0;
+  async function work(): Promise<void> {
+    const connection = createConnection(port);
+    const helper = createSeeder(createConnection(port));
+    while (next < schedule.length && failures.size < failuresMax) {
+      const index = next;
+      next += 1;
+      upkeep.begin();
+      if (!hasSandbox(world)) await upkeep.idle();
+      const operation = schedule[index] as Operation; // the index is within it
+      const callRandom = createSeeded(seed, index);
+      const prepared = await prepare(operation, world, callRandom, { helper, dataDir: deployment.dataDir });
+      const again = callRandom.chance(0.05) ? callRandom.pick(keyed.get(operation.id) ?? []) : undefined;
+      const plan = again ?? planCall(index, operation, operations, world, callRandom, prepared);
+      const { method, bytes, isLast } = plan;
+      const answer = await connection.send({ method, bytes, isLast });
+      progress.at(index);
+      const tally = tallies.get(operation.id);
+      if (tally !== undefined) tally.calls += 1;
+      if (answer === noAnswer || answer === tooLate) {
+        if (!plan.isBroken && operation.id !== mayBreakOff)
+          fail(plan, { kind: String(answer.description), details: "" });
+        continue;
+      }
+      count(tally, answer);
+      for (const fault of judge.judge(plan, answer)) {
+        fail(plan, fault, answer);
+      }
+      learn(plan, answer, world);
+      if (plan.idempotencyKey !== undefined && answer.status < 300 && again === undefined) remember(plan);
+    }
+    connection.close();
+  }
+  await Promise.all(Array.from({ length: connectionsMax }, work));
+  await upkeep.idle();
+  progress.end();
+
+  for (const fault of await judgeAfterwards(world, seeding, before, markers, deployment)) fail(undefined, fault);
+  if (only.length === 0 && rateLimits === "off")
+    for (const fault of judgeCoverage(tallies, calls)) fail(undefined, fault);
+  const residentBytes = deployment.residentBytes();
+  const code = await deployment.server.end("SIGTERM");
+  if (code !== 0) fail(undefined, { kind: "the end", details: `The server ended with code ${code}` });
+  return { calls: schedule.length, failures: [...failures.values()], tallies, markers: markers.count, residentBytes };
+}
+
+async function readDocument(port: number): Promise<unknown> {
+  return (await fetch(`http://127.0.0.1:${port}/_/openapi.json`)).json();
+}
+
+function count(tally: Tally | undefined, { status, text, ms }: Answer): void {
+  if (tally === undefined) return;
+  tally.ms += ms;
+  if (status < 400) tally.successes += 1;
+  else {
+    tally.refusals += 1;
+    tally.errors.add(/"error":"(\w+)"/.exec(text)?.[1] ?? String(status));
+  }
+}
+
+/** What has to be so when all is over: nothing has changed that nobody may change, and the server is well. */
+async function judgeAfterwards(
+  world: World,
+  { seeder }: Seeding,
+  before: ReadonlyMap<string, string>,
+  markers: Markers,
+  { server, residentBytes }: Deployment,
+): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  try {
+    const after = await takeSnapshot(world, seeder);
+    for (const [what, line] of before) {
+      const now = after.get(what);
+      if (now !== line) faults.push({ kind: `changed: ${what}`, details: `${line} became ${now}` });
+    }
+  } catch (error) {
+    faults.push({ kind: "what has to stay is not there", details: String(error) });
+  }
+  const log = server.output();
+  for (const [line] of log.matchAll(/^\{"level":(?:[56]0|"(?:error|fatal)").*$/gm)) {
+    faults.push({ kind: `log: ${/"msg":"([^"]*)"/.exec(line)?.[1]}`, details: line });
+  }
+  for (const { text, what } of markers.secrets) {
+    if (log.includes(text)) faults.push({ kind: "secret in the log", details: what });
+  }
+  if (residentBytes() > residentBytesMax) {
+    faults.push({ kind: "memory", details: `The server has ${Math.round(residentBytes() / 1e6)} MB` });
+  }
+  return faults;
+}
+
+/** A fuzzer that only gets refusals fuzzes nothing. */
+function judgeCoverage(tallies: ReadonlyMap<string, Tally>, calls: number): Fault[] {
+  if (calls < tallies.size * 30) return [];
+  const callsMin = calls / tallies.size / 10;
+  return [...tallies].flatMap(([operation, tally]) => [
+    ...(tally.calls < callsMin ? [{ kind: `called ${tally.calls} times: ${operation}`, details: "" }] : []),
+    ...(tally.successes === 0 ? [{ kind: `never succeeded: ${operation}`, details: [...tally.errors].join(" ") }] : []),
+  ]);
+}

@@ -1,0 +1,109 @@
+/** What a value breaks of its schema; undefined when it keeps all of it. */
+export type Judge = (value: unknown, path: string) => string | undefined;
+
+/** The words of JSON Schema that the document uses. Another one is a fault of ours, and throws. */
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly format?: string;
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+  readonly $ref?: string;
+}
+
+const known: ReadonlySet<string> = new Set([
+  ...["type", "properties", "required", "items", "enum", "const", "pattern", "minLength", "maxLength"],
+  ...["minimum", "maximum", "format", "description", "examples", "$ref"],
+]);
+
+/**
+ * Judges answers by their schema, more strictly than JSON Schema does: an object whose members are declared has no others.
+ *
+ * @param definitions what `$ref` names
+ */
+export function compileSchema(schema: JsonSchema, definitions: Readonly<Record<string, JsonSchema>>): Judge {
+  for (const word of Object.keys(schema))
+    if (!known.has(word)) throw new Error(`The schema has an unknown word ${word}`);
+  if (schema.$ref !== undefined) {
+    const named = definitions[schema.$ref.replace("#/components/schemas/", "")];
+    if (named === undefined) throw new Error(`There is no ${schema.$ref}`);
+    return compileSchema(named, definitions);
+  }
+  const judges = [
+    ...(schema.type === undefined ? [] : [judgeType([schema.type].flat())]),
+    ...("const" in schema ? [judgeChoice([schema.const])] : []),
+    ...(schema.enum === undefined ? [] : [judgeChoice(schema.enum)]),
+    ...(schema.pattern === undefined ? [] : [judgePattern(new RegExp(schema.pattern, "u"))]),
+    ...(schema.properties === undefined ? [] : [judgeMembers(schema, definitions)]),
+    ...(schema.items === undefined ? [] : [judgeItems(compileSchema(schema.items, definitions))]),
+  ];
+  return (value, path) => {
+    for (const judge of judges) {
+      const problem = judge(value, path);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
+}
+
+function judgeType(types: readonly string[]): Judge {
+  return (value, path) => {
+    const type = typeOf(value);
+    const isOne = types.includes(type) || (types.includes("number") && type === "integer");
+    return isOne ? undefined : `${path} is of type ${type}, not ${types.join(" or ")}`;
+  };
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return Number.isInteger(value) ? "integer" : typeof value;
+}
+
+function judgeChoice(choices: readonly unknown[]): Judge {
+  return (value, path) =>
+    choices.includes(value) ? undefined : `${path} is ${JSON.stringify(value)}, not ${JSON.stringify(choices)}`;
+}
+
+function judgePattern(pattern: RegExp): Judge {
+  return (value, path) =>
+    typeof value !== "string" || pattern.test(value) ? undefined : `${path} does not match ${pattern.source}`;
+}
+
+function judgeItems(judge: Judge): Judge {
+  return (value, path) => {
+    if (!Array.isArray(value)) return undefined;
+    for (const [index, item] of value.entries()) {
+      const problem = judge(item, `${path}[${index}]`);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
+}
+
+function judgeMembers(schema: JsonSchema, definitions: Readonly<Record<string, JsonSchema>>): Judge {
+  const members = new Map(
+    Object.entries(schema.properties ?? {}).map(([name, each]) => [name, compileSchema(each, definitions)]),
+  );
+  const required = schema.required ?? [];
+  return (value, path) => {
+    if (typeof value !== "object" || value === null) return undefined;
+    for (const name of required) if (!Object.hasOwn(value, name)) return `${path} has no ${name}`;
+    for (const [name, member] of Object.entries(value)) {
+      const judge = members.get(name);
+      if (judge === undefined) return `${path} has a member ${name}, which is not declared`;
+      const problem = judge(member, `${path}.${name}`);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
+}

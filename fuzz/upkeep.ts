@@ -1,0 +1,83 @@
+import type { Client } from "./actors.ts";
+import { createConnection } from "./connection.ts";
+import { createSeeder, SeedingError } from "./seeding.ts";
+import { seedUser, signUp } from "./seeding-users.ts";
+import { createApplication, createOperator, registerDevice, type Seeding, type World } from "./world.ts";
+
+/** Puts others in the place of callers and sandboxes that were used up, while calls go on. */
+
+const sandboxesMin = 5;
+const usesMax = 300;
+
+/** Whether there is anything that operators may do anything to. */
+export function hasSandbox({ applications }: World): boolean {
+  return applications.some(({ isSandbox, isAlive }) => isSandbox && isAlive);
+}
+
+/** Everything at the same time, each on a connection of its own; nothing is begun twice. */
+export function keepUp(world: World, { markers, random }: Seeding, port: number) {
+  const jobs = [replaceOperators, replaceClients, buildSandboxes].map((work) => {
+    const seeding = { seeder: createSeeder(createConnection(port)), markers, random };
+    return { work: () => work(world, seeding), running: undefined as Promise<void> | undefined };
+  });
+  return {
+    begin(): void {
+      for (const job of jobs) {
+        job.running ??= job
+          .work()
+          .catch(tolerateRefusals)
+          .finally(() => {
+            job.running = undefined;
+          });
+      }
+    },
+    async idle(): Promise<void> {
+      await Promise.all(jobs.map(({ running }) => running));
+    },
+  };
+}
+
+/** Calls go on beside, and may have taken away what was to be built on: it is tried again. */
+function tolerateRefusals(error: unknown): void {
+  if (!(error instanceof SeedingError)) throw error;
+}
+
+async function replaceOperators({ operators, root }: World, seeding: Seeding): Promise<void> {
+  for (const [index, { isAlive, role }] of operators.entries()) {
+    if (!isAlive) operators[index] = await createOperator(role, root, seeding);
+  }
+}
+
+async function replaceClients({ clients }: World, seeding: Seeding): Promise<void> {
+  for (const dead of clients.filter(({ isAlive }) => !isAlive)) {
+    const other = dead.application.isSandbox ? [] : [await replacementOf(dead, seeding)];
+    const index = clients.indexOf(dead);
+    if (index !== -1) clients.splice(index, 1, ...other);
+  }
+}
+
+async function replacementOf({ kind, application, name }: Client, seeding: Seeding): Promise<Client> {
+  const device = await registerDevice(application, name, seeding);
+  return kind === "user" ? signUp(device, name, seeding) : device;
+}
+
+/** Applications for operators to do anything to. */
+export async function buildSandboxes({ applications, clients, root }: World, seeding: Seeding): Promise<void> {
+  for (const each of applications) if (each.isSandbox && each.uses > usesMax) each.isAlive = false;
+  for (const dead of applications.filter(({ isSandbox, isAlive }) => isSandbox && !isAlive)) {
+    applications.splice(applications.indexOf(dead), 1);
+    for (const client of clients) if (client.application === dead) client.isAlive = false;
+  }
+  while (applications.filter(({ isSandbox }) => isSandbox).length < sandboxesMin) {
+    const sandbox = await createApplication(`sandbox ${seeding.random.word(6)}`, root, seeding, { isSandbox: true });
+    const device = await registerDevice(sandbox, `the device of ${sandbox.name}`, seeding);
+    const rich = await seedUser(device, `a user of ${sandbox.name}`, seeding);
+    for (let n = 0; n < 4; n += 1) await signUp(device, `${n} of ${sandbox.name}`, seeding);
+    const keys = await seeding.seeder.call(root, `GET /_/api/applications/${sandbox.appid}/keys`);
+    for (const { id } of keys.pageResults) sandbox.all.add(id);
+    const crashes = await seeding.seeder.call(root, `GET /_/api/applications/${sandbox.appid}/crashes`);
+    for (const { fingerprint } of crashes.pageResults) sandbox.fingerprints.push(fingerprint);
+    clients.push(device, rich);
+    applications.push(sandbox);
+  }
+}
