@@ -8,6 +8,7 @@ import Fastify, {
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
+import { workerNumber } from "../workers/worker.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
@@ -233,7 +234,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   return {
     server,
     async listen(host, port) {
-      await server.listen({ host, port });
+      // Workers share the port; where the system cannot do that, the supervisor takes the connections and hands them out.
+      const options = { host, port, reusePort: workerNumber !== undefined && process.platform === "linux" };
+      await server.listen(options); // which hands on what it does not know
+
       const address = server.server.address();
       const taken = typeof address === "object" && address !== null ? address.port : port;
       url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${taken}`;
