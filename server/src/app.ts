@@ -116,6 +116,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
     timeoutMs: config.databaseTimeoutMs,
+    isPooled: config.databasePooled,
   });
 
   const background = createBackground(log, database.afterwards);

@@ -48,6 +48,8 @@ export interface Config {
   readonly hstsMaxAgeSeconds: number;
   readonly databaseConnectionsMax: number;
   readonly databaseTimeoutMs: number;
+  /** A pooler stands before PostgreSQL, and gives each transaction another session. */
+  readonly databasePooled: boolean;
   /** Where mails go to be sent; undefined means "written into dataDir". */
   readonly smtpUrl: string | undefined;
   readonly mailFrom: { readonly name: string; readonly address: string };
@@ -161,6 +163,11 @@ export const settings = [
     name: "DATABASE_TIMEOUT_MS",
     default: "5000",
     about: "Longest wait for PostgreSQL, or for the write lock of SQLite.",
+  },
+  {
+    name: "DATABASE_POOLER",
+    default: "none",
+    about: "transaction where DATABASE_URL leads to pgbouncer or another pooler in transaction mode; else none.",
   },
   {
     name: "SMTP_URL",
@@ -357,6 +364,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const logLevel = text("LOG_LEVEL").toLowerCase();
   check("LOG_LEVEL", logLevels.includes(logLevel), `must be one of ${logLevels.join(", ")}`);
 
+  const databasePooler = text("DATABASE_POOLER").toLowerCase();
+  check("DATABASE_POOLER", ["none", "transaction"].includes(databasePooler), "must be none or transaction");
   const workers = integer("WORKERS", 0, 256) || availableParallelism();
 
   const config: Config = {
@@ -398,6 +407,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     hstsMaxAgeSeconds: integer("HSTS_MAX_AGE_SECONDS", 0, 315_360_000),
     databaseConnectionsMax: integer("DATABASE_CONNECTIONS_MAX", 2, 1_000),
     databaseTimeoutMs: integer("DATABASE_TIMEOUT_MS", 100, 600_000),
+    databasePooled: databasePooler === "transaction",
     smtpUrl: smtpUrl === "" ? undefined : smtpUrl,
     mailFrom: mailFrom ?? { name: "", address: "" },
     resetCodeLifetimeMs: integer("RESET_CODE_LIFETIME_MS", 1_000, tenYearsMs),
