@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { Agent, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -143,6 +144,39 @@ describe("WORKERS", { skip: process.platform !== "linux" && "looks into /proc" }
     await server.end("SIGTERM");
   });
 });
+
+describe("SIGTERM under load", () => {
+  for (const workers of ["1", "2"]) {
+    it(`no connection is reset: each client is told to close its own (WORKERS=${workers})`, async () => {
+      const server = workers === "1" ? await startProgram({ ...settings, WORKERS: workers }) : await startWorkers();
+      const seen = new Set<string>();
+      let answered = 0;
+      const clients = Array.from({ length: 16 }, async () => {
+        const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+        for (let isOpen = true; isOpen; answered += 1) {
+          const outcome = await ping(server.port, agent);
+          isOpen = outcome === "200 keep-alive";
+          seen.add(outcome);
+        }
+      });
+      await waitUntil(() => answered > 200);
+      assert.equal(await server.end("SIGTERM"), 0);
+      await Promise.all(clients);
+      assert.deepEqual([...seen].sort(), ["200 keep-alive", "503 close"]);
+    });
+  }
+});
+
+/** The status and what becomes of the connection, or why there is none. */
+function ping(port: number, agent: Agent): Promise<string> {
+  return new Promise((resolve) => {
+    const request = get({ port, path: "/service/ping", agent }, (response) => {
+      response.resume();
+      response.on("end", () => resolve(`${response.statusCode} ${response.headers.connection}`));
+    });
+    request.on("error", (error: NodeJS.ErrnoException) => resolve(`${error.code}`));
+  });
+}
 
 describe("workers that ask each other", () => {
   it("get what all know, within the time that they give, and nothing from those that fail", async () => {

@@ -15,6 +15,7 @@ import type { Certificate } from "./certificate.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
+import { lingerOn } from "./linger.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { createPeers } from "./peer.ts";
@@ -246,6 +247,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     url: () => url,
     reloadCertificate: async () => tls?.reloadCertificate(),
     async drain(graceMs) {
+      if (server.server.listening) await lingerOn(server.server, graceMs);
       // The server closes the connections that are idle now; those that become idle later are for us to close.
       const sweep = setInterval(() => {
         server.server.closeIdleConnections();
