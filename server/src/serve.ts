@@ -56,9 +56,13 @@ interface First {
 /** Brings the schema up to date; a new embedded database gets a demo application in the same transaction. */
 async function migrateFirst(config: Config, app: App): Promise<First> {
   let demo: NewApplication | undefined;
-  await migrate(app.database, async ({ queries }) => {
-    if (config.databaseUrl.startsWith("file:")) demo = await insertApplication("Demo", app, queries);
-  });
+  await migrate(
+    app.database,
+    async ({ queries }) => {
+      if (config.databaseUrl.startsWith("file:")) demo = await insertApplication("Demo", app, queries);
+    },
+    { onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version") },
+  );
   return { demo, owner: await createFirstOwner(app) };
 }
 

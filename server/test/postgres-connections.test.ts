@@ -6,6 +6,8 @@ import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { sql } from "kysely";
 import type { Database, Queries } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
+import { migrations } from "../src/db/migrations/list.ts";
+import type { Migration } from "../src/db/migrations/migration.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { ApiError } from "../src/errors.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
@@ -209,6 +211,27 @@ describe("PostgreSQL", { skip }, () => {
     );
     await whole(database.reads);
     assert.deepEqual(await stored("after"), ["after the column"]);
+  });
+
+  it("a migration that has to wait for a table lets those pass that came after it", async () => {
+    const later: Migration = {
+      name: "9999-later",
+      statements: ({ text }) => [sql`alter table applications add column of_a_version_after_that ${text}`],
+    };
+    const copied = Promise.withResolvers<void>();
+    const copying = direct.write(async ({ queries }) => {
+      await sql`lock table applications in access share mode`.execute(queries); // as pg_dump does
+      await copied.promise;
+    });
+    const migrated = migrate(database, undefined, { list: [...migrations, later] });
+    const until = performance.now() + 2_500;
+    while (performance.now() < until) {
+      const { rows } = await sql`select count(*) from applications`.execute(direct.reads); // within 5 s, or it fails
+      assert.equal(rows.length, 1);
+    }
+    copied.resolve();
+    await copying;
+    assert.deepEqual(await migrated, ["9999-later"]);
   });
 
   it("a server answers 503 while the database is gone, and within a second of its return serves again", async () => {

@@ -50,8 +50,13 @@ export const postgresDialect: Dialect = {
   forShare: sql`for share`,
   hasRowLocks: true,
   takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
-  // A migration takes the time it takes. The number is arbitrary, and used for nothing else.
-  lockMigrations: [sql`set local statement_timeout = 0`, sql`select pg_advisory_xact_lock(7265111081)`],
+  // A migration takes the time it takes, but does not keep others waiting for what it waits for itself. The number is
+  // arbitrary, and used for nothing else.
+  lockMigrations: [
+    sql`set local statement_timeout = 0`,
+    sql`select pg_advisory_xact_lock(7265111081)`,
+    sql`set local lock_timeout = 2000`,
+  ],
 };
 
 /** Whether a join can refer to what stands before it, and has to where the order of a join is to be kept. */
