@@ -15,6 +15,8 @@ export interface Dialect {
   };
   /** Stands at the end of a select whose row must not change before the transaction ends. */
   readonly forShare: RawBuilder<unknown>;
+  /** The same for rows that this transaction is going to change. */
+  readonly forUpdate: RawBuilder<unknown>;
   /** False where one transaction writes at a time anyway. */
   readonly hasRowLocks: boolean;
   /** Lets transactions that name the same text run one after the other, from here to their ends. */
@@ -34,6 +36,7 @@ export const sqliteDialect: Dialect = {
   },
   // `begin immediate` has taken the write lock already.
   forShare: sql``,
+  forUpdate: sql``,
   hasRowLocks: false,
   takeTurns: () => [],
   lockMigrations: [],
@@ -48,6 +51,7 @@ export const postgresDialect: Dialect = {
     tableOptions: sql``,
   },
   forShare: sql`for share`,
+  forUpdate: sql`for update`,
   hasRowLocks: true,
   takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
   // A migration takes the time it takes, but does not keep others waiting for what it waits for itself. The number is
