@@ -13,7 +13,7 @@ export interface MigrateOptions {
 }
 
 /** A newer version has changed the schema in a way that this one cannot serve with. */
-export class SchemaTooNew extends Error {
+class SchemaTooNew extends Error {
   constructor(names: readonly string[]) {
     super(`The database was migrated by a newer version (${names.join(", ")}), which this one cannot serve beside.`);
     this.name = "SchemaTooNew";
