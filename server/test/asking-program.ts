@@ -4,8 +4,8 @@ import { supervise } from "../src/workers/supervisor.ts";
 import { onSupervisor, tellSupervisor, workerNumber } from "../src/workers/worker.ts";
 
 /**
- * Workers without a server, that ask each other: each writes a line with the answers that it got. The last one answers
- * slowly, and does not know the second question.
+ * Workers without a server, that ask each other. The last one writes a line with the answers that it got; it answers one
+ * of its questions too late, and does not know another.
  */
 const workers = 3;
 if (workerNumber === undefined) {
@@ -13,10 +13,8 @@ if (workerNumber === undefined) {
 } else {
   const siblings = createSiblings();
   const isLast = workerNumber === workers;
-  siblings.answer("number", async () => {
-    if (isLast) await new Promise((resolve) => setTimeout(resolve, 100));
-    return { number: workerNumber };
-  });
+  siblings.answer("number", () => ({ number: workerNumber }));
+  siblings.answer("number, soon", () => (isLast ? new Promise(() => {}) : { number: workerNumber }));
   if (!isLast) siblings.answer("known to some", () => true);
   siblings.answer("failing", () => {
     throw new Error("an answer that fails");
@@ -26,7 +24,7 @@ if (workerNumber === undefined) {
   if (isLast) {
     const answers = {
       patient: await siblings.ask("number", 10_000),
-      hasty: await siblings.ask("number", 50),
+      hasty: await siblings.ask("number, soon", 2_000),
       some: await siblings.ask("known to some", 10_000),
       failing: await siblings.ask("failing", 10_000),
       nobody: await siblings.ask("what nobody knows", 10_000),

@@ -179,9 +179,10 @@ function ping(port: number, agent: Agent): Promise<string> {
 }
 
 describe("workers that ask each other", () => {
-  it("get what all know, within the time that they give, and nothing from those that fail", async () => {
+  it("get what all know, within the time that they give, and nothing from those that fail", async (t) => {
     const program = join(import.meta.dirname, "asking-program.ts");
     const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
+    t.after(() => child.kill("SIGKILL"));
     const exited = once(child, "exit");
     const [line] = await once(child.stdout.setEncoding("utf8"), "data");
     const { patient, hasty, some, failing, nobody } = JSON.parse(line);
