@@ -10,6 +10,10 @@ import { text } from "node:stream/consumers";
 /** A PostgreSQL server of our own: its superuser's URL, and how to end it. */
 export type ThrowawayPostgres = {
   url: string;
+  /** Stops the server as an administrator does, who does not wait for clients; its data stays. */
+  halt: () => Promise<void>;
+  /** Starts it again, on the same port. Resolves when it takes connections. */
+  startAgain: () => Promise<void>;
   /** Stops the server and deletes its data. */
   stop: () => Promise<void>;
 };
@@ -27,12 +31,15 @@ type Account = { uid?: number; gid?: number };
 export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
   const folder = mkdtempSync(path.join(tmpdir(), "rollcall-postgres-"));
   let server: ChildProcess | undefined;
-  const stop = async () => {
+  const halt = async () => {
     if (server?.pid !== undefined && server.exitCode === null && server.signalCode === null) {
       const exited = once(server, "exit");
       server.kill("SIGINT"); // PostgreSQL's fast shutdown: does not wait for clients
       await exited;
     }
+  };
+  const stop = async () => {
+    await halt();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
@@ -42,8 +49,11 @@ export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
     const data = path.join(folder, "data");
     await initialise(programs, data, account);
     const port = await findFreePort();
-    server = await start(programs, data, port, account);
-    return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, stop };
+    const startAgain = async () => {
+      server = await start(programs, data, port, account);
+    };
+    await startAgain();
+    return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, halt, startAgain, stop };
   } catch (error) {
     await stop();
     throw error;

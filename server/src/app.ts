@@ -69,6 +69,7 @@ import { usersSessionsRoutes } from "./users/users.sessions.routes.ts";
 import { usersSocialRoutes } from "./users/users.social.routes.ts";
 import { usersTokensOperatorRoutes } from "./users/users.tokens.operator.routes.ts";
 import { version } from "./version.ts";
+import { createSiblings, type Siblings } from "./workers/siblings.ts";
 
 /** A server that is ready to listen. */
 export interface App {
@@ -89,6 +90,7 @@ export interface App {
   readonly compactor: Compactor;
   readonly bytes: ByteStore;
   readonly pictures: Pictures;
+  readonly siblings: Siblings;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -107,12 +109,14 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const log = overrides.log ?? createLog(config.logLevel);
   const clock = overrides.clock ?? createClock();
   const ids = createIdGenerator(() => clock.now());
+  const siblings = createSiblings();
   const secrets = loadSecrets(config);
   const certificate = config.tls && (await readCertificate(config.tls)); // before anything is open that would have to be closed
   const bytes = await openByteStore(config);
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
     timeoutMs: config.databaseTimeoutMs,
+    isPooled: config.databasePooled,
   });
 
   const background = createBackground(log, database.afterwards);
@@ -192,6 +196,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     sessionIdleMs: config.operatorIdleMs,
     clock,
     ids,
+    siblings,
     userExporters: createUserExporters({ database, bytes, pseudonyms, clock }),
     version,
     isDraining: () => isDraining,
@@ -275,6 +280,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     compactor,
     bytes,
     pictures,
+    siblings,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

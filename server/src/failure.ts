@@ -6,6 +6,7 @@ export function explainFailure(error: unknown): unknown {
   if (error instanceof ConfigError) return error.message;
   if (error instanceof ApiError)
     return error.cause instanceof Error ? `${error.message} (${reason(error.cause)})` : error.message;
+  if (error instanceof Error && error.name === "SchemaTooNew") return error.message;
   const isOfTheSystem = error instanceof Error && "syscall" in error; // a port in use, a folder that may not be written
   return isOfTheSystem ? error.message : error;
 }

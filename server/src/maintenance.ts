@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import type { App } from "./app.ts";
 import { deleteApplicationRows, listApplications } from "./applications/applications.store.ts";
 import { deleteOldAuditRows } from "./audit/audit.store.ts";
 import { deleteExpiredOperatorSessions } from "./auth/operator-sessions.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
+import { endLease, takeLease } from "./db/leases.ts";
 import { finishErasures } from "./db/metadata-erasure.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
 import { settleUploads } from "./files/files.resumable.expiry.ts";
@@ -15,26 +17,66 @@ import { eraseUser } from "./users/users.erasure.ts";
 import { listUnfinishedUsers } from "./users/users.store.ts";
 
 const intervalMs = 60_000;
+/** Rounds begin this much less than a minute apart, so that a process alone never comes too early for its own next one. */
+const toleranceMs = 5_000;
+const leaseMs = 60_000;
 const usersPerRound = 1_000;
 const dayMs = 86_400_000;
 const unfinishedWritesMs = 86_400_000; // longer than an upload takes on a slow line
 const objectsPerRound = 1_000;
 
-/** Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. */
-export function startMaintenance(app: App): { stop(): Promise<void> } {
+/**
+ * Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. Of
+ * all the processes of a database one does it; when that one is gone in the midst of it, another goes on a minute later.
+ *
+ * @param everyMs how often this process looks whether it is to be done
+ */
+export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Promise<void> } {
+  const { database, clock, log, tokenUses } = app;
   const stopping = new AbortController();
+  const lease = { name: "maintenance", holder: randomUUID() };
   let running = Promise.resolve();
 
-  async function run(): Promise<void> {
+  function take(now: number, endsAt: number): Promise<boolean> {
+    return database.write(({ queries }) => takeLease(lease, now, endsAt, queries));
+  }
+
+  async function runRound(startedAt: number): Promise<void> {
+    const lost = new AbortController();
+    const renewal = setInterval(() => {
+      // A failure to ask is no answer: the lease is there for a while.
+      take(clock.now(), clock.now() + leaseMs).then(
+        (isOurs) => isOurs || lost.abort(),
+        () => {},
+      );
+    }, leaseMs / 3);
+    let nextAt = startedAt + intervalMs - toleranceMs;
     try {
-      await maintain(app, stopping.signal);
+      await maintain(app, AbortSignal.any([stopping.signal, lost.signal]));
     } catch (err) {
-      if (!stopping.signal.aborted) app.log.warn({ err }, "maintenance did not finish, it goes on in a minute");
+      if (stopping.signal.aborted)
+        nextAt = clock.now(); // another process goes on
+      else log.warn({ err }, "maintenance did not finish, it goes on in a minute");
+    } finally {
+      clearInterval(renewal);
+      await database.write(({ queries }) => endLease(lease, nextAt, queries));
+    }
+    log.debug({ ms: clock.now() - startedAt }, "maintenance");
+  }
+
+  async function run(): Promise<void> {
+    if (stopping.signal.aborted) return;
+    try {
+      const now = clock.now();
+      if (await take(now, now + leaseMs)) await runRound(now);
+      else await tokenUses.save(); // which only this process knows of
+    } catch (err) {
+      if (!stopping.signal.aborted) log.warn({ err }, "maintenance did not begin, it is tried again in a minute");
     }
   }
   const timer = setInterval(() => {
     running = running.then(run);
-  }, intervalMs);
+  }, everyMs);
   timer.unref();
 
   return {

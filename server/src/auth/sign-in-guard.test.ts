@@ -165,7 +165,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
 });
 
 describe("SignInGuard", () => {
-  function start(settings: { signInFailuresMax?: number } = {}) {
+  function start(settings: { signInFailuresMax?: number; workers?: number } = {}) {
     let now = 1_000_000;
     const lockOuts: LockOut[] = [];
     const guard = createSignInGuard(
@@ -176,7 +176,7 @@ describe("SignInGuard", () => {
         ),
         onLockOut: (lockOut) => void lockOuts.push(lockOut),
       },
-      { rateLimits: true, signInFailuresMax: 10, passwordHashQueueMax: 256, ...settings },
+      { rateLimits: true, signInFailuresMax: 10, workers: 1, passwordHashQueueMax: 256, ...settings },
     );
     /** Whether it was right, or for how many seconds there is no trying. */
     async function attempt(given: Partial<SignInAttempt>, isRight = false): Promise<boolean | number | undefined> {
@@ -204,6 +204,17 @@ describe("SignInGuard", () => {
       lockOuts.map(({ address, scope, waitMs }) => [address, scope, waitMs]),
       [["6.6.6.6", "address", 1_000]],
     );
+  });
+
+  it("with WORKERS each lets its part through, but for three that a person may mistype", async () => {
+    for (const [workers, guesses] of [
+      [2, 5],
+      [16, 3],
+    ] as const) {
+      const { attempt } = start({ workers });
+      for (let n = 0; n < guesses; n++) assert.equal(await attempt({}), false);
+      assert.equal(await attempt({}), 1);
+    }
   });
 
   it("guesses from many addresses slow those who have not signed in before, and none who have", async () => {

@@ -15,6 +15,8 @@ export interface Dialect {
   };
   /** Stands at the end of a select whose row must not change before the transaction ends. */
   readonly forShare: RawBuilder<unknown>;
+  /** The same for rows that this transaction is going to change. */
+  readonly forUpdate: RawBuilder<unknown>;
   /** False where one transaction writes at a time anyway. */
   readonly hasRowLocks: boolean;
   /** Lets transactions that name the same text run one after the other, from here to their ends. */
@@ -34,6 +36,7 @@ export const sqliteDialect: Dialect = {
   },
   // `begin immediate` has taken the write lock already.
   forShare: sql``,
+  forUpdate: sql``,
   hasRowLocks: false,
   takeTurns: () => [],
   lockMigrations: [],
@@ -48,10 +51,16 @@ export const postgresDialect: Dialect = {
     tableOptions: sql``,
   },
   forShare: sql`for share`,
+  forUpdate: sql`for update`,
   hasRowLocks: true,
   takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
-  // A migration takes the time it takes. The number is arbitrary, and used for nothing else.
-  lockMigrations: [sql`set local statement_timeout = 0`, sql`select pg_advisory_xact_lock(7265111081)`],
+  // A migration takes the time it takes, but does not keep others waiting for what it waits for itself. The number is
+  // arbitrary, and used for nothing else.
+  lockMigrations: [
+    sql`set local statement_timeout = 0`,
+    sql`select pg_advisory_xact_lock(7265111081)`,
+    sql`set local lock_timeout = 2000`,
+  ],
 };
 
 /** Whether a join can refer to what stands before it, and has to where the order of a join is to be kept. */
@@ -85,8 +94,53 @@ export function isNumberOverflow(error: unknown): boolean {
 /** True when others were in the way, so that it may be done when it is begun anew. */
 export function isConflict(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.condition !== "ServiceUnavailable") return false;
-  const { code } = (error.cause ?? {}) as { code?: unknown }; // of the driver
-  return typeof code === "string" && /^(40001|40P01|55P03)$/.test(code); // serialisation, deadlock, lock time-out
+  const cause = rootOf(error);
+  return /^(40001|40P01|55P03)$/.test(codeOf(cause)) || isStalePlan(cause); // serialisation, deadlock, lock time-out
+}
+
+/**
+ * True when nothing of a transaction was kept and it may fare better when it is begun anew: others were in its way, or its
+ * connection broke before the commit was sent.
+ */
+export function isUndone(error: unknown): boolean {
+  const cause = rootOf(error);
+  return /^(40001|40P01)$/.test(codeOf(cause)) || isStalePlan(cause) || isLost(cause);
+}
+
+/** True when a connection broke, or leads to a server that takes no statements now. */
+export function isLost(error: unknown): boolean {
+  return /^(08...|57P0[123]|CONNECTION_CLOSED|ECONNRESET|EPIPE)$/.test(codeOf(rootOf(error)));
+}
+
+/**
+ * True when new connections would do better: a standby that was a primary answers that nothing can be written (25006), and
+ * statements that were prepared before a migration do not fit any more.
+ */
+export function isOutdatedConnection(error: unknown): boolean {
+  return /^(25006|CONNECT_TIMEOUT)$/.test(codeOf(error)) || isStalePlan(error);
+}
+
+/** The connection broke between the commit and its answer. */
+export class OutcomeUnknown extends Error {
+  constructor(cause: unknown) {
+    super("The connection to the database broke at the commit: it may have been written or not", { cause });
+  }
+}
+
+/** "Cached plan must not change result type": the library forgets the statement, but a transaction cannot go on. */
+function isStalePlan(error: unknown): boolean {
+  return codeOf(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
+}
+
+/** What an ApiError has been made of. */
+function rootOf(error: unknown): unknown {
+  return error instanceof ApiError && error.cause !== undefined ? rootOf(error.cause) : error;
+}
+
+/** Both drivers add it. */
+function codeOf(error: unknown): string {
+  const { code } = Object(error) as { code?: unknown };
+  return typeof code === "string" ? code : "";
 }
 
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.
@@ -99,6 +153,7 @@ const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOSTUNREACH|EPIPE|ETIM
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  if (error instanceof OutcomeUnknown || isStalePlan(error)) return true;
   if (code === "ERR_INVALID_STATE") return true; // SQLite, closed by the end of the process
   if (code === "ERR_SQLITE_ERROR") return typeof errcode === "number" && sqliteUnavailable.has(errcode & 0xff);
   return typeof code === "string" && (postgresUnavailable.test(code) || connectionUnavailable.test(code));

@@ -1,17 +1,57 @@
+import { setTimeout } from "node:timers/promises";
 import { sql } from "kysely";
-import type { Database, Transaction } from "./database.ts";
+import type { Database, Queries, Transaction } from "./database.ts";
+import { isConflict } from "./dialect.ts";
 import { migrations } from "./migrations/list.ts";
+import type { Migration } from "./migrations/migration.ts";
+
+export interface MigrateOptions {
+  /** Those of this version, in order; another version has other ones. */
+  readonly list?: readonly Migration[];
+  /** Hears of migrations of a newer version, beside which this one can serve. */
+  onNewer?(names: readonly string[]): void;
+}
+
+/** A newer version has changed the schema in a way that this one cannot serve with. */
+class SchemaTooNew extends Error {
+  constructor(names: readonly string[]) {
+    super(`The database was migrated by a newer version (${names.join(", ")}), which this one cannot serve beside.`);
+    this.name = "SchemaTooNew";
+  }
+}
+
+/** While a migration waits for a table, whoever comes after it waits too: it gives way, and tries again. */
+const lockTriesMax = 100;
+const lockAgainMs = 1_000;
 
 /**
  * Brings the schema up to date, in one transaction and under a lock: of several processes that start at once, one
- * migrates and the others wait for it.
+ * migrates and the others wait for it. Where others hold its tables for long (a backup), it lets those through that came
+ * after it, a hundred times at most.
  *
  * @param seed runs in the same transaction when the database was empty
  * @returns the names of the migrations that were applied
+ * @throws SchemaTooNew
  */
 export async function migrate(
   database: Database,
   seed: (transaction: Transaction) => Promise<void> = async () => {},
+  options: MigrateOptions = {},
+): Promise<string[]> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await migrateNow(database, seed, options);
+    } catch (error) {
+      if (!isConflict(error) || tries === lockTriesMax) throw error;
+    }
+    await setTimeout(lockAgainMs);
+  }
+}
+
+async function migrateNow(
+  database: Database,
+  seed: (transaction: Transaction) => Promise<void>,
+  { list = migrations, onNewer = () => {} }: MigrateOptions,
 ): Promise<string[]> {
   const { ddl, lockMigrations } = database.dialect;
   return database.write(async (transaction) => {
@@ -20,16 +60,29 @@ export async function migrate(
     await sql`
       create table if not exists schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}
     `.execute(queries);
-    const { rows } = await sql<{ name: string }>`select name from schema_migrations`.execute(queries);
-    const applied = new Set(rows.map(({ name }) => name));
+    const applied = await readApplied(queries);
+    const newer = [...applied.keys()].filter((name) => !list.some((migration) => migration.name === name));
+    const refusing = newer.filter((name) => applied.get(name) === 1);
+    if (refusing.length > 0) throw new SchemaTooNew(refusing);
+    if (newer.length > 0) onNewer(newer);
 
-    const missing = migrations.filter(({ name }) => !applied.has(name));
-    for (const { name, statements, fill } of missing) {
+    const missing = list.filter(({ name }) => !applied.has(name));
+    for (const { name, statements, fill, refusesOlder } of missing) {
       for (const statement of statements(ddl)) await statement.execute(queries);
       await fill?.(queries);
       await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
+      if (refusesOlder === true)
+        await sql`update schema_migrations set refuses_older = 1 where name = ${name}`.execute(queries);
     }
     if (applied.size === 0) await seed(transaction);
     return missing.map(({ name }) => name);
   });
+}
+
+/** By name, whether it refuses those who do not know it; the column came with one of them. */
+async function readApplied(queries: Queries): Promise<Map<string, number | undefined>> {
+  const { rows } = await sql<{ name: string; refuses_older?: number }>`select * from schema_migrations`.execute(
+    queries,
+  );
+  return new Map(rows.map(({ name, refuses_older }) => [name, refuses_older]));
 }

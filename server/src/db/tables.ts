@@ -30,6 +30,7 @@ export interface Tables {
   metric_rollups: MetricRollupsTable;
   metric_keys: MetricKeysTable;
   metric_batches: MetricBatchesTable;
+  leases: LeasesTable;
   operators: OperatorsTable;
   operator_sessions: OperatorSessionsTable;
   audit_log: AuditLogTable;
@@ -45,6 +46,7 @@ export interface Tables {
 /** The tables that belong to the deployment and to no application. */
 export const deploymentTables = [
   "audit_log",
+  "leases",
   "operator_sessions",
   "operators",
 ] as const satisfies readonly (keyof Tables)[];
@@ -91,6 +93,13 @@ export const userTablesInErasureOrder = [
   "location_shifts",
   "metric_handles",
 ] as const satisfies readonly (keyof Tables)[];
+
+/** What one process at a time does for all: see `leases.ts`. */
+interface LeasesTable {
+  name: string;
+  holder: string;
+  ends_at: number;
+}
 
 type Nullable<T> = { [Name in keyof T]: T[Name] | null };
 

@@ -374,6 +374,17 @@ describe("the defaults", () => {
     assert.deepEqual(new Set(found), new Set([200]));
   });
 
+  it("with WORKERS each takes its part of what comes from one address, and all that one device may", async () => {
+    const limits = { RATE_LIMIT_CALLER_PER_SECOND: "1", RATE_LIMIT_REGISTRATIONS_PER_SECOND: "1", WORKERS: "4" };
+    const worker = await startTestApp(limits);
+    const token = await worker.registerDevice();
+    const register = () => worker.call("POST /devices", { body: { ...worker.application, platform: "test" } });
+    assert.deepEqual(await statuses(5, register), [201, 201, 201, 201, 429]); // twenty at once, of all four
+    const read = () => worker.call("GET /devices/current", { token });
+    assert.deepEqual(await statuses(11, read), [...Array(10).fill(200), 429]);
+    await worker.close();
+  });
+
   it("each process counts for itself: two take at most twice as much", async () => {
     const application = await limited({ caller: { perSecond: 0.001, burst: 3 } });
     const token = await test.registerDevice(application);

@@ -1,6 +1,6 @@
 import type { Revocations } from "../auth/revocations.ts";
 import type { Database, Queries, Transaction } from "../db/database.ts";
-import { isForeignKeyViolation } from "../db/dialect.ts";
+import { type Dialect, isForeignKeyViolation } from "../db/dialect.ts";
 import { deleteSomeRows } from "../db/erasure.ts";
 import { deleteSomeOfObjects, deleteSomeOwnSlots, forgetSomePlaces } from "../db/metadata-erasure.ts";
 import { userTablesInErasureOrder } from "../db/tables.ts";
@@ -38,40 +38,27 @@ export async function updateUserDeleted(
 const rowsPerStep = 250;
 
 /** Erases some of what a user owned. @returns how much, less than `rowsPerStep` when nothing is left */
-type Eraser = (applicationId: string, userId: string, queries: Queries) => Promise<number>;
+type Eraser = (applicationId: string, userId: string, queries: Queries, dialect: Dialect) => Promise<number>;
 
-/** What is little and personal first. */
-const erasers: readonly Eraser[] = [
-  ...userTablesInErasureOrder.map(
-    (table): Eraser =>
-      (application_id, user_id, queries) =>
-        deleteSomeRows(table, { application_id, user_id }, rowsPerStep, queries),
-  ),
-  (applicationId, userId, queries) => deleteSomeOwnSlots(applicationId, userId, rowsPerStep, queries),
-  (applicationId, userId, queries) => forgetSomePlaces(applicationId, userId, rowsPerStep, queries),
-  (application_id, userId, queries) =>
-    deleteSomeRows("metadata", { application_id, object_id: userId }, rowsPerStep, queries),
-  eraseSomeCheckins,
-  eraseSomeUploads,
-  eraseSomeFiles,
-  (application_id, user_id, queries) => deleteSomeRows("file_usage", { application_id, user_id }, rowsPerStep, queries),
-];
-
-/** Some check-ins, once they have no metadata any more; until then some of that. */
-async function eraseSomeCheckins(applicationId: string, userId: string, queries: Queries): Promise<number> {
+/**
+ * Some check-ins, once they have no metadata any more; until then some of that. Check-ins are locked before their metadata,
+ * as they are by whoever deletes or changes one: else two of them would wait for each other.
+ */
+const eraseSomeCheckins: Eraser = async (applicationId, userId, queries, dialect) => {
   const some = await queries
     .selectFrom("checkins")
     .select("id")
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId)
     .limit(rowsPerStep)
+    .modifyEnd(dialect.forUpdate)
     .execute();
   if (some.length === 0) return 0;
   const ids = some.map(({ id }) => id);
   if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
   await queries.deleteFrom("checkins").where("application_id", "=", applicationId).where("id", "in", ids).execute();
   return some.length;
-}
+};
 
 const uploadsPerStep = 10; // each of many segments
 
@@ -94,14 +81,15 @@ async function eraseSomeUploads(applicationId: string, userId: string, queries: 
   return some.length === uploadsPerStep ? rowsPerStep : some.length;
 }
 
-/** Some files, once they have no metadata any more; maintenance erases their bytes. */
-async function eraseSomeFiles(applicationId: string, userId: string, queries: Queries): Promise<number> {
+/** Some files, once they have no metadata any more; maintenance erases their bytes. Locked first, as check-ins are. */
+const eraseSomeFiles: Eraser = async (applicationId, userId, queries, dialect) => {
   const some = await queries
     .selectFrom("files")
     .select("id")
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId)
     .limit(rowsPerStep)
+    .modifyEnd(dialect.forUpdate)
     .execute();
   if (some.length === 0) return 0;
   const ids = some.map(({ id }) => id);
@@ -121,7 +109,24 @@ async function eraseSomeFiles(applicationId: string, userId: string, queries: Qu
   const bytes = deleted.reduce((sum, { content_length }) => sum + content_length, 0);
   await refundUsage(applicationId, userId, { bytes, files: deleted.length }, queries);
   return some.length;
-}
+};
+
+/** What is little and personal first. */
+const erasers: readonly Eraser[] = [
+  ...userTablesInErasureOrder.map(
+    (table): Eraser =>
+      (application_id, user_id, queries) =>
+        deleteSomeRows(table, { application_id, user_id }, rowsPerStep, queries),
+  ),
+  (applicationId, userId, queries) => deleteSomeOwnSlots(applicationId, userId, rowsPerStep, queries),
+  (applicationId, userId, queries) => forgetSomePlaces(applicationId, userId, rowsPerStep, queries),
+  (application_id, userId, queries) =>
+    deleteSomeRows("metadata", { application_id, object_id: userId }, rowsPerStep, queries),
+  eraseSomeCheckins,
+  eraseSomeUploads,
+  eraseSomeFiles,
+  (application_id, user_id, queries) => deleteSomeRows("file_usage", { application_id, user_id }, rowsPerStep, queries),
+];
 
 /**
  * Erases what a deleted user owned, and the user last, a bounded number of rows in each transaction. Can be stopped at any
@@ -141,7 +146,7 @@ export async function eraseUser(
     do {
       signal?.throwIfAborted();
       if (steps >= stepsMax) return false;
-      rows = await database.write(({ queries }) => eraseSome(applicationId, userId, queries));
+      rows = await database.write(({ queries }) => eraseSome(applicationId, userId, queries, database.dialect));
       if (rows > 0) steps += 1;
     } while (rows >= rowsPerStep);
   }

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
+import { deleteCheckin } from "../src/checkins/checkins.store.ts";
+import type { Queries } from "../src/db/database.ts";
+import { eraseMetadataOf } from "../src/db/metadata-erasure.ts";
+import { deleteFile } from "../src/files/files.store.ts";
+import { eraseUser } from "../src/users/users.erasure.ts";
+import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { dataPart, formHeaders, formOf } from "./uploads.ts";
+
+/** On PostgreSQL who writes locks rows: everybody in the same order, or two of them wait for each other. */
+
+describe("PostgreSQL: an object is locked before its metadata", {
+  skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
+}, () => {
+  let test: TestApp;
+  before(async () => {
+    test = await startTestApp();
+  });
+  after(() => test.close());
+
+  /** Somebody deletes the object, and in the midst of it the erasure of its owner comes to it. */
+  async function deleteBeside(
+    user: TestUser,
+    id: string,
+    deleteObject: (queries: Queries) => Promise<unknown>,
+  ): Promise<void> {
+    const { database } = test.app;
+    const { appid } = test.application;
+    let erased: Promise<unknown> | undefined;
+    let runs = 0;
+    await database.write(async ({ queries }) => {
+      runs += 1;
+      await sql`set local lock_timeout = 300`.execute(queries); // fails where it would have to wait for the other
+      await deleteObject(queries);
+      erased ??= eraseUser(appid, user.id, database);
+      await waitUntilSomebodyWaits();
+      await eraseMetadataOf(appid, id, queries);
+    });
+    await erased;
+    assert.equal(runs, 1);
+  }
+
+  async function waitUntilSomebodyWaits(): Promise<void> {
+    const deadline = Date.now() + 10_000;
+    for (let count = 0; count === 0; ) {
+      assert.ok(Date.now() < deadline, "Nobody waits");
+      const { rows } = await sql<{ count: number }>`
+        select count(*) as count from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(test.app.database.reads);
+      count = rows[0]?.count ?? 0;
+    }
+  }
+
+  const isErased = async (id: string) => {
+    const { rows } = await sql`select 1 from metadata where object_id = ${id}`.execute(test.app.database.reads);
+    return rows.length === 0;
+  };
+
+  it("a check-in that is deleted while its owner is erased", async () => {
+    const user = await test.signUp();
+    const { token } = user;
+    const { body } = await test.call("POST /checkins", { token, body: { location: "1,2" } });
+    const id: string = body.result.id;
+    await test.call(`PUT /metadata/${id}/key`, { token, body: { value: "a", visibility: "App" } });
+    await deleteBeside(user, id, (queries) => deleteCheckin(test.application.appid, id, queries));
+    assert.ok(await isErased(id));
+  });
+
+  it("a file that is deleted while its owner is erased", async () => {
+    const user = await test.signUp();
+    const { token } = user;
+    const form = formOf([dataPart(Buffer.from("bytes"))]);
+    const { body } = await test.call("POST /blobs", { token, body: form, headers: formHeaders });
+    const id: string = body.result.id;
+    await test.call(`PUT /metadata/${id}/key`, { token, body: { value: "a", visibility: "App" } });
+    await deleteBeside(user, id, (queries) => deleteFile(test.application.appid, id, queries));
+    assert.ok(await isErased(id));
+  });
+});

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { takeLease } from "../src/db/leases.ts";
+import { startMaintenance } from "../src/maintenance.ts";
+import { startTestApp, type TestApp } from "./harness.ts";
+
+/** Which of several processes on one database does what has to be done once. */
+
+function roundsOf(apps: readonly TestApp[]): number {
+  return apps.flatMap(({ logLines }) => logLines).filter(({ msg }) => msg === "maintenance").length;
+}
+
+/** Waits for so many rounds, and for as long again as there could be one too many. */
+async function waitForRounds(apps: readonly TestApp[], count: number): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (roundsOf(apps) < count) {
+    assert.ok(Date.now() < deadline, `${roundsOf(apps)} of ${count} rounds`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.equal(roundsOf(apps), count);
+}
+
+const apps: TestApp[] = [];
+const running: { stop(): Promise<void> }[] = [];
+after(async () => {
+  for (const { stop } of running) await stop();
+  for (const app of apps.toReversed()) await app.close();
+});
+
+describe("maintenance by several processes", () => {
+  it("each round is done by one of them, a minute after the last one; that of a process that is gone by another", async () => {
+    const first = await startTestApp({ LOG_LEVEL: "debug" });
+    const { databaseUrl, secrets = [] } = first.config;
+    const shared = { DATABASE_URL: databaseUrl, ROLLCALL_SECRET: secrets.join(), LOG_LEVEL: "debug" };
+    apps.push(first, await startTestApp(shared), await startTestApp(shared));
+    const gone = { name: "maintenance", holder: "a process that was killed" };
+    await first.app.database.write(({ queries }) => takeLease(gone, 0, first.now() + 30_000, queries));
+    running.push(...apps.map(({ app }) => startMaintenance(app, 20)));
+    await waitForRounds(apps, 0);
+    for (let rounds = 1; rounds <= 3; rounds += 1) {
+      for (const app of apps) app.advance(60_000);
+      await waitForRounds(apps, rounds);
+    }
+  });
+});
