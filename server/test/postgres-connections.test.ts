@@ -121,6 +121,42 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual([value, await stored("together")], [2, ["together 1", "together 2"]]);
   });
 
+  it("an answer that breaks off leaves nothing behind for the next one", async () => {
+    await insert("rows", direct.reads);
+    const find = async (queries: Queries) => [
+      ...(await queries.selectFrom("applications").select("name").where("application_id", "=", "rows").execute()),
+    ];
+    for (let tries = 1; tries <= 5; tries += 1) {
+      proxy.cutAt("application_id", "first row", 1);
+      const answers = await Promise.all([find(database.reads), find(database.reads), database.ping()]);
+      assert.deepEqual(answers, [[{ name: "rows" }], [{ name: "rows" }], undefined]);
+      const { rows } = await sql<{ n: number }>`select ${tries}::int as n`.execute(database.reads);
+      assert.deepEqual([...rows], [{ n: tries }]);
+    }
+  });
+
+  it("a connection that says nothing any more is given up, and who waits for it is answered in time", async () => {
+    const impatient = await openDatabase(proxy.url, { connectionsMax: 2, timeoutMs: 200 });
+    try {
+      proxy.cutAt("insert into", "silent", 1);
+      const startedAt = performance.now();
+      await assert.rejects(
+        impatient.write(({ queries }) => insert("silent", queries)),
+        isUnavailable,
+      );
+      assert.ok(performance.now() - startedAt < 2_000);
+      await impatient.write(({ queries }) => insert("silent", queries));
+      assert.deepEqual(await stored("silent"), ["silent"]);
+      proxy.cutAt("select 19", "silent", 1);
+      await assert.rejects(sql`select 19`.execute(impatient.reads), isUnavailable);
+      await impatient.ping();
+    } finally {
+      const startedAt = performance.now();
+      await impatient.close();
+      assert.ok(performance.now() - startedAt < 2_000);
+    }
+  });
+
   it("a read whose connection breaks is read again, once", async () => {
     proxy.cutAt("select 17", "before", 1);
     const { rows } = await sql<{ n: number }>`select 17 as n`.execute(database.reads);
