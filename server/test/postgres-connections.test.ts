@@ -13,6 +13,8 @@ import { ApiError } from "../src/errors.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { startTestApp } from "./harness.ts";
 import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
+import { bytesHeaders, createUpload, tusHeaders } from "./tus.ts";
+import { download } from "./uploads.ts";
 
 /** What becomes of work on PostgreSQL when connections break, transactions collide and servers change their part. */
 
@@ -291,5 +293,26 @@ describe("PostgreSQL", { skip }, () => {
       for (const { status } of await Promise.all([1, 2, 3, 4].map(checkIn))) assert.equal(status, 201);
     }
     await server.close();
+  });
+
+  it("bytes of an upload stay when nobody knows whether they have been counted", async () => {
+    const server = await startTestApp({ DATABASE_URL: proxy.url });
+    try {
+      const { token } = await server.signUp("uploader");
+      const upload = new URL(`${(await createUpload(server, token, 10)).headers["location"]}`).pathname;
+      proxy.cutAt("commit", "answer", 1);
+      const headers = { ...bytesHeaders, "upload-offset": "0" };
+      const body = Buffer.from("12345");
+      assert.equal((await server.call(`PATCH ${upload}`, { token, headers, body })).status, 503);
+      const head = await server.call(`HEAD ${upload}`, { token, headers: tusHeaders });
+      assert.equal(head.headers["upload-offset"], "5");
+      const rest = { token, headers: { ...bytesHeaders, "upload-offset": "5" }, body: Buffer.from("67890") };
+      const whole = await server.call(`PATCH ${upload}`, rest);
+      assert.equal(whole.status, 204);
+      const file = await download(server, `/blobs/${upload.split("/").at(-1)}/file`, { token });
+      assert.equal(file.bytes.toString(), "1234567890");
+    } finally {
+      await server.close();
+    }
   });
 });

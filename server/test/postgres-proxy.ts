@@ -55,7 +55,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       isSilent ||= takeTrap(chunk, "silent");
       if (!isSilent) upstream.write(chunk);
     });
-    upstream.on("data", (chunk) => {
+    upstream.on("data", (chunk: Buffer) => {
       if (isDoomed) return end();
       const rowEnd = endsAfterRow ? endOfFirstRow(chunk) : undefined;
       if (rowEnd !== undefined) client.end(chunk.subarray(0, rowEnd), end);
