@@ -13,6 +13,8 @@ import { ApiError } from "../src/errors.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { startTestApp } from "./harness.ts";
 import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
+import { bytesHeaders, createUpload, tusHeaders } from "./tus.ts";
+import { download } from "./uploads.ts";
 
 /** What becomes of work on PostgreSQL when connections break, transactions collide and servers change their part. */
 
@@ -119,6 +121,42 @@ describe("PostgreSQL", { skip }, () => {
       { isSplittable: false },
     );
     assert.deepEqual([value, await stored("together")], [2, ["together 1", "together 2"]]);
+  });
+
+  it("an answer that breaks off leaves nothing behind for the next one", async () => {
+    await insert("rows", direct.reads);
+    const find = async (queries: Queries) => [
+      ...(await queries.selectFrom("applications").select("name").where("application_id", "=", "rows").execute()),
+    ];
+    for (let tries = 1; tries <= 5; tries += 1) {
+      proxy.cutAt("application_id", "first row", 1);
+      const answers = await Promise.all([find(database.reads), find(database.reads), database.ping()]);
+      assert.deepEqual(answers, [[{ name: "rows" }], [{ name: "rows" }], undefined]);
+      const { rows } = await sql<{ n: number }>`select ${tries}::int as n`.execute(database.reads);
+      assert.deepEqual([...rows], [{ n: tries }]);
+    }
+  });
+
+  it("a connection that says nothing any more is given up, and who waits for it is answered in time", async () => {
+    const impatient = await openDatabase(proxy.url, { connectionsMax: 2, timeoutMs: 200 });
+    try {
+      proxy.cutAt("insert into", "silent", 1);
+      const startedAt = performance.now();
+      await assert.rejects(
+        impatient.write(({ queries }) => insert("silent", queries)),
+        isUnavailable,
+      );
+      assert.ok(performance.now() - startedAt < 2_000);
+      await impatient.write(({ queries }) => insert("silent", queries));
+      assert.deepEqual(await stored("silent"), ["silent"]);
+      proxy.cutAt("select 19", "silent", 1);
+      await assert.rejects(sql`select 19`.execute(impatient.reads), isUnavailable);
+      await impatient.ping();
+    } finally {
+      const startedAt = performance.now();
+      await impatient.close();
+      assert.ok(performance.now() - startedAt < 2_000);
+    }
   });
 
   it("a read whose connection breaks is read again, once", async () => {
@@ -255,5 +293,26 @@ describe("PostgreSQL", { skip }, () => {
       for (const { status } of await Promise.all([1, 2, 3, 4].map(checkIn))) assert.equal(status, 201);
     }
     await server.close();
+  });
+
+  it("bytes of an upload stay when nobody knows whether they have been counted", async () => {
+    const server = await startTestApp({ DATABASE_URL: proxy.url });
+    try {
+      const { token } = await server.signUp("uploader");
+      const upload = new URL(`${(await createUpload(server, token, 10)).headers["location"]}`).pathname;
+      proxy.cutAt("commit", "answer", 1);
+      const headers = { ...bytesHeaders, "upload-offset": "0" };
+      const body = Buffer.from("12345");
+      assert.equal((await server.call(`PATCH ${upload}`, { token, headers, body })).status, 503);
+      const head = await server.call(`HEAD ${upload}`, { token, headers: tusHeaders });
+      assert.equal(head.headers["upload-offset"], "5");
+      const rest = { token, headers: { ...bytesHeaders, "upload-offset": "5" }, body: Buffer.from("67890") };
+      const whole = await server.call(`PATCH ${upload}`, rest);
+      assert.equal(whole.status, 204);
+      const file = await download(server, `/blobs/${upload.split("/").at(-1)}/file`, { token });
+      assert.equal(file.bytes.toString(), "1234567890");
+    } finally {
+      await server.close();
+    }
   });
 });

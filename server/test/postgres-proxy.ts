@@ -11,18 +11,20 @@ export interface PostgresProxy {
   close(): Promise<void>;
   open(): Promise<void>;
   /**
-   * Once a client sends this text, its connection ends: before the server has got it, or with the server's answer. The
-   * next `count` times.
+   * Once a client sends this text, its connection ends: before the server has got it, with the server's answer, or after
+   * the first row of that; or `silent`, it does not end, and nothing passes any more. The next `count` times.
    */
-  cutAt(text: string, when: "before" | "answer", count: number): void;
+  cutAt(text: string, when: Trap, count: number): void;
 }
+
+type Trap = "before" | "answer" | "first row" | "silent";
 
 export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
-  let trap: { readonly text: string; readonly when: "before" | "answer"; left: number } | undefined;
+  let trap: { readonly text: string; readonly when: Trap; left: number } | undefined;
 
-  function takeTrap(chunk: Buffer | string, when: "before" | "answer"): boolean {
+  function takeTrap(chunk: Buffer | string, when: Trap): boolean {
     if (trap === undefined || trap.when !== when || trap.left === 0 || !chunk.includes(trap.text)) return false;
     trap.left -= 1;
     return true;
@@ -31,6 +33,8 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
     let isDoomed = false;
+    let isSilent = false;
+    let endsAfterRow = false;
     const end = () => {
       client.destroy();
       upstream.destroy();
@@ -47,11 +51,15 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
     client.on("data", (chunk) => {
       if (takeTrap(chunk, "before")) return end();
       isDoomed ||= takeTrap(chunk, "answer");
-      upstream.write(chunk);
+      endsAfterRow ||= takeTrap(chunk, "first row");
+      isSilent ||= takeTrap(chunk, "silent");
+      if (!isSilent) upstream.write(chunk);
     });
-    upstream.on("data", (chunk) => {
-      if (isDoomed) end();
-      else client.write(chunk);
+    upstream.on("data", (chunk: Buffer) => {
+      if (isDoomed) return end();
+      const rowEnd = endsAfterRow ? endOfFirstRow(chunk) : undefined;
+      if (rowEnd !== undefined) client.end(chunk.subarray(0, rowEnd), end);
+      else if (!isSilent) client.write(chunk);
     });
   });
   server.listen(0, "127.0.0.1");
@@ -81,4 +89,14 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       trap = { text, when, left: count };
     },
   };
+}
+
+/** Of messages that come whole: where the first one that is a row ends. */
+function endOfFirstRow(messages: Buffer): number | undefined {
+  for (let at = 0; at < messages.length; ) {
+    const end = at + 1 + messages.readUInt32BE(at + 1);
+    if (messages[at] === "D".charCodeAt(0)) return end;
+    at = end;
+  }
+  return undefined;
 }

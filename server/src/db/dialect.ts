@@ -42,6 +42,9 @@ export const sqliteDialect: Dialect = {
   lockMigrations: [],
 };
 
+/** What follows in the transaction takes the time it takes. */
+export const unboundedStatement = "set local statement_timeout = 0";
+
 export const postgresDialect: Dialect = {
   ddl: {
     text: sql`text collate "C"`,
@@ -57,7 +60,7 @@ export const postgresDialect: Dialect = {
   // A migration takes the time it takes, but does not keep others waiting for what it waits for itself. The number is
   // arbitrary, and used for nothing else.
   lockMigrations: [
-    sql`set local statement_timeout = 0`,
+    sql.raw(unboundedStatement),
     sql`select pg_advisory_xact_lock(7265111081)`,
     sql`set local lock_timeout = 2000`,
   ],

@@ -1,75 +1,153 @@
-import postgres from "postgres";
+import { ApiError } from "../errors.ts";
 import type { DatabaseOptions } from "./database.ts";
+import { PostgresSession, type Rows, type StatementOptions } from "./postgres-session.ts";
 
-/** When it closes nothing runs that has to end, and a connection that has broken would be waited for in vain. */
-const closeMsMax = 1_000;
-
-export type Sql = postgres.Sql<{ bigint: number }>;
-
-/** Connections to PostgreSQL that can be exchanged for new ones while they are in use. */
+/** Sessions of PostgreSQL: shared by what is one statement, one for each transaction. */
 export interface PostgresPool {
-  current(): Sql;
   /**
-   * Lets nobody begin on these connections any more: what they lead to or remember is not what there is now (a standby
-   * after a failover, statements of a schema before a migration). What runs on them goes on. Nothing happens when they
-   * have been exchanged already.
-   */
-  renew(outdated: Sql): void;
-  /**
-   * Tells when this connection closes, at once and before it is opened again: the library would send what follows in a
-   * transaction over the new one, where no transaction is.
+   * Runs one statement on the session that has the least to do, behind what others have sent over it.
    *
-   * @returns ends the watch
+   * @throws what `PostgresSession.run` throws; ApiError ServiceUnavailable when it takes too long
    */
-  watch(connectionId: number, onClose: () => void): () => void;
+  run(text: string, values: readonly unknown[], options?: StatementOptions): Promise<Rows>;
+  /**
+   * A session for one transaction. Its first statement waits for those that were sent over it before.
+   *
+   * @throws ApiError ServiceUnavailable when all have theirs for too long
+   */
+  reserve(): Promise<PostgresSession>;
+  /** Gives a reserved one back; in the midst of a transaction it is closed. */
+  release(session: PostgresSession, isInTransaction: boolean): void;
+  /**
+   * Lets nobody begin on the sessions that there are: what they lead to or remember is not what there is now (a standby
+   * after a failover, statements of a schema before a migration). What runs on them goes on.
+   */
+  renew(): void;
+  /** After what runs has been answered, but within the time that a statement may take. */
   close(): Promise<void>;
 }
 
-export function createPostgresPool(
-  url: string,
-  { connectionsMax, timeoutMs, isPooled }: DatabaseOptions,
-): PostgresPool {
-  const watched = new Map<number, () => void>(); // the library numbers all connections of the process
-  let current = open();
-  let isClosed = false;
+/** Gets a session that is not reserved. */
+type Taker = (session: PostgresSession) => void;
 
-  function open(): Sql {
-    return postgres(url, {
-      max: connectionsMax,
-      connect_timeout: timeoutMs / 1_000,
-      backoff: () => 0.2, // seconds: a database that is back is in use again at once
-      // A pooler gives each transaction another session: what is prepared or set in one is not there in the next.
-      prepare: !isPooled,
-      connection: { application_name: "rollcall", ...(isPooled ? {} : { statement_timeout: timeoutMs }) },
-      types: {
-        // All our bigints are counts and milliseconds, far below 2^53.
-        bigint: { to: 20, from: [20], serialize: String, parse: Number },
-      },
-      onnotice: () => {},
-      onclose: (connectionId) => watched.get(connectionId)?.(),
-    });
+export function createPostgresPool(url: string, options: DatabaseOptions): PostgresPool {
+  const { connectionsMax, timeoutMs } = options;
+  const sessions = new Set<PostgresSession>();
+  const waiting = new Set<Taker>();
+  let isClosed = false;
+  let onAllEnded = () => {};
+
+  /** One that does nothing, a new one, or the one that has the least to do; undefined while all are reserved. */
+  function find(): PostgresSession | undefined {
+    let best: PostgresSession | undefined;
+    let taken = 0;
+    for (const session of sessions) {
+      if (session.isRetired) {
+        session.retire();
+        continue;
+      }
+      taken += 1;
+      if (session.isReserved) continue;
+      if (session.load === 0) return session;
+      if (best === undefined || session.load < best.load) best = session;
+    }
+    return taken < connectionsMax ? open() : best;
   }
 
-  function end(sql: Sql, withinMs: number): Promise<void> {
-    return sql.end({ timeout: withinMs / 1_000 });
+  function open(): PostgresSession {
+    const session = new PostgresSession(url, options, () => {
+      sessions.delete(session);
+      if (sessions.size === 0) onAllEnded();
+      serveWaiting();
+    });
+    sessions.add(session);
+    return session;
+  }
+
+  function serveWaiting(): void {
+    for (const take of waiting) {
+      const session = find();
+      if (session === undefined) return;
+      waiting.delete(take);
+      take(session);
+    }
+  }
+
+  /** Calls in the order in which they came, as soon as there is a session. */
+  function take<T>(use: (session: PostgresSession) => T): Promise<Awaited<T>> {
+    if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
+    const session = waiting.size === 0 ? find() : undefined;
+    if (session !== undefined) return Promise.resolve(use(session));
+    const { promise, resolve, reject } = Promise.withResolvers<Awaited<T>>();
+    const taker: Taker = (free) => {
+      clearTimeout(timer);
+      resolve(use(free) as Awaited<T>); // a promise is resolved to its value
+    };
+    const timer = setTimeout(() => {
+      waiting.delete(taker);
+      reject(tooBusy());
+    }, timeoutMs);
+    waiting.add(taker);
+    return promise;
   }
 
   return {
-    current: () => current,
-    renew(outdated) {
-      if (outdated !== current || isClosed) return;
-      current = open();
-      end(outdated, timeoutMs).catch(() => {}); // nobody waits for it, and what fails has told whom it concerns
+    run(text, values, statement) {
+      return within(
+        timeoutMs,
+        take((session) => session.run(text, values, statement)),
+      );
     },
-    watch(connectionId, onClose) {
-      watched.set(connectionId, onClose);
-      return () => {
-        if (watched.get(connectionId) === onClose) watched.delete(connectionId);
-      };
+
+    reserve() {
+      return take((session) => {
+        session.isReserved = true;
+        return session;
+      });
     },
+
+    release(session, isInTransaction) {
+      session.forgetTransaction();
+      if (isInTransaction) session.close();
+      else if (isClosed || session.isRetired) session.retire();
+      serveWaiting();
+    },
+
+    renew() {
+      for (const session of sessions) session.retire();
+    },
+
     async close() {
       isClosed = true;
-      await end(current, Math.min(timeoutMs, closeMsMax));
+      const { promise, resolve } = Promise.withResolvers<void>();
+      onAllEnded = resolve;
+      for (const session of sessions) session.retire();
+      if (sessions.size === 0) resolve();
+      const late = setTimeout(resolve, timeoutMs);
+      await promise;
+      clearTimeout(late);
+      for (const session of sessions) session.close();
     },
   };
+}
+
+function tooBusy(): ApiError {
+  return new ApiError("ServiceUnavailable", "The database is too busy. Try again.");
+}
+
+/** @throws ApiError ServiceUnavailable when it takes longer */
+function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(tooBusy()), timeoutMs);
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -106,7 +107,8 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
 
     async close() {
       isClosed = true;
-      await Promise.allSettled(writing); // the pool would cut them off
+      // The pool would cut them off; but one that gets no answer is not waited for.
+      await Promise.race([Promise.allSettled(writing), sleep(options.timeoutMs, undefined, { ref: false })]);
       await pool.close();
     },
   };

@@ -129,6 +129,8 @@ export async function receiveBytes(
   const { database, bytes, clock } = services;
   let upload = begun;
   const unchecked: Segment[] = [];
+  /** On disk, and certain not to count. */
+  const pending = new Set<Segment>();
 
   /** Does not let it end in the middle of more than it was to have: what is too much may show too late. */
   async function* passing(): AsyncGenerator<Uint8Array> {
@@ -142,8 +144,10 @@ export async function receiveBytes(
   }
   async function advance(segments: readonly Segment[]): Promise<void> {
     const lease = leaseFrom(clock.now());
+    for (const segment of segments) pending.delete(segment); // if this breaks at the commit they may count: they stay
     const advanced = await database.write(({ queries }) => advanceUpload(upload, segments, lease, queries));
     if (advanced === undefined) {
+      for (const segment of segments) pending.add(segment);
       const row = await findUpload(upload.application_id, upload.id, database.reads);
       const isGone = row === undefined || row.expires_at <= clock.now();
       throw new ApiError(isGone ? "ItemDoesNotExist" : "UploadOffsetConflict");
@@ -151,7 +155,6 @@ export async function receiveBytes(
     upload = advanced;
   }
 
-  const pending = new Set<Segment>();
   try {
     const segments = writeSegments(passing(), segmentsPrefix(begun), segmentBytesOf(begun.length), bytes);
     for await (const segment of segments) {
@@ -162,14 +165,12 @@ export async function receiveBytes(
       if (checksum !== undefined) unchecked.push(segment);
       else {
         await advance([segment]);
-        pending.clear();
         if (isWhole(upload)) break; // the lease does not last until a slow sender ends its body
       }
     }
     if (checksum !== undefined) {
       if (!body.isWhole() || !checksum.isRight()) throw new ApiError("UploadChecksumMismatch");
       if (unchecked.length > 0) await advance(unchecked);
-      pending.clear();
     }
   } catch (error) {
     // What is left behind all the same goes with the upload.
