@@ -38,6 +38,7 @@ import type { Route } from "./http/route.ts";
 import { createTransport, type Transport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
 import { identitiesRoutes } from "./identities/identities.routes.ts";
+import type { Insight } from "./insight/insight.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
@@ -89,6 +90,8 @@ export interface App {
   readonly compactor: Compactor;
   readonly bytes: ByteStore;
   readonly pictures: Pictures;
+  /** Undefined where nobody asks for it. */
+  readonly insight: Insight | undefined;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -156,6 +159,14 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     log,
   });
 
+  const wantsInsight = config.metricsToken !== undefined || config.metricsPort !== undefined;
+  const insight = wantsInsight
+    ? (await import("./insight/insight.ts")).createInsight(config, {
+        version,
+        describeOperation: (name) => describeOperation(name, routes, endpoints),
+      })
+    : undefined;
+
   const serverUrl = () => config.publicUrl ?? transport.url();
   const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
 
@@ -185,6 +196,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
     dispatcher,
+    observer: insight?.observer,
     log,
     limits: config,
     resetCodeLifetimeMs: config.resetCodeLifetimeMs,
@@ -240,6 +252,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     operations,
     endpoints,
     pages: documentationPages({ routes, endpoints }, config.publicUrl),
+    guardedPages: insight?.pages ?? [],
+    observer: insight?.observer,
     beginTurn: callers.noticeRevocations,
     authenticate,
     rateLimits,
@@ -250,6 +264,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   async function close(graceMs: number): Promise<void> {
     isDraining = true;
     await transport.drain(graceMs);
+    await insight?.listener?.close();
     await background.stop();
     await pictures.close();
     await tokenUses.save().catch((err) => log.warn({ err }, "when tokens were used last was not written down"));
@@ -275,6 +290,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     compactor,
     bytes,
     pictures,
+    insight,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;
@@ -282,7 +298,13 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   };
 }
 
-/** Without the name: it may be a password in the wrong field. */
+/** What is called by this name, for who reads numbers. */
+function describeOperation(name: string, routes: readonly Route[], endpoints: readonly Endpoint[]) {
+  const operations = [...routes, ...endpoints.flatMap((endpoint) => endpoint.operations)];
+  const found = operations.find(({ operation }) => operation === name);
+  return found && { method: found.method, route: found.path };
+}
+
 /** Not the name, which may be nobody's: the refused sign-ins before it tell the user, where there is one. */
 function lockOutEvent({ applicationId, deviceId, address, scope, waitMs }: LockOut): AuditEvent {
   return {
@@ -294,6 +316,7 @@ function lockOutEvent({ applicationId, deviceId, address, scope, waitMs }: LockO
   };
 }
 
+/** Without the name: it may be a password in the wrong field. */
 function describeLockOut({ applicationId, deviceId, address, scope, waitMs }: LockOut) {
   return { application: applicationId, device: deviceId, address, scope, wait_ms: waitMs };
 }

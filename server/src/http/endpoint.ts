@@ -104,6 +104,7 @@ export function mountEndpoint(
       url: routerPath(path),
       config: { operation: endpoint.tag, isUpload: true, path },
       async onRequest(request, reply) {
+        request.operation = operationOf(endpoint, request)?.operation;
         reply.headers(endpoint.headers);
         request.caller = await authenticate(request.headers.authorization, "user");
         setOrigin(reply, request);

@@ -66,6 +66,7 @@ export function mountOperation(
     url: routerPath(route.path),
     config: { operation: route.operation, isUpload: route.upload !== undefined, mayBeClear: route.mayBeClear ?? false },
     onRequest(request, reply, done) {
+      request.operation = route.operation;
       if (required === "anyone") {
         done();
         return;

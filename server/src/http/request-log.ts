@@ -1,36 +1,47 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import type { ApiError } from "../errors.ts";
+import { type AnsweredCall, notOperations } from "./request-observer.ts";
 import type { AnyCaller } from "./route.ts";
 
 /** What is logged of a call. */
-interface LoggedCall {
+interface LoggedCall extends AnsweredCall {
   readonly requestId: string;
   readonly method: string | undefined;
   readonly path: string | undefined;
-  readonly operation: string | undefined;
-  readonly status: number;
-  readonly failure: ApiError | undefined;
-  readonly ms: number;
-  readonly caller: AnyCaller | undefined;
   readonly address: string;
   /** The id of the request that it came in, for an item of a batch. */
   readonly batch?: string;
 }
 
+/** What came of a request, to be counted and logged. */
+export function describeRequest(request: FastifyRequest, reply: FastifyReply): AnsweredCall {
+  const { operation, caller, failure } = request;
+  return {
+    operation: operation ?? placeOf(request),
+    status: reply.statusCode,
+    ms: reply.elapsedTime,
+    caller,
+    failure,
+  };
+}
+
+/** Where it went, of a request that was refused before its operation was known, or has none. */
+function placeOf(request: FastifyRequest): string {
+  if (request.method === "OPTIONS") return notOperations.preflight;
+  if (request.is404) return notOperations.unknown;
+  return request.routeOptions.config.operation ?? notOperations.page;
+}
+
 /** Writes the one line that is logged of a request. */
-export function logRequest(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
+export function logRequest(log: Logger, request: FastifyRequest, answered: AnsweredCall): void {
   if (!log.isLevelEnabled("info")) return;
-  const { caller, failure } = request;
+  const { operation } = answered;
   logLine(log, {
+    ...answered,
     requestId: request.id,
     method: request.method,
     path: request.url,
-    operation: request.routeOptions.config.operation,
-    status: reply.statusCode,
-    failure,
-    ms: reply.elapsedTime,
-    caller,
+    operation: operation?.startsWith("(") ? undefined : operation,
     address: request.address,
   });
 }

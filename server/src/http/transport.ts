@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -9,16 +10,18 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { readBody } from "./body.ts";
-import { answerBrokenRequest } from "./broken-request.ts";
+import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
+import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { createPeers } from "./peer.ts";
 import type { RateLimits } from "./rate-limits.ts";
-import { logRequest } from "./request-log.ts";
+import { describeRequest, logRequest } from "./request-log.ts";
+import type { RequestObserver } from "./request-observer.ts";
 import type { AnyCaller } from "./route.ts";
 import { createTlsServer } from "./tls-server.ts";
 import { createTurn } from "./turn.ts";
@@ -28,6 +31,8 @@ import { mountPage, type Page } from "./web-page.ts";
 declare module "fastify" {
   interface FastifyRequest {
     caller: AnyCaller | undefined;
+    /** The name of the operation, once it is known. */
+    operation: string | undefined;
     /** The IP address of the client. `ip` is that of the connection, which may be a proxy's. */
     address: string;
     /** The label of the body, hidden from the framework (see `hideContentType`). */
@@ -57,6 +62,9 @@ export interface TransportOptions {
   readonly operations: readonly Operation[];
   readonly endpoints: readonly Endpoint[];
   readonly pages: readonly Page[];
+  readonly guardedPages: readonly GuardedPage[];
+  /** Counts; undefined where nobody wants to know. */
+  readonly observer: RequestObserver | undefined;
   /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
   beginTurn(): void;
   readonly authenticate: Authenticate;
@@ -83,7 +91,7 @@ export interface Transport {
  * read by their content, not their label; one log line per request, never with a query, a header or a body in it.
  */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
-  const { config, certificate, log } = options;
+  const { config, certificate, log, observer } = options;
   const peers = createPeers(config.trustedProxies);
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const httpOptions = {
@@ -123,17 +131,18 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       // These run no hooks, so what hooks do is done here.
       begin(request, reply);
       answerError(error, request, reply);
-      logRequest(log, request, reply);
+      finish(request, reply);
     },
     clientErrorHandler: (error, socket) => {
       // An upload may take as long as it goes on: `receiveUpload` ends those that do not.
       if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(socket)) return;
       if (tls?.refuseHandshake(error, socket)) return;
-      answerBrokenRequest(error, socket, log);
+      refuseBroken(error, socket);
     },
   });
 
   server.decorateRequest("caller", undefined);
+  server.decorateRequest("operation", undefined);
   server.decorateRequest("address", "");
   server.decorateRequest("contentType", undefined);
   server.decorateRequest("failure", undefined);
@@ -142,6 +151,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
 
   /** What every request begins with, whatever comes of it. */
   function begin(request: FastifyRequest, reply: FastifyReply): void {
+    observer?.began(reply.raw);
     request.address = peers.addressOf(request.raw);
     allowAnyOrigin(reply, request, exposed);
     reply.header("x-content-type-options", "nosniff");
@@ -157,11 +167,22 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     sendReply(reply, errorReply(failure));
   }
 
+  /** What every request ends with. */
+  function finish(request: FastifyRequest, reply: FastifyReply): void {
+    const answered = describeRequest(request, reply);
+    observer?.answered(answered);
+    logRequest(log, request, answered);
+  }
+
+  function refuseBroken(error: BrokenRequest, socket: Socket): void {
+    const answered = answerBrokenRequest(error, socket, log);
+    if (answered !== undefined) observer?.answered(answered);
+  }
+
   // Node would answer these two without a body.
-  server.server.on("checkExpectation", ({ socket }: IncomingMessage) =>
-    answerBrokenRequest({ code: "EXPECTATION" }, socket, log),
-  );
-  server.server.on("connect", ({ socket }: IncomingMessage) => answerBrokenRequest({ code: "CONNECT" }, socket, log));
+  server.server.on("checkExpectation", ({ socket }: IncomingMessage) => refuseBroken({ code: "EXPECTATION" }, socket));
+  server.server.on("connect", ({ socket }: IncomingMessage) => refuseBroken({ code: "CONNECT" }, socket));
+  if (observer !== undefined) server.server.on("connection", observer.connected);
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request, reply) => answerError(new ApiError("OperationNotFound"), request, reply));
 
@@ -199,7 +220,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   });
 
   server.addHook("onResponse", (request, reply, done) => {
-    logRequest(log, request, reply);
+    finish(request, reply);
     done();
   });
 
@@ -224,6 +245,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     });
   }
   for (const page of options.pages) mountPage(server, page);
+  for (const page of options.guardedPages) mountGuardedPage(server, page);
 
   function isInClear({ raw, routeOptions }: FastifyRequest): boolean {
     return !peers.isSecure(raw) && !peers.isLocal(raw) && routeOptions.config.mayBeClear !== true;
