@@ -39,6 +39,7 @@ import { createTransport, type Transport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
 import { identitiesRoutes } from "./identities/identities.routes.ts";
 import type { Insight } from "./insight/insight.ts";
+import { createSlowQueryLog } from "./insight/slow-query-log.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
@@ -92,6 +93,8 @@ export interface App {
   readonly pictures: Pictures;
   /** Undefined where nobody asks for it. */
   readonly insight: Insight | undefined;
+  /** When all of it was done last, as `Date.now()` has it. */
+  readonly maintenance: { finishedAt: number | undefined };
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -116,8 +119,12 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
     timeoutMs: config.databaseTimeoutMs,
+    slowQueryMs: config.slowQueryMs,
+    onSlow: createSlowQueryLog(log),
   });
 
+  const maintenance: App["maintenance"] = { finishedAt: undefined };
+  const lockOuts = { address: 0, name: 0 };
   const background = createBackground(log, database.afterwards);
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
@@ -133,6 +140,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     {
       clock,
       onLockOut(lockOut) {
+        lockOuts[lockOut.scope] += 1;
         log.warn(describeLockOut(lockOut), "sign-ins have to wait");
         audit.note(lockOutEvent(lockOut)).catch((err) => log.warn({ err }, "a lock-out was not noted"));
       },
@@ -164,8 +172,25 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ? (await import("./insight/insight.ts")).createInsight(config, {
         version,
         describeOperation: (name) => describeOperation(name, routes, endpoints),
+        database,
+        passwords,
+        callers,
+        pictures,
+        background,
+        compactor,
+        audit,
+        lockOuts,
+        maintenance,
       })
     : undefined;
+  const traces =
+    config.traces === undefined
+      ? undefined
+      : (await import("./insight/traces.ts")).openTraces(config.traces, {
+          version,
+          log,
+          describeOperation: (name) => describeOperation(name, routes, endpoints),
+        });
 
   const serverUrl = () => config.publicUrl ?? transport.url();
   const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
@@ -254,6 +279,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     pages: documentationPages({ routes, endpoints }, config.publicUrl),
     guardedPages: insight?.pages ?? [],
     observer: insight?.observer,
+    tracer: traces?.tracer,
     beginTurn: callers.noticeRevocations,
     authenticate,
     rateLimits,
@@ -263,6 +289,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   let closing: Promise<void> | undefined;
   async function close(graceMs: number): Promise<void> {
     isDraining = true;
+    const endBy = performance.now() + graceMs;
     await transport.drain(graceMs);
     await insight?.listener?.close();
     await background.stop();
@@ -270,6 +297,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     await tokenUses.save().catch((err) => log.warn({ err }, "when tokens were used last was not written down"));
     await audit.close().catch((err) => log.warn({ err }, "the last of the audit log was not written down"));
     await database.close();
+    await traces?.close(Math.max(endBy - performance.now(), tracesGraceMsMin));
   }
 
   return {
@@ -291,12 +319,16 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     bytes,
     pictures,
     insight,
+    maintenance,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;
     },
   };
 }
+
+/** Also when nobody waits for requests in flight, what was traced may be sent. */
+const tracesGraceMsMin = 100;
 
 /** What is called by this name, for who reads numbers. */
 function describeOperation(name: string, routes: readonly Route[], endpoints: readonly Endpoint[]) {

@@ -7,6 +7,7 @@ import { finishErasures } from "./db/metadata-erasure.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
 import { settleUploads } from "./files/files.resumable.expiry.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
+import { runInCall } from "./lib/current-call.ts";
 import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { eraseOldLooseBytes } from "./storage/loose-bytes.ts";
@@ -27,7 +28,8 @@ export function startMaintenance(app: App): { stop(): Promise<void> } {
 
   async function run(): Promise<void> {
     try {
-      await maintain(app, stopping.signal);
+      await runInCall({ work: "maintenance" }, () => maintain(app, stopping.signal));
+      app.maintenance.finishedAt = Date.now();
     } catch (err) {
       if (!stopping.signal.aborted) app.log.warn({ err }, "maintenance did not finish, it goes on in a minute");
     }

@@ -12,7 +12,7 @@ export async function scrape(port: number, token?: string): Promise<Scrape> {
   return readScrape(answer);
 }
 
-function readScrape({ text, headers }: Pick<Answer, "text" | "headers">): Scrape {
+export function readScrape({ text, headers }: Pick<Answer, "text" | "headers">): Scrape {
   assert.equal(headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
   const series = new Map<string, number>();
   for (const line of text.split("\n")) {

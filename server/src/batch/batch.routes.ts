@@ -18,7 +18,10 @@ export function batchRoutes(services: {
   readonly dispatcher: Dispatcher;
   readonly log: Log;
   readonly observer: RequestObserver | undefined;
-  readonly limits: Pick<Config, "batchItemsMax" | "batchReplyBytesMax" | "bodyBytesMax" | "headerBytesMax">;
+  readonly limits: Pick<
+    Config,
+    "batchItemsMax" | "batchReplyBytesMax" | "bodyBytesMax" | "headerBytesMax" | "logSample"
+  >;
 }): Route[] {
   const { database, dispatcher, log, observer, limits } = services;
   const { batchItemsMax, batchReplyBytesMax: replyBytesMax, bodyBytesMax, headerBytesMax } = limits;
@@ -32,7 +35,7 @@ export function batchRoutes(services: {
     const answered = { operation: route?.operation, status, failure, ms, caller };
     observer?.answeredItem(answered);
     const asked = { requestId, method, path: path?.slice(0, headerBytesMax) };
-    logLine(log, { ...answered, ...asked, address: outer.address, batch: outer.requestId });
+    logLine(log, { ...answered, ...asked, address: outer.address, batch: outer.requestId }, limits.logSample);
   }
 
   const batch = route({

@@ -10,10 +10,13 @@ import {
 } from "kysely";
 import postgres from "postgres";
 import { ApiError } from "../errors.ts";
+import { durationBounds, Histogram } from "../lib/histogram.ts";
 import type { Database, DatabaseOptions } from "./database.ts";
 import { postgresDialect, translateDatabaseError } from "./dialect.ts";
 import { createJoints } from "./joint.ts";
 import type { EngineWrite } from "./joint-work.ts";
+import { createStatementWatch, type StatementWatch } from "./statement-watch.ts";
+import type { CommitStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
 
 const shareOfJoints = 0.7;
@@ -34,6 +37,9 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     },
     onnotice: () => {},
   });
+  const watch = createStatementWatch("postgresql", { slowQueryMs: 0, ...options });
+  const commits = { sizes: new Histogram([1]), seconds: new Histogram(durationBounds) };
+  const activity: Activity = { watch, commits, waiting: 0, inTransaction: 0 };
   const kysely = new Kysely<Tables>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
@@ -41,7 +47,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
       createIntrospector: (db) => new PostgresIntrospector(db),
       createDriver: () => ({
         init: async () => {},
-        acquireConnection: async () => connectionOfJoint() ?? new PostgresConnection(pool, options.timeoutMs),
+        acquireConnection: async () => connectionOfJoint() ?? new PostgresConnection(pool, options.timeoutMs, activity),
         beginTransaction: async (connection: PostgresConnection) => connection.begin(),
         commitTransaction: async (connection: PostgresConnection) => connection.end("commit"),
         rollbackTransaction: async (connection: PostgresConnection) => connection.end("rollback"),
@@ -113,6 +119,14 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
 
     hasForeignCommits: () => true,
 
+    statistics: () => ({
+      statements: watch.seconds,
+      commits,
+      waiting: activity.waiting,
+      connections: { inUse: activity.inTransaction, max: options.connectionsMax },
+      reruns: joints.reruns,
+    }),
+
     async ping() {
       await sql`select 1`.execute(kysely);
     },
@@ -125,6 +139,15 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   };
 }
 
+/** What all connections are at. */
+interface Activity {
+  readonly watch: StatementWatch;
+  readonly commits: CommitStatistics;
+  /** Transactions that wait for a connection. */
+  waiting: number;
+  inTransaction: number;
+}
+
 /** A page is small and in memory at once. */
 function refuseStreaming(): never {
   throw new Error("Streaming is not supported");
@@ -133,47 +156,60 @@ function refuseStreaming(): never {
 class PostgresConnection implements DatabaseConnection {
   readonly #pool: postgres.Sql<{ bigint: number }>;
   readonly #timeoutMs: number;
+  readonly #activity: Activity;
   #isReleased = false;
   #reserved: postgres.ReservedSql<{ bigint: number }> | undefined;
   /** Travels with the first statement, to save a round trip; every statement of the transaction waits for it. */
   #begun: Promise<unknown> = Promise.resolve();
 
-  constructor(pool: postgres.Sql<{ bigint: number }>, timeoutMs: number) {
+  constructor(pool: postgres.Sql<{ bigint: number }>, timeoutMs: number, activity: Activity) {
     this.#pool = pool;
     this.#timeoutMs = timeoutMs;
+    this.#activity = activity;
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#isReleased) throw new ApiError("ServiceUnavailable"); // a transaction that has been given up
     const client: Client = this.#reserved ?? this.#pool;
     const values = parameters as ParameterOrJSON[]; // Tables has no column of any other type
+    const { watch } = this.#activity;
+    const startedAt = performance.now();
     try {
       const query = client.unsafe<R[] & postgres.MaybeRow[]>(sql, values, { prepare: true });
       // In a transaction the server's statement_timeout is bound enough; outside, a statement may also wait for its turn.
       const running = this.#reserved === undefined ? within(this.#timeoutMs, query) : query;
       const [rows] = await Promise.all([running, this.#begun]);
+      watch.ended(sql, startedAt, rows.length);
       return { rows, numAffectedRows: BigInt(rows.count ?? 0) };
     } catch (error) {
-      throw translateDatabaseError(error);
+      const translated = translateDatabaseError(error);
+      watch.ended(sql, startedAt, 0, translated);
+      throw translated;
     }
   }
 
   streamQuery = refuseStreaming;
 
   async begin(): Promise<void> {
+    this.#activity.waiting += 1;
     try {
       const reserving = this.#pool.reserve();
       // What comes too late is given back, or has failed and been answered already.
       const giveBack = () => reserving.then((late) => late.release()).catch(() => {});
       this.#reserved = await within(this.#timeoutMs, reserving, giveBack);
       this.#begun = this.#reserved.unsafe("begin");
+      this.#activity.inTransaction += 1;
       this.#begun.catch(() => {}); // the first statement reports it
     } catch (error) {
       throw translateDatabaseError(error);
+    } finally {
+      this.#activity.waiting -= 1;
     }
   }
 
   async end(statement: "commit" | "rollback"): Promise<void> {
+    const { watch, commits } = this.#activity;
+    const startedAt = performance.now();
     let command: string | undefined;
     try {
       const [ended] = await Promise.all([this.#reserved?.unsafe(statement), this.#begun]);
@@ -185,10 +221,15 @@ class PostgresConnection implements DatabaseConnection {
       // PostgreSQL reports no error: to it, who commits after a statement has failed wants to undo.
       throw new Error("A statement of the transaction has failed, and nothing of it was kept");
     }
+    if (statement !== "commit") return;
+    watch.ended(statement, startedAt, 0);
+    commits.sizes.observe(1);
+    commits.seconds.observe((performance.now() - startedAt) / 1_000);
   }
 
   release(): void {
     this.#isReleased = this.#reserved !== undefined;
+    if (this.#reserved !== undefined) this.#activity.inTransaction -= 1;
     this.#reserved?.release();
     this.#reserved = undefined;
   }

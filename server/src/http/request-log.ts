@@ -33,35 +33,62 @@ function placeOf(request: FastifyRequest): string {
 }
 
 /** Writes the one line that is logged of a request. */
-export function logRequest(log: Logger, request: FastifyRequest, answered: AnsweredCall): void {
+export function logRequest(log: Logger, request: FastifyRequest, answered: AnsweredCall, share: number): void {
   if (!log.isLevelEnabled("info")) return;
   const { operation } = answered;
-  logLine(log, {
+  const call = {
     ...answered,
     requestId: request.id,
     method: request.method,
     path: request.url,
     operation: operation?.startsWith("(") ? undefined : operation,
     address: request.address,
-  });
+  };
+  logLine(log, call, share);
 }
 
-/** Never a query, a header or a body, which hold secrets. */
-export function logLine(log: Logger, call: LoggedCall): void {
+/** What takes longer is logged, whatever the share. */
+const slowMs = 1_000;
+
+/**
+ * Never a query, a header or a body, which hold secrets.
+ *
+ * @param share of those lines that tell of nothing special; they say it, so that they can be counted for all
+ */
+export function logLine(log: Logger, call: LoggedCall, share: number): void {
+  const isSpecial = call.status >= 400 || call.ms >= slowMs;
+  const sample = isSpecial || share === 1 ? undefined : share;
+  if (sample !== undefined && !isInSample(call.batch ?? call.requestId, sample)) return;
   const { requestId, method, path, operation, status, failure, ms, caller, address, batch } = call;
-  const query = path?.indexOf("?") ?? -1;
   log.info({
     request_id: requestId,
     batch,
     method,
-    path: query === -1 ? path : path?.slice(0, query),
+    path: path === undefined ? undefined : pathOf(path),
     operation,
     status,
     error: failure?.condition,
     ms: Math.round(ms * 1000) / 1000,
     ...(caller !== undefined && describeCaller(caller)),
     address,
+    sample,
   });
+}
+
+/** Without the query. */
+export function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query === -1 ? url : url.slice(0, query);
+}
+
+/** Goes by the request, so that all items of a batch are logged, or none. */
+function isInSample(requestId: string, share: number): boolean {
+  let mixed = 0;
+  for (let index = 0; index < requestId.length; index += 1) {
+    mixed = Math.imul(mixed ^ requestId.charCodeAt(index), 0x5bd1e995);
+    mixed ^= mixed >>> 15;
+  }
+  return (mixed >>> 0) / 2 ** 32 < share;
 }
 
 function describeCaller(caller: AnyCaller): Readonly<Record<string, string | undefined>> {

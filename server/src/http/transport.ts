@@ -9,6 +9,7 @@ import Fastify, {
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
+import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
@@ -20,8 +21,9 @@ import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { createPeers } from "./peer.ts";
 import type { RateLimits } from "./rate-limits.ts";
-import { describeRequest, logRequest } from "./request-log.ts";
+import { describeRequest, logRequest, pathOf } from "./request-log.ts";
 import type { RequestObserver } from "./request-observer.ts";
+import type { RequestTrace, RequestTracer } from "./request-tracer.ts";
 import type { AnyCaller } from "./route.ts";
 import { createTlsServer } from "./tls-server.ts";
 import { createTurn } from "./turn.ts";
@@ -33,6 +35,9 @@ declare module "fastify" {
     caller: AnyCaller | undefined;
     /** The name of the operation, once it is known. */
     operation: string | undefined;
+    /** Undefined where nobody wants to know what runs. */
+    call: CurrentCall | undefined;
+    trace: RequestTrace | undefined;
     /** The IP address of the client. `ip` is that of the connection, which may be a proxy's. */
     address: string;
     /** The label of the body, hidden from the framework (see `hideContentType`). */
@@ -55,6 +60,8 @@ export interface TransportOptions {
     | "trustedProxies"
     | "requireHttps"
     | "hstsMaxAgeSeconds"
+    | "logSample"
+    | "slowQueryMs"
   >;
   /** What the files of `config.tls` hold. */
   readonly certificate: Certificate | undefined;
@@ -65,6 +72,8 @@ export interface TransportOptions {
   readonly guardedPages: readonly GuardedPage[];
   /** Counts; undefined where nobody wants to know. */
   readonly observer: RequestObserver | undefined;
+  /** Undefined where nothing is traced. */
+  readonly tracer: RequestTracer | undefined;
   /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
   beginTurn(): void;
   readonly authenticate: Authenticate;
@@ -91,7 +100,8 @@ export interface Transport {
  * read by their content, not their label; one log line per request, never with a query, a header or a body in it.
  */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
-  const { config, certificate, log, observer } = options;
+  const { config, certificate, log, observer, tracer } = options;
+  const namesCalls = tracer !== undefined || config.slowQueryMs > 0;
   const peers = createPeers(config.trustedProxies);
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const httpOptions = {
@@ -143,6 +153,8 @@ export async function createTransport(options: TransportOptions): Promise<Transp
 
   server.decorateRequest("caller", undefined);
   server.decorateRequest("operation", undefined);
+  server.decorateRequest("call", undefined);
+  server.decorateRequest("trace", undefined);
   server.decorateRequest("address", "");
   server.decorateRequest("contentType", undefined);
   server.decorateRequest("failure", undefined);
@@ -167,11 +179,23 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     sendReply(reply, errorReply(failure));
   }
 
+  /** What is told of whatever takes long from here on. */
+  function beginCall(request: FastifyRequest, reply: FastifyReply): CurrentCall {
+    const { id: requestId, method, raw } = request;
+    const isSecure = peers.isSecure(raw);
+    const trace = tracer?.begin({ requestId, method, path: pathOf(request.url), isSecure, headers: raw.headers });
+    if (trace !== undefined) reply.raw.once("close", () => trace.finish(undefined));
+    request.trace = trace;
+    request.call = { requestId, trace };
+    return request.call;
+  }
+
   /** What every request ends with. */
   function finish(request: FastifyRequest, reply: FastifyReply): void {
     const answered = describeRequest(request, reply);
     observer?.answered(answered);
-    logRequest(log, request, answered);
+    request.trace?.finish(answered);
+    logRequest(log, request, answered, config.logSample);
   }
 
   function refuseBroken(error: BrokenRequest, socket: Socket): void {
@@ -199,7 +223,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       answerPreflight(request, reply);
       return;
     }
-    endOfTurn(done);
+    endOfTurn((failure) => {
+      if (namesCalls) runInCall(beginCall(request, reply), () => done(failure));
+      else done(failure);
+    });
   });
   server.addHook("onRequest", (request, reply, done) => {
     if (options.isDraining()) {

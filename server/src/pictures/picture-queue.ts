@@ -1,16 +1,24 @@
 import { ApiError } from "../errors.ts";
+import { runAsPart } from "../lib/current-call.ts";
 
 /** More are turned away at once; each that waits holds nothing but its place and an open file. */
 const waitingMax = 32;
 
+export interface PictureQueue {
+  enqueue<T>(job: () => Promise<T>): Promise<T>;
+  readonly waitingCount: number;
+  readonly isRunning: boolean;
+}
+
 /**
  * Runs one job after the other, in the order in which they come: decoding takes a processor and memory, whatever the number
- * of callers. What it returns throws ApiError ServiceUnavailable at once when too many already wait.
+ * of callers. `enqueue` throws ApiError ServiceUnavailable at once when too many already wait.
  */
-export function createPictureQueue(): <T>(job: () => Promise<T>) => Promise<T> {
+export function createPictureQueue(): PictureQueue {
   const waiting: (() => void)[] = [];
   let isRunning = false;
-  return async (job) => {
+
+  async function enqueue<T>(job: () => Promise<T>): Promise<T> {
     if (isRunning) {
       if (waiting.length >= waitingMax) {
         throw new ApiError("ServiceUnavailable", "Too many pictures are waiting. Try again.");
@@ -25,5 +33,15 @@ export function createPictureQueue(): <T>(job: () => Promise<T>) => Promise<T> {
       if (next === undefined) isRunning = false;
       else next();
     }
+  }
+
+  return {
+    enqueue: (job) => runAsPart("decode picture", () => enqueue(job)),
+    get waitingCount() {
+      return waiting.length;
+    },
+    get isRunning() {
+      return isRunning;
+    },
   };
 }
