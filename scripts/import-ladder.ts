@@ -9,13 +9,32 @@ const sourceRoot = "server/src/";
 // What is directly below server/src, from left to right; any other folder is a slice. Imports stay in their place or go
 // left.
 const ladder = [
-  ["lib", "errors.ts", "background.ts", "config.ts", "failure.ts", "log.ts", "server-secret.ts", "version.ts"],
+  [
+    "lib",
+    "workers",
+    "errors.ts",
+    "background.ts",
+    "config.ts",
+    "failure.ts",
+    "log.ts",
+    "server-secret.ts",
+    "version.ts",
+  ],
   ["db", "http"],
   ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
   ["slices"],
   ["user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
-  ["serve.ts", "main.ts", "cli.ts", "cli.command.ts", "cli.applications.ts", "cli.operators.ts", "cli.users.ts"],
+  [
+    "serve.ts",
+    "start.ts",
+    "main.ts",
+    "cli.ts",
+    "cli.command.ts",
+    "cli.applications.ts",
+    "cli.operators.ts",
+    "cli.users.ts",
+  ],
 ];
 const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
 

@@ -71,6 +71,7 @@ import { usersSessionsRoutes } from "./users/users.sessions.routes.ts";
 import { usersSocialRoutes } from "./users/users.social.routes.ts";
 import { usersTokensOperatorRoutes } from "./users/users.tokens.operator.routes.ts";
 import { version } from "./version.ts";
+import { createSiblings, type Siblings } from "./workers/siblings.ts";
 
 /** A server that is ready to listen. */
 export interface App {
@@ -95,6 +96,7 @@ export interface App {
   readonly insight: Insight | undefined;
   /** When all of it was done last, as `Date.now()` has it. */
   readonly maintenance: { finishedAt: number | undefined };
+  readonly siblings: Siblings;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -113,6 +115,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const log = overrides.log ?? createLog(config.logLevel);
   const clock = overrides.clock ?? createClock();
   const ids = createIdGenerator(() => clock.now());
+  const siblings = createSiblings();
   const secrets = loadSecrets(config);
   const certificate = config.tls && (await readCertificate(config.tls)); // before anything is open that would have to be closed
   const bytes = await openByteStore(config);
@@ -121,6 +124,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     timeoutMs: config.databaseTimeoutMs,
     slowQueryMs: config.slowQueryMs,
     onSlow: createSlowQueryLog(log),
+    isPooled: config.databasePooled,
   });
 
   const maintenance: App["maintenance"] = { finishedAt: undefined };
@@ -169,19 +173,23 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
 
   const wantsInsight = config.metricsToken !== undefined || config.metricsPort !== undefined;
   const insight = wantsInsight
-    ? (await import("./insight/insight.ts")).createInsight(config, {
-        version,
-        describeOperation: (name) => describeOperation(name, routes, endpoints),
-        database,
-        passwords,
-        callers,
-        pictures,
-        background,
-        compactor,
-        audit,
-        lockOuts,
-        maintenance,
-      })
+    ? (await import("./insight/insight.ts")).createInsight(
+        config,
+        {
+          version,
+          describeOperation: (name) => describeOperation(name, routes, endpoints),
+          database,
+          passwords,
+          callers,
+          pictures,
+          background,
+          compactor,
+          audit,
+          lockOuts,
+          maintenance,
+        },
+        siblings,
+      )
     : undefined;
   const traces =
     config.traces === undefined
@@ -229,6 +237,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     sessionIdleMs: config.operatorIdleMs,
     clock,
     ids,
+    siblings,
     userExporters: createUserExporters({ database, bytes, pseudonyms, clock }),
     version,
     isDraining: () => isDraining,
@@ -320,6 +329,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     pictures,
     insight,
     maintenance,
+    siblings,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

@@ -29,6 +29,7 @@ export async function withDatabase(
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: 2,
     timeoutMs: config.databaseTimeoutMs,
+    isPooled: config.databasePooled,
   });
   try {
     await run(database, await migrate(database));

@@ -15,7 +15,7 @@ import { loadConfig } from "./config.ts";
 import { explainFailure } from "./failure.ts";
 import { kindOfId } from "./lib/ids.ts";
 import { OperatorNameError } from "./operators/operators.names.ts";
-import { serve } from "./serve.ts";
+import { start } from "./start.ts";
 import { openByteStore } from "./storage/open.ts";
 import { ApplicationSettingsError, parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { changeApplicationSettings, shownSettings } from "./tenancy/settings-changes.ts";
@@ -59,7 +59,7 @@ Settings come from the environment: see .env.example.
 `;
 
 const commands: Readonly<Record<string, Command>> = {
-  serve: (config) => serve(config),
+  serve: (config) => start(config),
 
   migrate: (config) =>
     withDatabase(config, async (_database, applied) => {

@@ -21,6 +21,7 @@ function problemsOf(environment: Environment): readonly string[] {
 
 const integers: [name: string, minimum: number, maximum: number][] = [
   ["PORT", 0, 65_535],
+  ["WORKERS", 0, 256],
   ["DEVICE_TOKEN_LIFETIME_MS", 1_000, 315_360_000_000],
   ["USER_TOKEN_LIFETIME_MS", 1_000, 315_360_000_000],
   ["OPERATOR_SESSION_MS", 1_000, 315_360_000_000],
@@ -65,6 +66,8 @@ describe("loadConfig", () => {
     assert.deepEqual(loadConfig({}), {
       host: "127.0.0.1",
       port: 8080,
+      workers: 1,
+      databasePooled: false,
       dataDir: resolve("data"),
       databaseUrl: pathToFileURL(resolve("data/rollcall.db")).href,
       publicUrl: undefined,
@@ -160,6 +163,7 @@ describe("loadConfig", () => {
       REQUIRE_HTTPS: "perhaps",
       RATE_LIMITS: "perhaps",
       LOG_LEVEL: "loud",
+      DATABASE_POOLER: "perhaps",
       METRICS_TOKEN: "short",
       LOG_SAMPLE: "1.5",
       OTEL_EXPORTER_OTLP_ENDPOINT: "grpc://host",
@@ -404,6 +408,7 @@ function other(name: string): string {
     REQUIRE_HTTPS: "true",
     RATE_LIMITS: "off",
     LOG_LEVEL: "warn",
+    DATABASE_POOLER: "transaction",
     METRICS_TOKEN: "t".repeat(16),
     METRICS_HOST: "0.0.0.0",
     LOG_SAMPLE: "0.1",

@@ -7,6 +7,8 @@ import { pathToFileURL } from "node:url";
 export interface Config {
   readonly host: string;
   readonly port: number;
+  /** Processes that serve together on this machine; 1 is this one alone. */
+  readonly workers: number;
   readonly dataDir: string;
   /** `file:…` for the embedded SQLite database, `postgres://…` for PostgreSQL. */
   readonly databaseUrl: string;
@@ -46,6 +48,8 @@ export interface Config {
   readonly hstsMaxAgeSeconds: number;
   readonly databaseConnectionsMax: number;
   readonly databaseTimeoutMs: number;
+  /** A pooler stands before PostgreSQL, and gives each transaction another session. */
+  readonly databasePooled: boolean;
   /** Where mails go to be sent; undefined means "written into dataDir". */
   readonly smtpUrl: string | undefined;
   readonly mailFrom: { readonly name: string; readonly address: string };
@@ -101,6 +105,7 @@ interface Setting {
 export const settings = [
   { name: "HOST", default: "127.0.0.1", about: "Address to listen on." },
   { name: "PORT", default: "8080", about: "Port to listen on; 0 takes a free one." },
+  { name: "WORKERS", default: "1", about: "Processes that serve on this machine; 0 for one per core." },
   { name: "DATA_DIR", default: "./data", about: "Folder of the embedded database and of the kept secret." },
   {
     name: "DATABASE_URL",
@@ -150,7 +155,11 @@ export const settings = [
   { name: "TOKEN_CACHE_ITEMS_MAX", default: "50000", about: "Opened tokens kept in memory." },
   { name: "PASSWORD_HASH_MEMORY_KIB", default: "19456", about: "argon2id memory per hash." },
   { name: "PASSWORD_HASH_PASSES", default: "2", about: "argon2id passes per hash." },
-  { name: "PASSWORD_HASH_THREADS", default: "", about: "Hashes at once; empty for one per core, at most 3." },
+  {
+    name: "PASSWORD_HASH_THREADS",
+    default: "",
+    about: "Hashes at once in each process; empty for one per core, at most 3.",
+  },
   {
     name: "PASSWORD_HASH_QUEUE_MAX",
     default: "256",
@@ -172,11 +181,16 @@ export const settings = [
   { name: "REQUEST_TIMEOUT_MS", default: "30000", about: "Time for a request to arrive whole." },
   { name: "KEEP_ALIVE_TIMEOUT_MS", default: "72000", about: "Time that an idle connection is kept." },
   { name: "SHUTDOWN_GRACE_MS", default: "10000", about: "Time for requests in flight to finish at SIGTERM." },
-  { name: "DATABASE_CONNECTIONS_MAX", default: "10", about: "PostgreSQL connections of this process." },
+  { name: "DATABASE_CONNECTIONS_MAX", default: "10", about: "PostgreSQL connections of each process." },
   {
     name: "DATABASE_TIMEOUT_MS",
     default: "5000",
     about: "Longest wait for PostgreSQL, or for the write lock of SQLite.",
+  },
+  {
+    name: "DATABASE_POOLER",
+    default: "none",
+    about: "transaction where DATABASE_URL leads to pgbouncer or another pooler in transaction mode; else none.",
   },
   {
     name: "SMTP_URL",
@@ -444,9 +458,14 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     `must have at least ${secretCharactersMin} characters, and no spaces (openssl rand -hex 32 makes a good one)`,
   );
 
+  const databasePooler = text("DATABASE_POOLER").toLowerCase();
+  check("DATABASE_POOLER", ["none", "transaction"].includes(databasePooler), "must be none or transaction");
+  const workers = integer("WORKERS", 0, 256) || availableParallelism();
+
   const config: Config = {
     host: text("HOST"),
     port: integer("PORT", 0, 65_535),
+    workers,
     dataDir,
     databaseUrl,
     publicUrl: publicUrl === "" ? undefined : publicUrl,
@@ -462,7 +481,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     passwordHashMemoryKib: integer("PASSWORD_HASH_MEMORY_KIB", 8, 4_194_304),
     passwordHashPasses: integer("PASSWORD_HASH_PASSES", 1, 100),
     passwordHashThreads:
-      text("PASSWORD_HASH_THREADS") === "" ? defaultHashThreads() : integer("PASSWORD_HASH_THREADS", 1, 1_024),
+      text("PASSWORD_HASH_THREADS") === "" ? defaultHashThreads(workers) : integer("PASSWORD_HASH_THREADS", 1, 1_024),
     passwordHashQueueMax: integer("PASSWORD_HASH_QUEUE_MAX", 1, 1_000_000),
     bodyBytesMax: integer("BODY_BYTES_MAX", 1_024, 1_073_741_824),
     headerBytesMax: integer("HEADER_BYTES_MAX", 4_096, 1_048_576),
@@ -482,6 +501,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     hstsMaxAgeSeconds: integer("HSTS_MAX_AGE_SECONDS", 0, 315_360_000),
     databaseConnectionsMax: integer("DATABASE_CONNECTIONS_MAX", 2, 1_000),
     databaseTimeoutMs: integer("DATABASE_TIMEOUT_MS", 100, 600_000),
+    databasePooled: databasePooler === "transaction",
     smtpUrl: smtpUrl === "" ? undefined : smtpUrl,
     mailFrom: mailFrom ?? { name: "", address: "" },
     resetCodeLifetimeMs: integer("RESET_CODE_LIFETIME_MS", 1_000, tenYearsMs),
@@ -548,8 +568,8 @@ const senderPattern =
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 
 /** One per core, but the thread pool has four threads and files need one of them. */
-function defaultHashThreads(): number {
-  return Math.min(availableParallelism(), 3);
+function defaultHashThreads(workers: number): number {
+  return Math.min(Math.ceil(availableParallelism() / workers), 3);
 }
 
 const filesUrlRule =

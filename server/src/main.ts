@@ -11,10 +11,10 @@ setFlagsFromString("--semi-space-growth-factor=1");
 
 const { loadConfig } = await import("./config.ts");
 const { explainFailure } = await import("./failure.ts");
-const { serve } = await import("./serve.ts");
+const { start } = await import("./start.ts");
 
 try {
-  await serve(loadConfig(process.env));
+  await start(loadConfig(process.env));
   setFlagsFromString("--semi-space-growth-factor=2"); // as the engine has it
 } catch (error) {
   console.error(explainFailure(error));

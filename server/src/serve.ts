@@ -5,6 +5,7 @@ import { migrate } from "./db/migrate.ts";
 import { startMaintenance } from "./maintenance.ts";
 import { type NewOperator, newOperator } from "./operators/operators.new.ts";
 import { hasOperators, insertOperator } from "./operators/operators.store.ts";
+import { onSupervisor, tellSupervisor, workerNumber } from "./workers/worker.ts";
 
 /** Serves until SIGTERM or SIGINT, then finishes what is in flight. Resolves once it listens. */
 export async function serve(config: Config): Promise<void> {
@@ -24,16 +25,27 @@ export async function serve(config: Config): Promise<void> {
   }
   const maintenance = startMaintenance(app);
 
+  let isStopping = false;
   async function stop(signal: string): Promise<void> {
+    if (isStopping) return;
+    isStopping = true;
     log.info({ signal }, "shutting down");
     await maintenance.stop();
     await app.close(config.shutdownGraceMs);
     log.info("stopped");
     log.flush(() => process.exit(0));
   }
-  process.once("SIGTERM", stop);
-  process.once("SIGINT", stop);
+  if (workerNumber === undefined) {
+    process.once("SIGTERM", stop);
+    process.once("SIGINT", stop);
+  } else {
+    // A terminal and a service manager tell every process, and then the supervisor does.
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+    onSupervisor("stop", () => void stop("stop"));
+  }
   if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
+  tellSupervisor({ kind: "listening" });
 }
 
 /** What a new deployment begins with, so that there is something to try and somebody to try it. */

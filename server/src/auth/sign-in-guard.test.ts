@@ -176,7 +176,7 @@ describe("SignInGuard", () => {
         ),
         onLockOut: (lockOut) => void lockOuts.push(lockOut),
       },
-      { rateLimits: true, signInFailuresMax: 10, passwordHashQueueMax: 256, ...settings },
+      { rateLimits: true, signInFailuresMax: 10, workers: 1, passwordHashQueueMax: 256, ...settings },
     );
     /** Whether it was right, or for how many seconds there is no trying. */
     async function attempt(given: Partial<SignInAttempt>, isRight = false): Promise<boolean | number | undefined> {

@@ -54,12 +54,16 @@ interface Settings {
   /** False: nothing is counted. */
   readonly rateLimits: boolean;
   readonly signInFailuresMax: number;
+  /** Processes that count, each for itself: each lets its part through, but for what a person mistypes. */
+  readonly workers: number;
   readonly passwordHashQueueMax: number;
 }
 
 const failuresOfAddress: Limit = { perSecond: 5, burst: 1_000 };
 /** Guesses from everywhere, for one from an address. */
 const addressesPerName = 10;
+/** So often a person may be wrong, however many processes there are. */
+const mistypedMax = 3;
 const countsMax = 200_000;
 const addressesMax = 100_000;
 const knownNamesMax = 50_000;
@@ -70,7 +74,11 @@ export function createSignInGuard(
   settings: Settings,
 ): SignInGuard {
   const { clock, onLockOut } = services;
-  const { signInFailuresMax: failuresMax, passwordHashQueueMax: waitingMax } = settings;
+  const { passwordHashQueueMax: waitingMax, workers } = settings;
+  const failuresMax = Math.min(
+    settings.signInFailuresMax,
+    Math.max(Math.ceil(settings.signInFailuresMax / workers), mistypedMax),
+  );
   if (!settings.rateLimits) return { check: (_attempt, isRight) => isRight(), welcome() {} };
   const byCaller = createFailureCounts(failuresMax, countsMax, clock);
   const byName = createFailureCounts(failuresMax * addressesPerName, countsMax, clock);

@@ -46,9 +46,11 @@ export interface Database {
   /**
    * Runs the work in a transaction and resolves when it is on disk. Statements of the work must not wait for anything
    * but this transaction. When the work throws, nothing of it stays and the error is passed on; work of others, with
-   * which it may share an fsync, is not touched.
+   * which it may share an fsync, is not touched. May run the work several times, when others were in its way or its
+   * connection broke, so it must have no effects but its statements and those of `afterCommit`.
    *
-   * @throws ApiError ServiceUnavailable when the database is out of reach, full or locked
+   * @throws ApiError ServiceUnavailable when the database is out of reach, full or locked; and when the connection broke
+   * at the commit, so that nobody knows whether it came to pass
    */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
 
@@ -95,4 +97,6 @@ export interface DatabaseOptions extends Partial<StatementWatchOptions> {
   readonly connectionsMax: number;
   /** How long to wait for a connection or a lock before ServiceUnavailable. */
   readonly timeoutMs: number;
+  /** Between us and PostgreSQL stands a pooler that gives each transaction another session (pgbouncer). */
+  readonly isPooled?: boolean;
 }

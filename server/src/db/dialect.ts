@@ -85,8 +85,53 @@ export function isNumberOverflow(error: unknown): boolean {
 /** True when others were in the way, so that it may be done when it is begun anew. */
 export function isConflict(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.condition !== "ServiceUnavailable") return false;
-  const { code } = (error.cause ?? {}) as { code?: unknown }; // of the driver
-  return typeof code === "string" && /^(40001|40P01|55P03)$/.test(code); // serialisation, deadlock, lock time-out
+  const cause = rootOf(error);
+  return /^(40001|40P01|55P03)$/.test(codeOf(cause)) || isStalePlan(cause); // serialisation, deadlock, lock time-out
+}
+
+/**
+ * True when nothing of a transaction was kept and it may fare better when it is begun anew: others were in its way, or its
+ * connection broke before the commit was sent.
+ */
+export function isUndone(error: unknown): boolean {
+  const cause = rootOf(error);
+  return /^(40001|40P01)$/.test(codeOf(cause)) || isStalePlan(cause) || isLost(cause);
+}
+
+/** True when a connection broke, or leads to a server that takes no statements now. */
+export function isLost(error: unknown): boolean {
+  return /^(08...|57P0[123]|CONNECTION_CLOSED|ECONNRESET|EPIPE)$/.test(codeOf(rootOf(error)));
+}
+
+/**
+ * True when new connections would do better: a standby that was a primary answers that nothing can be written (25006), and
+ * statements that were prepared before a migration do not fit any more.
+ */
+export function isOutdatedConnection(error: unknown): boolean {
+  return /^(25006|CONNECT_TIMEOUT)$/.test(codeOf(error)) || isStalePlan(error);
+}
+
+/** The connection broke between the commit and its answer. */
+export class OutcomeUnknown extends Error {
+  constructor(cause: unknown) {
+    super("The connection to the database broke at the commit: it may have been written or not", { cause });
+  }
+}
+
+/** "Cached plan must not change result type": the library forgets the statement, but a transaction cannot go on. */
+function isStalePlan(error: unknown): boolean {
+  return codeOf(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
+}
+
+/** What an ApiError has been made of. */
+function rootOf(error: unknown): unknown {
+  return error instanceof ApiError && error.cause !== undefined ? rootOf(error.cause) : error;
+}
+
+/** Both drivers add it. */
+function codeOf(error: unknown): string {
+  const { code } = Object(error) as { code?: unknown };
+  return typeof code === "string" ? code : "";
 }
 
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.
@@ -99,6 +144,7 @@ const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOSTUNREACH|EPIPE|ETIM
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  if (error instanceof OutcomeUnknown || isStalePlan(error)) return true;
   if (code === "ERR_INVALID_STATE") return true; // SQLite, closed by the end of the process
   if (code === "ERR_SQLITE_ERROR") return typeof errcode === "number" && sqliteUnavailable.has(errcode & 0xff);
   return typeof code === "string" && (postgresUnavailable.test(code) || connectionUnavailable.test(code));

@@ -2,9 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { ApiError } from "../errors.ts";
 import { currentCall, runAsPart, runInCall } from "../lib/current-call.ts";
 import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
+import { isUndone } from "./dialect.ts";
 import { attemptsMax, type EngineWrite, JointWork } from "./joint-work.ts";
 import type { Outcomes } from "./outcomes.ts";
 import { createPlaces } from "./places.ts";
+import { untilDone } from "./retry.ts";
 
 /** What `Database` offers for it; see there. */
 export interface Joints {
@@ -23,6 +25,8 @@ export interface Joints {
 
 /** So often what cannot be split is begun anew because others were in its way. */
 const conflictsMax = 3;
+/** So often all of it is begun anew because its connection broke. */
+const lossesMax = 2;
 
 /**
  * Lets the transactions of nested calls be parts of one. Who writes does not know of it: `write` asks here whether the
@@ -57,6 +61,7 @@ export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Nu
   async function runTogether<T>(work: (joint: Joint) => Promise<T>, isSplittable: boolean): Promise<T> {
     const outcomes: Outcomes = new Map();
     let conflicts = 0;
+    let losses = 0;
     for (let attempts = 0; attempts < attemptsMax; attempts += 1) {
       // Those that were in each other's way go one after the other.
       const leaveTurn = conflicts === 0 ? undefined : await takeTurn();
@@ -77,7 +82,10 @@ export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Nu
           return value;
         }
       } catch (error) {
-        if (isOver()) throw error;
+        // Of what can be split something may have been kept.
+        const isAllUndone = isUndone(error) && (!isSplittable || joint.commitCount === 0);
+        if (isOver() && (!isAllUndone || losses === lossesMax)) throw error;
+        if (isAllUndone) losses += 1;
       } finally {
         await joint.end();
         leaveTurn?.();
@@ -92,7 +100,7 @@ export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Nu
   return {
     write(work) {
       const joint = running();
-      return joint === undefined ? engineWrite(work) : joint.write(work);
+      return joint === undefined ? untilDone(() => engineWrite(work), timeoutMs) : joint.write(work);
     },
     together(work, { isSplittable }) {
       const joint = running();

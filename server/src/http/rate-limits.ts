@@ -15,10 +15,16 @@ export interface RateLimitSettings {
   readonly application: Limit;
   /** Of one address. */
   readonly addresses: Readonly<Record<AddressLimit, Limit>>;
+  /**
+   * How many processes take calls at one address, each with memory of its own. What comes over many connections (an
+   * application, an address) is spread over them, and each takes its part; one device comes to one of them as a rule.
+   */
+  readonly workers: number;
 }
 
 type RateLimitConfig = Pick<
   Config,
+  | "workers"
   | "rateLimits"
   | "rateLimitCallerPerSecond"
   | "rateLimitApplicationPerSecond"
@@ -35,6 +41,7 @@ export function readRateLimits(config: RateLimitConfig): RateLimitSettings | und
   if (!config.rateLimits) return undefined;
   const lasting = (perSecond: number, seconds: number) => ({ perSecond, burst: perSecond * seconds });
   return {
+    workers: config.workers,
     caller: lasting(config.rateLimitCallerPerSecond, 10),
     application: lasting(config.rateLimitApplicationPerSecond, 10),
     // Thousands of phones can share one address, and come back together.
@@ -113,6 +120,12 @@ const bucketsMax = 100_000;
 export function createRateLimits(settings: RateLimitSettings | undefined, clock: Clock): RateLimits {
   if (settings === undefined) return unlimited;
   const defaults = settings;
+  const { workers } = settings;
+  /** What this process takes of what many connections come to. */
+  const partOf = ({ perSecond, burst }: Limit): Limit => ({
+    perSecond: perSecond / workers,
+    burst: Math.max(1, burst / workers),
+  });
   const callers = createTokenBuckets(bucketsMax);
   const applications = createTokenBuckets(bucketsMax);
   const addresses = createTokenBuckets(bucketsMax);
@@ -125,7 +138,7 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
     limit: Limit,
     now: number,
   ): TokenBucket {
-    return addresses.find(`${kind} ${applicationId} ${addressGroup(call.address)}`, limit, now);
+    return addresses.find(`${kind} ${applicationId} ${addressGroup(call.address)}`, partOf(limit), now);
   }
 
   /** What limits this operation beside the others; of several patterns of the application the first that fits. */
@@ -165,7 +178,7 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
       const isSpecial = route.addressLimit !== undefined || limits.operations.length > 0;
       const operation = isSpecial ? findOperation(route, call, caller, now) : undefined;
       if (operation !== undefined) requireToken(operation, route.addressLimit ? "address" : "operation", now);
-      const all = applications.find(caller.applicationId, limits.application ?? defaults.application, now);
+      const all = applications.find(caller.applicationId, partOf(limits.application ?? defaults.application), now);
       requireToken(all, "application", now);
       own.take(now);
       operation?.take(now);
@@ -178,7 +191,7 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
       const named = limits.operations.find(({ pattern }) => isMeant(pattern, route, call.path, undefined));
       const own = named && findAddress(route.addressLimit ?? "downloads", id, call, named.limit, now);
       if (own !== undefined) requireToken(own, "address", now);
-      const all = applications.find(id, limits.application ?? defaults.application, now);
+      const all = applications.find(id, partOf(limits.application ?? defaults.application), now);
       requireToken(all, "application", now);
       own?.take(now);
       all.take(now);

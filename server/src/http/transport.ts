@@ -10,6 +10,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
+import { workerNumber } from "../workers/worker.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
@@ -17,6 +18,7 @@ import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
+import { lingerOn } from "./linger.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { createPeers } from "./peer.ts";
@@ -282,7 +284,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   return {
     server,
     async listen(host, port) {
-      await server.listen({ host, port });
+      // Workers share the port; where the system cannot do that, the supervisor takes the connections and hands them out.
+      const options = { host, port, reusePort: workerNumber !== undefined && process.platform === "linux" };
+      await server.listen(options); // which hands on what it does not know
+
       const address = server.server.address();
       const taken = typeof address === "object" && address !== null ? address.port : port;
       url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${taken}`;
@@ -291,6 +296,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     url: () => url,
     reloadCertificate: async () => tls?.reloadCertificate(),
     async drain(graceMs) {
+      if (server.server.listening) await lingerOn(server.server, graceMs);
       // The server closes the connections that are idle now; those that become idle later are for us to close.
       const sweep = setInterval(() => {
         server.server.closeIdleConnections();

@@ -18,6 +18,7 @@ export const metricCatalogue = {
     across: "first",
     help: "1, with what is running as labels.",
   },
+  rollcall_processes: { type: "gauge", labels: [], across: "sum", help: "Processes that this tells of (WORKERS)." },
   rollcall_http_requests_total: {
     type: "counter",
     labels: ["operation", "method", "route", "status"],

@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import type { GuardedPage } from "../http/guarded-page.ts";
 import type { RequestObserver } from "../http/request-observer.ts";
+import type { Siblings } from "../workers/siblings.ts";
 import { createApplicationCounts } from "./application-counts.ts";
 import { createMetricsListener, type MetricsListener } from "./metrics-listener.ts";
 import { createReaders, type Sources } from "./readers.ts";
@@ -21,10 +22,15 @@ export interface Insight {
   readonly listener: MetricsListener | undefined;
 }
 
-/** Begins to count. */
+const question = "metrics";
+/** One that is too busy for that is left out; Prometheus itself waits for ten seconds. */
+const answerMsMax = 8_000;
+
+/** Begins to count; whichever process is scraped tells of all that serve together. */
 export function createInsight(
   config: Pick<Config, "metricsToken" | "metricsPort" | "metricsApplicationsMax">,
   sources: Omit<Sources, "requests" | "applications">,
+  siblings: Siblings,
 ): Insight {
   const applications = createApplicationCounts(config.metricsApplicationsMax);
   const requests = createRequestCounts(applications);
@@ -32,7 +38,9 @@ export function createInsight(
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
   const takeSnapshot = async () => [...readMetrics(readers), ...(await samplesOfProcess(ofProcess))];
-  const page = metricsPage(config.metricsToken, async () => [await takeSnapshot()]);
+  siblings.answer(question, takeSnapshot);
+  const gather = async () => (await siblings.ask(question, answerMsMax)) as readonly Snapshot[]; // as they answer
+  const page = metricsPage(config.metricsToken, gather);
   return {
     observer: requests.observer,
     takeSnapshot,

@@ -34,6 +34,7 @@ export function createReaders(sources: Sources): Readers {
   const { requests, applications, database, passwords, callers, pictures, compactor } = sources;
   return {
     rollcall_build_info: () => [one(1, { version: sources.version, node: process.version })],
+    rollcall_processes: () => [one(1)],
 
     *rollcall_http_requests_total() {
       for (const [operation, { byStatus }] of requests.operations) {

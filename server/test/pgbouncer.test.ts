@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
+import type { Database } from "../src/db/database.ts";
+import { openDatabase } from "../src/db/open.ts";
+import { createTestDatabase, type TestDatabase } from "./databases.ts";
+import { runProgram, startTestApp, type TestApp } from "./harness.ts";
+import { type Pgbouncer, pgbouncerIsMissing, startPgbouncer } from "./pgbouncer-server.ts";
+
+/** Two servers on one PostgreSQL through pgbouncer in transaction mode, with fewer sessions than they have connections. */
+
+const sessions = 3;
+
+describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? false }, () => {
+  let folder: string;
+  let testDatabase: TestDatabase;
+  let pgbouncer: Pgbouncer;
+  let settings: Readonly<Record<string, string>>;
+  let server: TestApp;
+  let other: TestApp;
+  /** Past pgbouncer. */
+  let direct: Database;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+    testDatabase = await createTestDatabase(folder);
+    pgbouncer = await startPgbouncer(testDatabase.url, sessions);
+    settings = {
+      DATABASE_URL: pgbouncer.throughIt(testDatabase.url),
+      DATABASE_POOLER: "transaction",
+    };
+    server = await startTestApp(settings);
+    other = await startTestApp(settings);
+    direct = await openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 5_000 });
+  });
+  after(async () => {
+    await server.close();
+    await other.close();
+    await direct.close();
+    await pgbouncer.stop();
+    await testDatabase.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("many at once are served by few sessions, by two servers, and nothing is lost", async () => {
+    const { token, deviceToken } = await server.signUp();
+    const calls = Array.from({ length: 80 }, (_, n) => {
+      const { call } = n % 2 === 0 ? server : other;
+      const increment = () => call("POST /metadata/app/n/increment", { token });
+      const checkIn = () => call("POST /checkins", { token, body: { location: "48.2,16.4", comment: `${n}` } });
+      const search = () => call("GET /checkins?locationRange=48.2,16.4,500&comment=7", { token });
+      const me = () => call("GET /users/me", { token });
+      return [increment, checkIn, search, me][n % 4]?.();
+    });
+    const statuses = (await Promise.all(calls)).map((answer) => answer?.status);
+    assert.deepEqual([...new Set(statuses)].sort(), [200, 201]);
+    const { body } = await other.call("GET /metadata/app/n", { token });
+    assert.equal(body.result.value, 20);
+    assert.equal((await server.call("GET /checkins?pageSize=1000", { token })).body.result.pageResults.length, 20);
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from pg_stat_activity
+      where datname = current_database() and application_name = 'rollcall' and pid <> pg_backend_pid()
+        and backend_type = 'client backend'`.execute(direct.reads);
+    assert.ok((rows[0]?.count ?? 0) <= sessions + 4, "pgbouncer's, and those of this test");
+    assert.equal((await other.call("GET /users/me", { token: deviceToken })).status, 403);
+  });
+
+  it("what belongs together is one transaction: an atomic batch, a call with an idempotency key", async () => {
+    const { token } = await server.signUp();
+    const item = (key: string, body: unknown) => ({ key, method: "POST", path: "/checkins", body });
+    const items = [item("a", { location: "1,2" }), item("b", { location: "not a place" })];
+    const batch = await server.call("POST /batch", { token, body: { mode: "atomic", requests: items } });
+    assert.equal(batch.status, 200);
+    assert.equal((await server.call("GET /checkins", { token })).body.result.pageResults.length, 0);
+    const keyed = { token, body: { location: "1,2" }, headers: { "idempotency-key": "once" } };
+    const ids = [await server.call("POST /checkins", keyed), await other.call("POST /checkins", keyed)];
+    assert.equal(ids[0]?.body.result.id, ids[1]?.body.result.id);
+  });
+
+  it("a token that one server has revoked is refused by the other at its next request", async () => {
+    const { token } = await server.signUp();
+    assert.equal((await other.call("GET /users/me", { token })).status, 200);
+    assert.equal((await server.call("POST /users/me/logout", { token })).status, 200);
+    assert.equal((await other.call("GET /users/me", { token })).status, 401);
+  });
+
+  it("a statement that takes too long is ended by PostgreSQL, in its transaction alone", async () => {
+    const { token, id } = await server.signUp();
+    const hasty = await startTestApp({ ...settings, DATABASE_TIMEOUT_MS: "700" });
+    const change = (app: TestApp) => app.call("PATCH /users/me", { token, body: { firstName: "A" } });
+    await direct.write(async ({ queries }) => {
+      await sql`select 1 from users where id = ${id} for update`.execute(queries);
+      const began = performance.now();
+      assert.equal((await change(hasty)).status, 503);
+      assert.ok(performance.now() - began < 4_000);
+    });
+    assert.equal((await change(hasty)).status, 200);
+    await hasty.close();
+    const { rows } = await sql<{ statement_timeout: string }>`show statement_timeout`.execute(
+      server.app.database.reads,
+    );
+    assert.equal(rows[0]?.statement_timeout, "0");
+  });
+
+  it("without DATABASE_POOLER nothing starts, and the reason is told", async () => {
+    const { code, stderr } = await runProgram("src/main.ts", [], {
+      ...settings,
+      DATABASE_POOLER: "none",
+      DATA_DIR: folder,
+      ROLLCALL_SECRET: "a secret for tests",
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /unsupported startup parameter: statement_timeout/);
+  });
+});

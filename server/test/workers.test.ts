@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { Agent, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { openDatabase } from "../src/db/open.ts";
+import { createClock } from "../src/lib/clock.ts";
+import { createIdGenerator } from "../src/lib/ids.ts";
+import { createTestDatabase, type TestDatabase } from "./databases.ts";
+import { assertError, runProgram, send } from "./harness.ts";
+import { killRunningServers, type RunningServer, startProgram } from "./running-server.ts";
+
+/** Several processes of one machine behind one port: `WORKERS`. */
+
+let folder: string;
+let database: TestDatabase;
+let application: NewApplication;
+let settings: Readonly<Record<string, string>>;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+  database = await createTestDatabase(folder);
+  settings = {
+    DATA_DIR: folder,
+    DATABASE_URL: database.url,
+    ROLLCALL_SECRET: "a secret for tests",
+    PASSWORD_HASH_PASSES: "1",
+    WORKERS: "2",
+  };
+  const opened = await openDatabase(database.url, { connectionsMax: 2, timeoutMs: 5_000 });
+  await migrate(opened);
+  const [clock, ids] = [createClock(), createIdGenerator(Date.now)];
+  application = await opened.write(({ queries }) => insertApplication("Test", { clock, ids }, queries));
+  await opened.close();
+});
+afterEach(killRunningServers);
+after(async () => {
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The workers of a server, as Linux shows them: processes that it has started. */
+function workersOf({ pid }: RunningServer): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+}
+
+async function waitUntil(isSo: () => boolean): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!isSo()) {
+    assert.ok(Date.now() < deadline, "It does not come to pass");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const listeningPattern = /"worker":(\d+),"url"/g;
+
+/** Starts the program and waits until all of its workers listen. */
+async function startWorkers(more: Readonly<Record<string, string>> = {}): Promise<RunningServer> {
+  const server = await startProgram({ ...settings, ...more });
+  await waitUntil(() => new Set(server.output().match(listeningPattern)).size === 2);
+  return server;
+}
+
+/** Calls over new connections until each worker has answered some. */
+async function callAll(server: RunningServer, method: string, path: string, options: Parameters<typeof send>[3] = {}) {
+  const answers = [];
+  for (let calls = 0; calls < 20; calls += 1) {
+    answers.push(await send(server.port, method, path, { ...options, headers: { connection: "close" } }));
+  }
+  return answers;
+}
+
+/** Which workers have answered calls, by the log. */
+function answeredBy(server: RunningServer): number[] {
+  const lines = server.output().matchAll(/"worker":(\d+),"request_id"/g);
+  return [...new Set([...lines].map(([, worker]) => Number(worker)))].sort();
+}
+
+describe("WORKERS", { skip: process.platform !== "linux" && "looks into /proc" }, () => {
+  it("serves one port with several processes, and a token that one has revoked is refused by all", async () => {
+    const server = await startWorkers();
+    assert.equal(workersOf(server).length, 2);
+    const device = await send(server.port, "POST", "/devices", { body: { ...application, platform: "test" } });
+    const token: string = device.body.result.accessToken;
+    const user = await send(server.port, "POST", "/users", { token, body: { username: "ann", password: "password" } });
+    const userToken: string = user.body.result.accessToken;
+    for (const { status } of await callAll(server, "GET", "/users/me", { token: userToken })) assert.equal(status, 200);
+    await waitUntil(() => answeredBy(server).length === 2);
+    assert.deepEqual(answeredBy(server), [1, 2]);
+
+    assert.equal((await send(server.port, "POST", "/users/me/logout", { token: userToken })).status, 200);
+    for (const answer of await callAll(server, "GET", "/users/me", { token: userToken })) {
+      assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
+    }
+    assert.equal(await server.end("SIGTERM"), 0);
+    assert.equal(server.output().match(/"msg":"stopped"/g)?.length, 2);
+  });
+
+  it("a worker that is killed is replaced, while the other goes on serving", async () => {
+    const server = await startWorkers();
+    const [victim = 0, other] = workersOf(server);
+    process.kill(victim, "SIGKILL");
+    await waitUntil(() => workersOf(server).length === 2 && !workersOf(server).includes(victim));
+    await waitUntil(() => (server.output().match(listeningPattern)?.length ?? 0) === 3);
+    assert.ok(workersOf(server).includes(other ?? 0));
+    for (const { status } of await callAll(server, "GET", "/service/ping")) assert.equal(status, 200);
+    assert.match(server.output(), /"signal":"SIGKILL","restart_ms":\d+,"msg":"a worker has ended, another one starts"/);
+    assert.equal(await server.end("SIGTERM"), 0);
+  });
+
+  it("workers end with a supervisor that is killed", async () => {
+    const server = await startWorkers();
+    const workers = workersOf(server);
+    await server.end("SIGKILL");
+    await waitUntil(() => workers.every((pid) => !isRunning(pid)));
+  });
+
+  it("what keeps one from starting ends the whole, with the reason", async () => {
+    const blocker = createServer().listen(0, "127.0.0.1");
+    await once(blocker, "listening");
+    const { port } = blocker.address() as AddressInfo; // it listens on TCP
+    const taken = await runProgram("src/main.ts", [], { ...settings, PORT: `${port}` });
+    blocker.close();
+    assert.equal(taken.code, 1);
+    assert.match(taken.stderr, new RegExp(`address already in use 127\\.0\\.0\\.1:${port}`));
+
+    const unreachable = { ...settings, DATABASE_URL: "postgres://127.0.0.1:1/nowhere", DATABASE_TIMEOUT_MS: "300" };
+    const failed = await runProgram("src/main.ts", [], unreachable);
+    assert.equal(failed.code, 1);
+    assert.equal(failed.stderr.match(/ECONNREFUSED/g)?.length, 1);
+  });
+
+  it("a second server on the port of the first one is refused", async () => {
+    const server = await startWorkers();
+    const { code, stderr } = await runProgram("src/main.ts", [], { ...settings, PORT: `${server.port}` });
+    assert.equal(code, 1);
+    assert.match(stderr, /address already in use/);
+    await server.end("SIGTERM");
+  });
+});
+
+describe("SIGTERM under load", () => {
+  for (const workers of ["1", "2"]) {
+    it(`no connection is reset: each client is told to close its own (WORKERS=${workers})`, async () => {
+      const server = workers === "1" ? await startProgram({ ...settings, WORKERS: workers }) : await startWorkers();
+      const seen = new Set<string>();
+      let answered = 0;
+      const clients = Array.from({ length: 16 }, async () => {
+        const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+        for (let isOpen = true; isOpen; answered += 1) {
+          const outcome = await ping(server.port, agent);
+          isOpen = outcome === "200 keep-alive";
+          seen.add(outcome);
+        }
+      });
+      await waitUntil(() => answered > 200);
+      assert.equal(await server.end("SIGTERM"), 0);
+      await Promise.all(clients);
+      assert.deepEqual([...seen].sort(), ["200 keep-alive", "503 close"]);
+    });
+  }
+});
+
+/** The status and what becomes of the connection, or why there is none. */
+function ping(port: number, agent: Agent): Promise<string> {
+  return new Promise((resolve) => {
+    const request = get({ port, path: "/service/ping", agent }, (response) => {
+      response.resume();
+      response.on("end", () => resolve(`${response.statusCode} ${response.headers.connection}`));
+    });
+    request.on("error", (error: NodeJS.ErrnoException) => resolve(`${error.code}`));
+  });
+}
+
+describe("workers that ask each other", () => {
+  it("get what all know, within the time that they give, and nothing from those that fail", async () => {
+    const program = join(import.meta.dirname, "asking-program.ts");
+    const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
+    const exited = once(child, "exit");
+    const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+    const { patient, hasty, some, failing, nobody } = JSON.parse(line);
+    const numbers = (answers: readonly { number: number }[]) => answers.map(({ number }) => number).sort();
+    assert.deepEqual(numbers(patient), [1, 2, 3]);
+    assert.deepEqual(numbers(hasty), [1, 2]);
+    assert.deepEqual([some, failing, nobody], [[true, true], [], []]);
+    child.kill("SIGTERM");
+    assert.deepEqual(await exited, [0, null]);
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
