@@ -59,6 +59,7 @@ import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import { openByteStore } from "./storage/open.ts";
+import { traceStore } from "./storage/traced-store.ts";
 import { loadOidcProvider } from "./tenancy/application-settings.ts";
 import { createPolicies } from "./tenancy/policies.ts";
 import { createUserExporters } from "./user-exporters.ts";
@@ -118,7 +119,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const siblings = createSiblings();
   const secrets = loadSecrets(config);
   const certificate = config.tls && (await readCertificate(config.tls)); // before anything is open that would have to be closed
-  const bytes = await openByteStore(config);
+  const opened = await openByteStore(config);
+  const bytes = config.traces === undefined ? opened : traceStore(opened);
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
     timeoutMs: config.databaseTimeoutMs,

@@ -5,6 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { type CollectedSpan, type OtlpCollector, startOtlpCollector } from "../../test/otlp-collector.ts";
 import { scrape } from "../../test/scrapes.ts";
+import { dataPart, upload } from "../../test/uploads.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const parentId = "b7ad6b7169203331";
@@ -110,6 +111,21 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     const item = spans.find(({ parentSpanId, kind }) => parentSpanId === batch?.spanId && kind === 1);
     assert.equal(item?.name, "getDevice");
     assert.ok(spans.some(({ parentSpanId, kind }) => parentSpanId === item?.spanId && kind === 3));
+  });
+
+  test("what is stored and read is a part of its request", async () => {
+    const started = await start();
+    const { app } = started;
+    const { token } = await app.signUp();
+    const { id } = await upload(app, token, "/blobs", dataPart("some bytes"));
+    await app.call(`GET /blobs/${id}/file`, { token });
+    const spans = await spansOf(started);
+    const partsOf = (name: string) => {
+      const request = spans.find((span) => span.name === name);
+      return spans.filter(({ parentSpanId }) => parentSpanId === request?.spanId).map((span) => span.name);
+    };
+    assert.ok(partsOf("POST /blobs").includes("write bytes"));
+    assert.ok(partsOf("GET /blobs/{blobId}/file").includes("open bytes"));
   });
 
   test("goes on with the trace of the caller, if that is recorded", async () => {
