@@ -4,6 +4,7 @@ import type { Endpoint } from "../server/src/http/endpoint.ts";
 import { describeEndpoints } from "../server/src/http/endpoint-openapi.ts";
 import { describeRoutes } from "../server/src/http/openapi.ts";
 import { conditionsOf, type Route } from "../server/src/http/route.ts";
+import { metricCatalogue } from "../server/src/insight/catalogue.ts";
 import { version } from "../server/src/version.ts";
 
 interface Published {
@@ -21,8 +22,28 @@ export function renderPublished({ routes, endpoints }: Published): Readonly<Reco
       ),
     ]),
     "docs/openapi.json": `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "/" }, describeEndpoints(endpoints)), null, 2)}\n`,
+    "docs/metrics.md": renderMetrics(),
     ".env.example": renderEnvironment(),
   };
+}
+
+function renderMetrics(): string {
+  const rows = Object.entries(metricCatalogue).map(([name, { type, labels, across, help }]) => {
+    return `| \`${name}\` | ${type} | ${labels.join(", ")} | ${across} | ${help} |`;
+  });
+  return `<!-- Written by "npm run docs" from server/src/insight/catalogue.ts. -->
+# Metrics for Prometheus
+
+What \`/_/prometheus\` tells (see [operations.md](operations.md), "Watching it"). Times are in seconds, sizes in bytes. Of
+several processes that are scraped as one, *across* says how their values become one.
+
+| name | type | labels | across | what it is |
+|---|---|---|---|---|
+${rows.join("\n")}
+
+Those that begin with \`process_\` and \`nodejs_\` (processor time, memory, open files, the delay of the event loop, garbage
+collection) are those of [prom-client](https://github.com/siimon/prom-client).
+`;
 }
 
 interface Operation {

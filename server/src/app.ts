@@ -38,6 +38,8 @@ import type { Route } from "./http/route.ts";
 import { createTransport, type Transport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
 import { identitiesRoutes } from "./identities/identities.routes.ts";
+import type { Insight } from "./insight/insight.ts";
+import { createSlowQueryLog } from "./insight/slow-query-log.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "./lib/ids.ts";
 import { createLog, type Log } from "./log.ts";
@@ -57,6 +59,7 @@ import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import { openByteStore } from "./storage/open.ts";
+import { traceStore } from "./storage/traced-store.ts";
 import { loadOidcProvider } from "./tenancy/application-settings.ts";
 import { createPolicies } from "./tenancy/policies.ts";
 import { createUserExporters } from "./user-exporters.ts";
@@ -90,6 +93,10 @@ export interface App {
   readonly compactor: Compactor;
   readonly bytes: ByteStore;
   readonly pictures: Pictures;
+  /** Undefined where nobody asks for it. */
+  readonly insight: Insight | undefined;
+  /** When all of it was done last, as `Date.now()` has it. */
+  readonly maintenance: { finishedAt: number | undefined };
   readonly siblings: Siblings;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
@@ -112,13 +119,18 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const siblings = createSiblings();
   const secrets = loadSecrets(config);
   const certificate = config.tls && (await readCertificate(config.tls)); // before anything is open that would have to be closed
-  const bytes = await openByteStore(config);
+  const opened = await openByteStore(config);
+  const bytes = config.traces === undefined ? opened : traceStore(opened);
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: config.databaseConnectionsMax,
     timeoutMs: config.databaseTimeoutMs,
+    slowQueryMs: config.slowQueryMs,
+    onSlow: createSlowQueryLog(log),
     isPooled: config.databasePooled,
   });
 
+  const maintenance: App["maintenance"] = { finishedAt: undefined };
+  const lockOuts = { address: 0, name: 0 };
   const background = createBackground(log, database.afterwards);
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
@@ -134,6 +146,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     {
       clock,
       onLockOut(lockOut) {
+        lockOuts[lockOut.scope] += 1;
         log.warn(describeLockOut(lockOut), "sign-ins have to wait");
         audit.note(lockOutEvent(lockOut)).catch((err) => log.warn({ err }, "a lock-out was not noted"));
       },
@@ -159,6 +172,35 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     headerBytesMax: config.headerBytesMax,
     log,
   });
+
+  const wantsInsight = config.metricsToken !== undefined || config.metricsPort !== undefined;
+  const insight = wantsInsight
+    ? (await import("./insight/insight.ts")).createInsight(
+        config,
+        {
+          version,
+          describeOperation: (name) => describeOperation(name, routes, endpoints),
+          database,
+          passwords,
+          callers,
+          pictures,
+          background,
+          compactor,
+          audit,
+          lockOuts,
+          maintenance,
+        },
+        siblings,
+      )
+    : undefined;
+  const traces =
+    config.traces === undefined
+      ? undefined
+      : (await import("./insight/traces.ts")).openTraces(config.traces, {
+          version,
+          log,
+          describeOperation: (name) => describeOperation(name, routes, endpoints),
+        });
 
   const serverUrl = () => config.publicUrl ?? transport.url();
   const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
@@ -189,6 +231,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     mailer,
     dispatcher,
+    observer: insight?.observer,
     log,
     limits: config,
     resetCodeLifetimeMs: config.resetCodeLifetimeMs,
@@ -245,6 +288,9 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     operations,
     endpoints,
     pages: documentationPages({ routes, endpoints }, config.publicUrl),
+    guardedPages: insight?.pages ?? [],
+    observer: insight?.observer,
+    tracer: traces?.tracer,
     beginTurn: callers.noticeRevocations,
     authenticate,
     rateLimits,
@@ -254,12 +300,15 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   let closing: Promise<void> | undefined;
   async function close(graceMs: number): Promise<void> {
     isDraining = true;
+    const endBy = performance.now() + graceMs;
     await transport.drain(graceMs);
+    await insight?.listener?.close();
     await background.stop();
     await pictures.close();
     await tokenUses.save().catch((err) => log.warn({ err }, "when tokens were used last was not written down"));
     await audit.close().catch((err) => log.warn({ err }, "the last of the audit log was not written down"));
     await database.close();
+    await traces?.close(Math.max(endBy - performance.now(), tracesGraceMsMin));
   }
 
   return {
@@ -280,12 +329,24 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     compactor,
     bytes,
     pictures,
+    insight,
+    maintenance,
     siblings,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;
     },
   };
+}
+
+/** Also when nobody waits for requests in flight, what was traced may be sent. */
+const tracesGraceMsMin = 100;
+
+/** What is called by this name, for who reads numbers. */
+function describeOperation(name: string, routes: readonly Route[], endpoints: readonly Endpoint[]) {
+  const operations = [...routes, ...endpoints.flatMap((endpoint) => endpoint.operations)];
+  const found = operations.find(({ operation }) => operation === name);
+  return found && { method: found.method, route: found.path };
 }
 
 /** Not the name, which may be nobody's: the refused sign-ins before it tell the user, where there is one. */

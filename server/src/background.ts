@@ -1,3 +1,4 @@
+import { runInCall } from "./lib/current-call.ts";
 import type { Log } from "./log.ts";
 
 /** Work that goes on after its request has been answered. It comes in bounded steps, and can be taken up again later. */
@@ -8,6 +9,8 @@ export interface Background {
    * @param work stops after its current step when the signal is aborted; what it throws is logged
    */
   run(name: string, work: (signal: AbortSignal) => Promise<unknown>): void;
+  /** How much of it is under way. */
+  readonly runningCount: number;
   /** Resolves after the steps that are under way; nothing is begun any more. */
   stop(): Promise<void>;
 }
@@ -19,7 +22,7 @@ export function createBackground(log: Log, afterwards: (effect: () => void) => v
 
   function begin(name: string, work: (signal: AbortSignal) => Promise<unknown>): void {
     if (stopping.signal.aborted) return;
-    const done = work(stopping.signal)
+    const done = runInCall({ work: name }, () => work(stopping.signal))
       .catch((err) => {
         if (!stopping.signal.aborted) log.warn({ err, work: name }, "background work did not finish");
       })
@@ -28,6 +31,9 @@ export function createBackground(log: Log, afterwards: (effect: () => void) => v
   }
 
   return {
+    get runningCount() {
+      return running.size;
+    },
     run: (name, work) => afterwards(() => begin(name, work)),
     async stop() {
       stopping.abort();

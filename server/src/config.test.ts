@@ -21,6 +21,7 @@ function problemsOf(environment: Environment): readonly string[] {
 
 const integers: [name: string, minimum: number, maximum: number][] = [
   ["PORT", 0, 65_535],
+  ["WORKERS", 0, 256],
   ["DEVICE_TOKEN_LIFETIME_MS", 1_000, 315_360_000_000],
   ["USER_TOKEN_LIFETIME_MS", 1_000, 315_360_000_000],
   ["OPERATOR_SESSION_MS", 1_000, 315_360_000_000],
@@ -52,8 +53,12 @@ const integers: [name: string, minimum: number, maximum: number][] = [
   ["RATE_LIMIT_PASSWORD_RESETS_PER_SECOND", 1, 1_000_000],
   ["RATE_LIMIT_DOWNLOADS_PER_SECOND", 1, 1_000_000],
   ["SIGN_IN_FAILURES_MAX", 1, 1_000],
+  ["METRICS_PORT", 0, 65_535],
+  ["METRICS_APPLICATIONS_MAX", 0, 100_000],
+  ["SLOW_QUERY_MS", 0, 3_600_000],
 ];
 
+const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 const bucket = { FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
 
 describe("loadConfig", () => {
@@ -61,6 +66,8 @@ describe("loadConfig", () => {
     assert.deepEqual(loadConfig({}), {
       host: "127.0.0.1",
       port: 8080,
+      workers: 1,
+      databasePooled: false,
       dataDir: resolve("data"),
       databaseUrl: pathToFileURL(resolve("data/rollcall.db")).href,
       publicUrl: undefined,
@@ -111,6 +118,13 @@ describe("loadConfig", () => {
       rateLimitDownloadsPerSecond: 500,
       signInFailuresMax: 10,
       logLevel: "info",
+      metricsToken: undefined,
+      metricsPort: undefined,
+      metricsHost: "127.0.0.1",
+      metricsApplicationsMax: 1_000,
+      slowQueryMs: 1_000,
+      logSample: 1,
+      traces: undefined,
     });
   });
 
@@ -127,7 +141,7 @@ describe("loadConfig", () => {
     assert.deepEqual(loadConfig(withDefaults), loadConfig({}));
     for (const { name, about } of settings) {
       const changed = loadConfig({ [name]: other(name), ...companions[name] });
-      assert.notDeepEqual(changed, loadConfig(name === "FILES_DOWNLOAD" ? bucket : {}), `${name} changes nothing`);
+      assert.notDeepEqual(changed, loadConfig(unchanged[name] ?? {}), `${name} changes nothing`);
       assert.match(about, /\.$/);
     }
   });
@@ -149,6 +163,13 @@ describe("loadConfig", () => {
       REQUIRE_HTTPS: "perhaps",
       RATE_LIMITS: "perhaps",
       LOG_LEVEL: "loud",
+      DATABASE_POOLER: "perhaps",
+      METRICS_TOKEN: "short",
+      LOG_SAMPLE: "1.5",
+      OTEL_EXPORTER_OTLP_ENDPOINT: "grpc://host",
+      OTEL_EXPORTER_OTLP_HEADERS: "a b=c",
+      OTEL_TRACES_SAMPLER: "sometimes",
+      OTEL_TRACES_SAMPLER_ARG: "-1",
     };
     const problems = problemsOf(environment);
     for (const name of Object.keys(environment)) {
@@ -367,6 +388,15 @@ const companions: Readonly<Record<string, Environment>> = {
   FILES_DOWNLOAD: bucket,
   TLS_CERT_FILE: { TLS_KEY_FILE: "key.pem" },
   TLS_KEY_FILE: { TLS_CERT_FILE: "cert.pem" },
+  OTEL_EXPORTER_OTLP_HEADERS: collector,
+  OTEL_SERVICE_NAME: collector,
+  OTEL_TRACES_SAMPLER: collector,
+  OTEL_TRACES_SAMPLER_ARG: collector,
+};
+
+/** What a setting that does something only beside others is compared with. */
+const unchanged: Readonly<Record<string, Environment>> = {
+  ...Object.fromEntries(Object.entries(companions).filter(([, beside]) => beside === bucket || beside === collector)),
 };
 
 /** A right value that is not the default. */
@@ -389,6 +419,15 @@ function other(name: string): string {
     REQUIRE_HTTPS: "true",
     RATE_LIMITS: "off",
     LOG_LEVEL: "warn",
+    DATABASE_POOLER: "transaction",
+    METRICS_TOKEN: "t".repeat(16),
+    METRICS_HOST: "0.0.0.0",
+    LOG_SAMPLE: "0.1",
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/",
+    OTEL_EXPORTER_OTLP_HEADERS: "api-key=a%20b",
+    OTEL_SERVICE_NAME: "other",
+    OTEL_TRACES_SAMPLER: "always_on",
+    OTEL_TRACES_SAMPLER_ARG: "0.5",
   };
   return words[name] ?? `${integers.find(([integer]) => integer === name)?.[2] ?? 101}`;
 }

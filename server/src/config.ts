@@ -69,6 +69,29 @@ export interface Config {
   readonly rateLimitDownloadsPerSecond: number;
   readonly signInFailuresMax: number;
   readonly logLevel: string;
+  /** What a scrape has to bring; undefined means "there is none on the port of the service". */
+  readonly metricsToken: string | undefined;
+  /** A port for scrapes alone; undefined means "none". */
+  readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
+  readonly metricsApplicationsMax: number;
+  /** Statements that take as long are logged; 0 means "none". */
+  readonly slowQueryMs: number;
+  /** The share of requests that are logged of those that are nothing special. */
+  readonly logSample: number;
+  /** Where traces go; undefined means "there are none". */
+  readonly traces: TracesConfig | undefined;
+}
+
+export interface TracesConfig {
+  /** Of OTLP over HTTP, without the path of a signal, nor a slash at its end. */
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string;
+  /** One of OpenTelemetry's names. */
+  readonly sampler: string;
+  /** The share of traces that are recorded, where the sampler goes by one. */
+  readonly ratio: number;
 }
 
 interface Setting {
@@ -239,6 +262,50 @@ export const settings = [
     about: "Wrong passwords in a row for one user name from one address before waiting times begin.",
   },
   { name: "LOG_LEVEL", default: "info", about: "fatal, error, warn, info, debug, trace or silent." },
+  {
+    name: "METRICS_TOKEN",
+    default: "",
+    about: "At least 16 characters that a scrape of /_/prometheus brings as Authorization: Bearer; empty: no scrapes.",
+  },
+  {
+    name: "METRICS_PORT",
+    default: "",
+    about: "Port that serves /_/prometheus and nothing else, without METRICS_TOKEN to anybody; 0 takes a free one.",
+  },
+  { name: "METRICS_HOST", default: "127.0.0.1", about: "Address of METRICS_PORT." },
+  {
+    name: "METRICS_APPLICATIONS_MAX",
+    default: "1000",
+    about: "Applications with metrics of their own, the busiest; the rest are counted together.",
+  },
+  {
+    name: "SLOW_QUERY_MS",
+    default: "1000",
+    about: "Statements that take this long are logged (1 second); 0 for none.",
+  },
+  {
+    name: "LOG_SAMPLE",
+    default: "1",
+    about: "Share of requests that are logged, 0 to 1; refused, failed and slow ones always are.",
+  },
+  {
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    default: "",
+    about: "Collector of OpenTelemetry traces, OTLP over HTTP (http://host:4318); empty for no traces.",
+  },
+  {
+    name: "OTEL_EXPORTER_OTLP_HEADERS",
+    default: "",
+    about: "Headers for the collector: name=value, separated by commas, values percent-encoded.",
+  },
+  { name: "OTEL_SERVICE_NAME", default: "rollcall", about: "Name of this service in traces." },
+  {
+    name: "OTEL_TRACES_SAMPLER",
+    default: "parentbased_traceidratio",
+    about:
+      "Which traces are recorded: parentbased_traceidratio heeds the caller's decision, traceidratio does not; also always_on, always_off, parentbased_always_on, parentbased_always_off.",
+  },
+  { name: "OTEL_TRACES_SAMPLER_ARG", default: "1", about: "Share of traces that are recorded, 0 to 1." },
 ] as const satisfies readonly Setting[];
 
 type SettingName = (typeof settings)[number]["name"];
@@ -277,6 +344,10 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
       `must be an integer from ${minimum} to ${maximum}`,
     );
     return value;
+  }
+  function share(name: SettingName): number {
+    check(name, /^(?:0|1|0?\.\d+|1\.0+|0\.\d+)$/.test(text(name)), "must be a number from 0 to 1");
+    return Number(text(name));
   }
   function truth(name: SettingName): boolean {
     const word = text(name).toLowerCase();
@@ -363,6 +434,29 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   );
   const logLevel = text("LOG_LEVEL").toLowerCase();
   check("LOG_LEVEL", logLevels.includes(logLevel), `must be one of ${logLevels.join(", ")}`);
+  const otlpEndpoint = text("OTEL_EXPORTER_OTLP_ENDPOINT").replace(/\/+$/, "");
+  check(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    otlpEndpoint === "" || isUrl(otlpEndpoint, ["http:", "https:"]),
+    "must be an http:// or https:// URL",
+  );
+  const otlpHeaders = parseHeaders(text("OTEL_EXPORTER_OTLP_HEADERS"));
+  check("OTEL_EXPORTER_OTLP_HEADERS", otlpHeaders !== undefined, "must be name=value, separated by commas");
+  const sampler = text("OTEL_TRACES_SAMPLER").toLowerCase();
+  check("OTEL_TRACES_SAMPLER", samplers.includes(sampler), `must be one of ${samplers.join(", ")}`);
+  const traces: TracesConfig = {
+    endpoint: otlpEndpoint,
+    headers: otlpHeaders ?? {},
+    serviceName: text("OTEL_SERVICE_NAME"),
+    sampler,
+    ratio: share("OTEL_TRACES_SAMPLER_ARG"),
+  };
+  const metricsToken = text("METRICS_TOKEN");
+  check(
+    "METRICS_TOKEN",
+    metricsToken === "" || /^[\x21-\x7e]{16,}$/.test(metricsToken),
+    `must have at least ${secretCharactersMin} characters, and no spaces (openssl rand -hex 32 makes a good one)`,
+  );
 
   const databasePooler = text("DATABASE_POOLER").toLowerCase();
   check("DATABASE_POOLER", ["none", "transaction"].includes(databasePooler), "must be none or transaction");
@@ -424,6 +518,13 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     rateLimitDownloadsPerSecond: integer("RATE_LIMIT_DOWNLOADS_PER_SECOND", 1, callsPerSecondMax),
     signInFailuresMax: integer("SIGN_IN_FAILURES_MAX", 1, 1_000),
     logLevel,
+    metricsToken: metricsToken === "" ? undefined : metricsToken,
+    metricsPort: text("METRICS_PORT") === "" ? undefined : integer("METRICS_PORT", 0, 65_535),
+    metricsHost: text("METRICS_HOST"),
+    metricsApplicationsMax: integer("METRICS_APPLICATIONS_MAX", 0, 100_000),
+    slowQueryMs: integer("SLOW_QUERY_MS", 0, 3_600_000),
+    logSample: share("LOG_SAMPLE"),
+    traces: otlpEndpoint === "" ? undefined : traces,
   };
   check("PAGE_ITEMS_DEFAULT", !(config.pageItemsDefault > config.pageItemsMax), "must not be above PAGE_ITEMS_MAX");
   if (problems.length > 0) throw new ConfigError(problems);
@@ -440,6 +541,25 @@ export function parseSender(text: string): { name: string; address: string } | u
   };
 }
 
+/** @returns undefined for what is no list of headers */
+function parseHeaders(text: string): Readonly<Record<string, string>> | undefined {
+  const headers: [name: string, value: string][] = [];
+  for (const pair of text.split(",").filter((each) => each.trim() !== "")) {
+    const [, name, value] = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*=\s*((?:[!-$&-~]|%[2-7][0-9a-f])*)\s*$/i.exec(pair) ?? [];
+    if (name === undefined || value === undefined) return undefined;
+    headers.push([name, value.replaceAll(/%(..)/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))]);
+  }
+  return Object.fromEntries(headers);
+}
+
+const samplers = [
+  "parentbased_traceidratio",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "always_on",
+  "always_off",
+];
 const secretCharactersMin = 16;
 const callsPerSecondMax = 1_000_000;
 const tenYearsMs = 315_360_000_000;

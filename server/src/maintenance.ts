@@ -9,6 +9,7 @@ import { finishErasures } from "./db/metadata-erasure.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
 import { settleUploads } from "./files/files.resumable.expiry.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
+import { runInCall } from "./lib/current-call.ts";
 import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { eraseOldLooseBytes } from "./storage/loose-bytes.ts";
@@ -52,7 +53,9 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
     }, leaseMs / 3);
     let nextAt = startedAt + intervalMs - toleranceMs;
     try {
-      await maintain(app, AbortSignal.any([stopping.signal, lost.signal]));
+      const signal = AbortSignal.any([stopping.signal, lost.signal]);
+      await runInCall({ work: "maintenance" }, () => maintain(app, signal));
+      app.maintenance.finishedAt = Date.now();
     } catch (err) {
       if (stopping.signal.aborted)
         nextAt = clock.now(); // another process goes on

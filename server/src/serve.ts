@@ -16,7 +16,8 @@ export async function serve(config: Config): Promise<void> {
     process.stdout.write(describeFirst(first)); // before anything else can fail
     await transport.listen(config.host, config.port);
     const url = config.publicUrl ?? transport.url();
-    log.info({ url, docs: `${url}/_/docs` }, "listening");
+    const metricsPort = await app.insight?.listener?.listen(config.metricsHost, config.metricsPort ?? 0);
+    log.info({ url, docs: `${url}/_/docs`, metrics_port: metricsPort }, "listening");
     process.stdout.write(suggestCalls(url, first));
   } catch (error) {
     await app.close(0);

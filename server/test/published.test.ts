@@ -13,7 +13,7 @@ before(async () => {
 after(() => test.close());
 
 describe("published files", () => {
-  for (const file of ["docs/errors.md", "docs/openapi.json", ".env.example"]) {
+  for (const file of ["docs/errors.md", "docs/openapi.json", "docs/metrics.md", ".env.example"]) {
     it(`${file} matches the code (npm run docs writes it)`, () => {
       assert.equal(readFileSync(path.join(root, file), "utf8"), renderPublished(test.app)[file]);
     });

@@ -15,6 +15,8 @@ export interface Audit {
    * becomes of a transaction around it. Nobody waits for the write. Of a flood of events some are lost, and counted.
    */
   note(event: AuditEvent): Promise<void>;
+  /** How many events wait to be written. */
+  readonly waitingCount: number;
   /** Writes down all that has been noted. */
   save(): Promise<void>;
   /** The same, for the last time. */
@@ -90,6 +92,10 @@ export function createAudit({
 
     note: (event) =>
       database.apart(`note ${event.action} ${event.target}`, async () => put(event), { hasEffect: true }),
+
+    get waitingCount() {
+      return waiting.length;
+    },
 
     save: () => inTurn(writeAll),
 

@@ -20,6 +20,7 @@ export interface Callers {
    * @throws ApiError AuthAccessTokenInvalid, AuthUserAccessTokenRequired (at once or by rejecting)
    */
   authenticate(authorization: string | undefined, required: ClientKind): Caller | Promise<Caller>;
+  statistics(): { readonly hits: number; readonly misses: number; readonly size: number };
   /** Something may have been revoked: every token is checked in the database before it is good again. */
   recheckAll(): void;
 }
@@ -52,6 +53,8 @@ export function createCallers(
   const schemes = new Set(settings.authSchemes);
   const known = new LRUCache<string, KnownToken>({ max: settings.tokenCacheItemsMax });
   let revision = 0;
+  let hits = 0;
+  let misses = 0;
 
   function findToken(token: string): KnownToken {
     const found = known.get(token);
@@ -100,11 +103,14 @@ export function createCallers(
       if (found.claims.tokenExpiresAt <= now) throw new ApiError("AuthAccessTokenInvalid");
       // Within a transaction that revokes something the memory is outdated already.
       if (found.caller === undefined || found.confirmedAt !== revision || database.hasUnsettled()) {
+        misses += 1;
         return confirm(token, found, now).then((caller) => requireKind(caller, required));
       }
+      hits += 1;
       noteUse(found, now);
       return requireKind(found.caller, required);
     },
+    statistics: () => ({ hits, misses, size: known.size }),
     recheckAll() {
       revision += 1;
     },

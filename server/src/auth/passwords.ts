@@ -3,6 +3,8 @@ import { hash, parseOptions, verify } from "@node-rs/argon2";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
+import { runAsPart } from "../lib/current-call.ts";
+import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { lowerThreadPoolPriority } from "../lib/thread-priority.ts";
 
 /** Hashes and checks passwords with argon2id on the thread pool, a bounded number at a time. */
@@ -16,6 +18,16 @@ export interface Passwords {
   verify(storedHash: string | undefined, password: string): Promise<boolean>;
   /** True when the hash was made with other costs than today's. */
   isOutdated(storedHash: string): boolean;
+  statistics(): HashStatistics;
+}
+
+export interface HashStatistics {
+  readonly running: number;
+  readonly waiting: number;
+  /** How often too many waited. */
+  readonly refused: number;
+  /** Of each hash, not the waiting for its turn. */
+  readonly seconds: Histogram;
 }
 
 export function createPasswords(
@@ -26,13 +38,15 @@ export function createPasswords(
   { apart }: Pick<Database, "apart">,
 ): Passwords {
   const { passwordHashMemoryKib: memoryKib, passwordHashPasses: passes } = settings;
-  const enqueue = createQueue(settings.passwordHashThreads, settings.passwordHashQueueMax);
+  const { enqueue, statistics } = createQueue(settings.passwordHashThreads, settings.passwordHashQueueMax);
   // The algorithm is argon2id unless one is named.
   const options = { memoryCost: memoryKib, timeCost: passes, parallelism: 1 };
   // Nobody's hash: a random salt and a random digest cost the same to check and never match.
   const nobody = `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$${phc(16)}$${phc(32)}`;
 
   return {
+    statistics,
+
     // No transaction is kept open for as long as a hash takes.
     hash: (password) => apart(`hash ${password}`, () => enqueue(() => hash(normalize(password), options))),
 
@@ -60,19 +74,29 @@ function phc(bytes: number): string {
   return randomBytes(bytes).toString("base64").replaceAll("=", "");
 }
 
-function createQueue(atOnceMax: number, waitingMax: number): <T>(job: () => Promise<T>) => Promise<T> {
+interface Queue {
+  enqueue<T>(job: () => Promise<T>): Promise<T>;
+  statistics(): HashStatistics;
+}
+
+function createQueue(atOnceMax: number, waitingMax: number): Queue {
   const waiting: (() => void)[] = [];
+  const seconds = new Histogram(durationBounds);
   let running = 0;
+  let refused = 0;
   let isPoolLowered = false;
-  return async (job) => {
+
+  async function runInTurn<T>(job: () => Promise<T>): Promise<T> {
     if (running >= atOnceMax) {
       if (waiting.length >= waitingMax) {
+        refused += 1;
         throw new ApiError("ServiceUnavailable", "Too many sign-ins are waiting. Try again.");
       }
       await new Promise<void>((resolve) => waiting.push(resolve)); // the one that ends hands its place over
     } else {
       running += 1;
     }
+    const startedAt = performance.now();
     try {
       const done = job();
       if (!isPoolLowered) {
@@ -81,9 +105,15 @@ function createQueue(atOnceMax: number, waitingMax: number): <T>(job: () => Prom
       }
       return await done;
     } finally {
+      seconds.observe((performance.now() - startedAt) / 1_000);
       const next = waiting.shift();
       if (next === undefined) running -= 1;
       else next();
     }
+  }
+
+  return {
+    enqueue: (job) => runAsPart("hash password", () => runInTurn(job)),
+    statistics: () => ({ running, waiting: waiting.length, refused, seconds }),
   };
 }

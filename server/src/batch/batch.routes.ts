@@ -5,6 +5,7 @@ import type { Call } from "../http/call.ts";
 import type { Dispatcher } from "../http/dispatch.ts";
 import { replyBody } from "../http/envelope.ts";
 import { logLine } from "../http/request-log.ts";
+import type { RequestObserver } from "../http/request-observer.ts";
 import { RawResult, type Route, route } from "../http/route.ts";
 import type { Log } from "../log.ts";
 import { BatchResult, RunBatch } from "./batch.contract.ts";
@@ -16,28 +17,25 @@ export function batchRoutes(services: {
   readonly database: Database;
   readonly dispatcher: Dispatcher;
   readonly log: Log;
-  readonly limits: Pick<Config, "batchItemsMax" | "batchReplyBytesMax" | "bodyBytesMax" | "headerBytesMax">;
+  readonly observer: RequestObserver | undefined;
+  readonly limits: Pick<
+    Config,
+    "batchItemsMax" | "batchReplyBytesMax" | "bodyBytesMax" | "headerBytesMax" | "logSample"
+  >;
 }): Route[] {
-  const { database, dispatcher, log, limits } = services;
+  const { database, dispatcher, log, observer, limits } = services;
   const { batchItemsMax, batchReplyBytesMax: replyBytesMax, bodyBytesMax, headerBytesMax } = limits;
 
-  function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call): void {
+  function tell({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call): void {
     const { method, path } = "failure" in item ? { method: undefined, path: undefined } : item;
     const { status, failure } = reply;
     if (failure?.condition === "InternalError" && route === undefined) {
       log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // not in the call itself
     }
-    const call = {
-      requestId,
-      method,
-      path: path?.slice(0, headerBytesMax),
-      operation: route?.operation,
-      status,
-      failure,
-      ms,
-      caller,
-    };
-    logLine(log, { ...call, address: outer.address, batch: outer.requestId });
+    const answered = { operation: route?.operation, status, failure, ms, caller };
+    observer?.answeredItem(answered);
+    const asked = { requestId, method, path: path?.slice(0, headerBytesMax) };
+    logLine(log, { ...answered, ...asked, address: outer.address, batch: outer.requestId }, limits.logSample);
   }
 
   const batch = route({
@@ -62,7 +60,7 @@ export function batchRoutes(services: {
         { items, mode, hasReferences: references, outer: call },
         { database, dispatcher, replyBytesMax, bodyBytesMax },
       );
-      for (const each of answered) logItem(each, call);
+      for (const each of answered) tell(each, call);
       return new RawResult(`{"responses":[${answered.map(present).join(",")}]}`);
     },
   });

@@ -1,5 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Dialect } from "./dialect.ts";
+import type { StatementWatchOptions } from "./statement-watch.ts";
+import type { DatabaseStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
 
 /** Runs statements: the pool, or the connection of one transaction. */
@@ -82,13 +84,15 @@ export interface Database {
    */
   hasForeignCommits(): boolean;
 
+  statistics(): DatabaseStatistics;
+
   /** Resolves when the database answers. @throws ApiError ServiceUnavailable */
   ping(): Promise<void>;
 
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends Partial<StatementWatchOptions> {
   /** Upper bound of PostgreSQL connections. */
   readonly connectionsMax: number;
   /** How long to wait for a connection or a lock before ServiceUnavailable. */

@@ -1,13 +1,19 @@
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import type { Kysely } from "kysely";
+import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { translateDatabaseError } from "./dialect.ts";
 import type { EngineTransaction, EngineWrite } from "./joint-work.ts";
+import type { CommitStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
 
 /** Writes that share one transaction and one fsync: those that arrive in one turn of the event loop. */
 export interface GroupCommit {
   readonly write: EngineWrite;
+  readonly commits: CommitStatistics;
+  /** Transactions that wait for the next group. */
+  readonly waitingCount: number;
+  readonly isRunning: boolean;
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>;
 }
@@ -21,6 +27,8 @@ interface Unit {
   fail(error: unknown): void;
 }
 
+/** Of the sizes of groups. */
+const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Bounds how long one group keeps the event loop, some ten milliseconds. */
 const groupItemsMax = 512;
 /** Between the looks at whether another process's transaction has ended. */
@@ -41,7 +49,11 @@ const lookAgainMs = 2;
 export function createGroupCommit(
   database: DatabaseSync,
   queries: Kysely<Tables>,
-  { timeoutMs, afterEach }: { readonly timeoutMs: number; afterEach(): void },
+  {
+    timeoutMs,
+    afterEach,
+    onCommit,
+  }: { readonly timeoutMs: number; afterEach(): void; onCommit(startedAt: number, size: number): void },
 ): GroupCommit {
   const begin = database.prepare("begin immediate");
   const commit = database.prepare("commit");
@@ -52,6 +64,8 @@ export function createGroupCommit(
   const savepointOfPart = database.prepare("savepoint part");
   const rollbackToPart = database.prepare("rollback to part");
   const releasePart = database.prepare("release part");
+
+  const commits = { sizes: new Histogram(sizeBounds), seconds: new Histogram(durationBounds) };
 
   let waiting: Unit[] = [];
   let running: Promise<void> | undefined;
@@ -121,7 +135,11 @@ export function createGroupCommit(
     try {
       await beginInTurn();
       for (const unit of group) await unit.run();
+      const startedAt = performance.now();
       commit.run();
+      commits.sizes.observe(group.length);
+      commits.seconds.observe((performance.now() - startedAt) / 1_000);
+      onCommit(startedAt, group.length);
     } catch (error) {
       if (database.isOpen && database.isTransaction) rollback.run();
       const translated = translateDatabaseError(error);
@@ -144,6 +162,13 @@ export function createGroupCommit(
   }
 
   return {
+    commits,
+    get waitingCount() {
+      return waiting.length;
+    },
+    get isRunning() {
+      return running !== undefined;
+    },
     write(work) {
       return new Promise((resolve, reject) => {
         waiting.push(createUnit(work, resolve, reject));

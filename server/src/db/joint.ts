@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ApiError } from "../errors.ts";
+import { currentCall, runAsPart, runInCall } from "../lib/current-call.ts";
 import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
 import { isUndone } from "./dialect.ts";
 import { attemptsMax, type EngineWrite, JointWork } from "./joint-work.ts";
@@ -18,6 +19,8 @@ export interface Joints {
   queries(): Queries | undefined;
   /** The transaction of the work that runs now can hold nothing any more. */
   lose(cause: unknown): void;
+  /** How often work was begun anew. */
+  readonly reruns: number;
 }
 
 /** So often what cannot be split is begun anew because others were in its way. */
@@ -38,8 +41,10 @@ const lossesMax = 2;
  * @param timeoutMs how long one transaction may be open before it is given up, and how long it may wait to begin
  * @param openMax how many may be open at once
  */
-export function createJoints(engineWrite: EngineWrite, timeoutMs: number, openMax = Number.POSITIVE_INFINITY): Joints {
+export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Number.POSITIVE_INFINITY): Joints {
+  const engineWrite = traceWrites(write);
   const current = new AsyncLocalStorage<JointWork | undefined>();
+  let reruns = 0;
   const takePlace = createPlaces(openMax, timeoutMs);
   const takeTurn = createPlaces(1, timeoutMs);
 
@@ -85,6 +90,7 @@ export function createJoints(engineWrite: EngineWrite, timeoutMs: number, openMa
         await joint.end();
         leaveTurn?.();
       }
+      reruns += 1;
       if (joint.hasConflict) conflicts += 1;
       await joint.runApart();
     }
@@ -112,5 +118,17 @@ export function createJoints(engineWrite: EngineWrite, timeoutMs: number, openMa
     hasUnsettled: () => running()?.hasEffects === true,
     queries: () => running()?.queries,
     lose: (cause) => running()?.lose(cause),
+    get reruns() {
+      return reruns;
+    },
   };
+}
+
+/** The work of a transaction runs as the call that asked for it, whoever else's is in the same group. */
+function traceWrites(write: EngineWrite): EngineWrite {
+  return (work) =>
+    runAsPart("transaction", () => {
+      const call = currentCall();
+      return write((transaction) => runInCall(call, () => work(transaction)));
+    });
 }

@@ -3,6 +3,7 @@ import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import { ApiError } from "../errors.ts";
 import type { DatabaseOptions } from "./database.ts";
 import { isLost, isOutdatedConnection, OutcomeUnknown, translateDatabaseError, unboundedStatement } from "./dialect.ts";
+import type { PostgresActivity } from "./postgres-activity.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 import type { PostgresSession } from "./postgres-session.ts";
 
@@ -13,18 +14,37 @@ const readAgainMs = 20;
 export class PostgresConnection implements DatabaseConnection {
   readonly #pool: PostgresPool;
   readonly #settings: Pick<DatabaseOptions, "timeoutMs" | "isPooled">;
+  readonly #activity: PostgresActivity;
   #isReleased = false;
   #session: PostgresSession | undefined;
   #isInTransaction = false;
   /** Travels with the first statement, to save a round trip; every statement of the transaction waits for it. */
   #begun: Promise<unknown> = Promise.resolve();
 
-  constructor(pool: PostgresPool, settings: Pick<DatabaseOptions, "timeoutMs" | "isPooled">) {
+  constructor(
+    pool: PostgresPool,
+    settings: Pick<DatabaseOptions, "timeoutMs" | "isPooled">,
+    activity: PostgresActivity,
+  ) {
     this.#pool = pool;
     this.#settings = settings;
+    this.#activity = activity;
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { watch } = this.#activity;
+    const startedAt = performance.now();
+    try {
+      const result = await this.#runAgainIfLost<R>(query);
+      watch.ended(query.sql, startedAt, result.rows.length);
+      return result;
+    } catch (error) {
+      watch.ended(query.sql, startedAt, 0, error);
+      throw error;
+    }
+  }
+
+  async #runAgainIfLost<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#isReleased) throw new ApiError("ServiceUnavailable"); // a transaction that has been given up
     try {
       return await this.#run(query);
@@ -49,11 +69,15 @@ export class PostgresConnection implements DatabaseConnection {
 
   async begin(): Promise<void> {
     const { timeoutMs, isPooled } = this.#settings;
+    this.#activity.waiting += 1;
     try {
       this.#session = await this.#pool.reserve();
     } catch (error) {
       throw this.#translate(error);
+    } finally {
+      this.#activity.waiting -= 1;
     }
+    this.#activity.inTransaction += 1;
     this.#isInTransaction = true;
     const begin = isPooled ? `begin; set local statement_timeout = ${timeoutMs}` : "begin";
     this.#begun = this.#session.run(begin, []);
@@ -64,6 +88,7 @@ export class PostgresConnection implements DatabaseConnection {
     // A commit that has failed has left nothing to undo, nor has a session that is gone.
     if (!this.#isInTransaction || (statement === "rollback" && this.#session?.isBroken)) return;
     const isSent = this.#session?.isBroken === false;
+    const startedAt = performance.now();
     let command: string | undefined;
     try {
       const [ended] = await Promise.all([this.#session?.run(statement, []), this.#begun]);
@@ -78,13 +103,22 @@ export class PostgresConnection implements DatabaseConnection {
       // PostgreSQL reports no error: to it, who commits after a statement has failed wants to undo.
       throw new Error("A statement of the transaction has failed, and nothing of it was kept");
     }
+    if (statement === "commit") this.#noteCommit(startedAt);
   }
 
   release(): void {
     if (this.#session === undefined) return;
     this.#isReleased = true;
+    this.#activity.inTransaction -= 1;
     this.#pool.release(this.#session, this.#isInTransaction);
     this.#session = undefined;
+  }
+
+  #noteCommit(startedAt: number): void {
+    const { watch, commits } = this.#activity;
+    watch.ended("commit", startedAt, 0);
+    commits.sizes.observe(1);
+    commits.seconds.observe((performance.now() - startedAt) / 1_000);
   }
 
   #translate(error: unknown): unknown {

@@ -13,6 +13,7 @@ import type { Database, DatabaseOptions } from "./database.ts";
 import { postgresDialect } from "./dialect.ts";
 import { createJoints } from "./joint.ts";
 import type { EngineWrite } from "./joint-work.ts";
+import { createPostgresActivity } from "./postgres-activity.ts";
 import { PostgresConnection, refuseStreaming } from "./postgres-connection.ts";
 import { createPostgresPool } from "./postgres-pool.ts";
 import type { Tables } from "./tables.ts";
@@ -22,6 +23,7 @@ const shareOfJoints = 0.7;
 /** Opens PostgreSQL. Statements outside transactions are pipelined over shared connections; a transaction has its own. */
 export function openPostgres(url: string, options: DatabaseOptions): Database {
   const pool = createPostgresPool(url, options);
+  const activity = createPostgresActivity(options);
   const kysely = new Kysely<Tables>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
@@ -29,7 +31,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
       createIntrospector: (db) => new PostgresIntrospector(db),
       createDriver: () => ({
         init: async () => {},
-        acquireConnection: async () => connectionOfJoint() ?? new PostgresConnection(pool, options),
+        acquireConnection: async () => connectionOfJoint() ?? new PostgresConnection(pool, options, activity),
         beginTransaction: async (connection: PostgresConnection) => connection.begin(),
         commitTransaction: async (connection: PostgresConnection) => connection.end("commit"),
         rollbackTransaction: async (connection: PostgresConnection) => connection.end("rollback"),
@@ -100,6 +102,14 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     hasUnsettled: joints.hasUnsettled,
 
     hasForeignCommits: () => true,
+
+    statistics: () => ({
+      statements: activity.watch.seconds,
+      commits: activity.commits,
+      waiting: activity.waiting,
+      connections: { inUse: activity.inTransaction, max: options.connectionsMax },
+      reruns: joints.reruns,
+    }),
 
     async ping() {
       await sql`select 1`.execute(kysely);

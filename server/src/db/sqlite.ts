@@ -11,11 +11,13 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
+import { runInCall } from "../lib/current-call.ts";
 import type { Database, DatabaseOptions } from "./database.ts";
 import { sqliteDialect, translateDatabaseError } from "./dialect.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createJoints } from "./joint.ts";
 import { runDirectly } from "./prepared.ts";
+import { createStatementWatch, type StatementWatch } from "./statement-watch.ts";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -32,17 +34,23 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
   // Pages are read where they lie, not copied: a third off a search that touches many. Only where nothing is written.
   reader.database.exec(`pragma mmap_size = ${mappedBytesMax}`);
   const readTurn = createReadTurn(reader.database);
+  const watch = createStatementWatch("sqlite", { slowQueryMs: 0, ...options });
   const group = createGroupCommit(
     writer.database,
-    kyselyOver(() => writer),
-    { timeoutMs: options.timeoutMs, afterEach: readTurn.end },
+    kyselyOver(() => writer, watch),
+    {
+      timeoutMs: options.timeoutMs,
+      afterEach: readTurn.end,
+      // It is nobody's in particular.
+      onCommit: (startedAt, size) => runInCall(undefined, () => watch.ended("commit", startedAt, size)),
+    },
   );
   const joints = createJoints(group.write, options.timeoutMs);
   const reads = kyselyOver(() => {
     if (joints.queries() !== undefined) return writer; // which sees what was written
     readTurn.join();
     return reader;
-  });
+  }, watch);
 
   const dataVersion = writer.database.prepare("pragma data_version");
   dataVersion.setReturnArrays(true);
@@ -65,6 +73,14 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
       readTurn.end();
       return true;
     },
+
+    statistics: () => ({
+      statements: watch.seconds,
+      commits: group.commits,
+      waiting: group.waitingCount,
+      connections: { inUse: group.isRunning ? 1 : 0, max: 1 }, // that reads wait for nobody
+      reruns: joints.reruns,
+    }),
 
     async ping() {
       try {
@@ -137,8 +153,8 @@ function createReadTurn(database: DatabaseSync): { join: () => void; end: () => 
 }
 
 /** @param choose the connection of a statement, asked before each */
-function kyselyOver(choose: () => Connection): Kysely<Tables> {
-  const kyselyConnection = new SqliteConnection(choose);
+function kyselyOver(choose: () => Connection, watch: StatementWatch): Kysely<Tables> {
+  const kyselyConnection = new SqliteConnection(choose, watch);
   const kysely = new Kysely<Tables>({
     dialect: {
       createAdapter: () => new UnlockedSqliteAdapter(),
@@ -182,9 +198,11 @@ const statementsMax = 500;
 
 class SqliteConnection implements DatabaseConnection {
   readonly #choose: () => Connection;
+  readonly #watch: StatementWatch;
 
-  constructor(choose: () => Connection) {
+  constructor(choose: () => Connection, watch: StatementWatch) {
     this.#choose = choose;
+    this.#watch = watch;
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
@@ -194,15 +212,24 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   run(sql: string, parameters: readonly unknown[]): { rows: unknown[]; changes?: number | bigint } {
+    const startedAt = performance.now();
     try {
-      const { statement, columns } = prepareOn(this.#choose(), sql);
-      const values = parameters as readonly SQLInputValue[]; // Tables has no column of any other type
-      if (columns.length === 0) return { rows: [], changes: statement.run(...values).changes };
-      const rows: unknown[] = statement.all(...values); // arrays, as setReturnArrays asks; the types do not know
-      return { rows: rows.map((row) => toObject(columns, row as unknown[])) };
+      const result = this.#run(sql, parameters);
+      this.#watch.ended(sql, startedAt, result.rows.length);
+      return result;
     } catch (error) {
-      throw translateDatabaseError(error);
+      const translated = translateDatabaseError(error);
+      this.#watch.ended(sql, startedAt, 0, translated);
+      throw translated;
     }
+  }
+
+  #run(sql: string, parameters: readonly unknown[]): { rows: unknown[]; changes?: number | bigint } {
+    const { statement, columns } = prepareOn(this.#choose(), sql);
+    const values = parameters as readonly SQLInputValue[]; // Tables has no column of any other type
+    if (columns.length === 0) return { rows: [], changes: statement.run(...values).changes };
+    const rows: unknown[] = statement.all(...values); // arrays, as setReturnArrays asks; the types do not know
+    return { rows: rows.map((row) => toObject(columns, row as unknown[])) };
   }
 
   // biome-ignore lint/correctness/useYield: nothing streams from SQLite; a page is small and in memory at once

@@ -2,12 +2,22 @@ import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import { ApiError, errorRow } from "../errors.ts";
 import { anyOrigin, errorReply, jsonContentType, newRequestId, replyBody } from "./envelope.ts";
+import { type AnsweredCall, notOperations } from "./request-observer.ts";
 
-/** Answers what never became a request: a broken head, one that is too long, or one that does not arrive in time. */
-export function answerBrokenRequest(error: { readonly code?: string }, socket: Socket, log: Logger): void {
+/** Why it did not become one. */
+export interface BrokenRequest {
+  readonly code?: string;
+}
+
+/**
+ * Answers what never became a request: a broken head, one that is too long, or one that does not arrive in time.
+ *
+ * @returns undefined where nobody hears an answer any more
+ */
+export function answerBrokenRequest(error: BrokenRequest, socket: Socket, log: Logger): AnsweredCall | undefined {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
-    return;
+    return undefined;
   }
   const requestId = newRequestId();
   const failure = brokenRequestError(error.code);
@@ -31,6 +41,7 @@ export function answerBrokenRequest(error: { readonly code?: string }, socket: S
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
   // Closing at once on a client that still sends would take the answer from it.
   setTimeout(() => socket.destroy(), lingerMs).unref();
+  return { operation: notOperations.broken, status, ms: 0, caller: undefined, failure };
 }
 
 const lingerMs = 1_000;

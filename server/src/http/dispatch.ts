@@ -1,6 +1,7 @@
 import createRouter, { type HTTPMethod } from "find-my-way";
 import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
+import { runAsInnerCall } from "../lib/current-call.ts";
 import { parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
 import { newRequestId, type Reply } from "./envelope.ts";
@@ -108,15 +109,16 @@ export function createDispatcher(options: {
       return {
         requestId,
         route: operation.route,
-        async run() {
-          let caller: AnyCaller | undefined;
-          try {
-            caller = await authenticate(operation.route, outer.authorization);
-          } catch (error) {
-            return { reply: refuse(error, requestId, log), caller };
-          }
-          return { reply: await operation.perform(call, caller), caller };
-        },
+        run: () =>
+          runAsInnerCall({ requestId, operation: operation.route.operation }, async () => {
+            let caller: AnyCaller | undefined;
+            try {
+              caller = await authenticate(operation.route, outer.authorization);
+            } catch (error) {
+              return { reply: refuse(error, requestId, log), caller };
+            }
+            return { reply: await operation.perform(call, caller), caller };
+          }),
       };
     },
   };

@@ -4,7 +4,7 @@ import { ApiError, type ErrorCondition } from "../errors.ts";
 import { type ArrivingBytes, arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
 import { setOrigin } from "./cors.ts";
-import { type MountOptions, requireSignedRequest, routerPath } from "./mount.ts";
+import { type MountOptions, requireSignedRequest, routerPath, setOperation } from "./mount.ts";
 import { requireEnabled } from "./policy.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import type { UserCaller } from "./route.ts";
@@ -104,6 +104,7 @@ export function mountEndpoint(
       url: routerPath(path),
       config: { operation: endpoint.tag, isUpload: true, path },
       async onRequest(request, reply) {
+        setOperation(request, operationOf(endpoint, request)?.operation);
         reply.headers(endpoint.headers);
         request.caller = await authenticate(request.headers.authorization, "user");
         setOrigin(reply, request);

@@ -67,6 +67,7 @@ export function mountOperation(
     url: routerPath(route.path),
     config: { operation: route.operation, isUpload: route.upload !== undefined, mayBeClear: route.mayBeClear ?? false },
     onRequest(request, reply, done) {
+      setOperation(request, route.operation);
       if (required === "anyone") {
         done();
         return;
@@ -120,6 +121,12 @@ export function requireSignedRequest(request: FastifyRequest, caller: Caller, au
   const [path = ""] = request.url.split("?", 1);
   const { method } = request;
   requireSignature(signing, readSignature(authorization), { method, applicationId: caller.applicationId, path });
+}
+
+/** Says what is called, from the first moment that it is known. */
+export function setOperation(request: FastifyRequest, operation: string | undefined): void {
+  request.operation = operation;
+  if (request.call !== undefined) request.call.operation = operation;
 }
 
 /** A path as the router writes its parameters. */

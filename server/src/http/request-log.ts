@@ -1,56 +1,94 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import type { ApiError } from "../errors.ts";
+import { type AnsweredCall, notOperations } from "./request-observer.ts";
 import type { AnyCaller } from "./route.ts";
 
 /** What is logged of a call. */
-interface LoggedCall {
+interface LoggedCall extends AnsweredCall {
   readonly requestId: string;
   readonly method: string | undefined;
   readonly path: string | undefined;
-  readonly operation: string | undefined;
-  readonly status: number;
-  readonly failure: ApiError | undefined;
-  readonly ms: number;
-  readonly caller: AnyCaller | undefined;
   readonly address: string;
   /** The id of the request that it came in, for an item of a batch. */
   readonly batch?: string;
 }
 
+/** What came of a request, to be counted and logged. */
+export function describeRequest(request: FastifyRequest, reply: FastifyReply): AnsweredCall {
+  const { operation, caller, failure } = request;
+  return {
+    operation: operation ?? placeOf(request),
+    status: reply.statusCode,
+    ms: reply.elapsedTime,
+    caller,
+    failure,
+  };
+}
+
+/** Where it went, of a request that was refused before its operation was known, or has none. */
+function placeOf(request: FastifyRequest): string {
+  if (request.method === "OPTIONS") return notOperations.preflight;
+  if (request.is404) return notOperations.unknown;
+  return request.routeOptions.config.operation ?? notOperations.page;
+}
+
 /** Writes the one line that is logged of a request. */
-export function logRequest(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
+export function logRequest(log: Logger, request: FastifyRequest, answered: AnsweredCall, share: number): void {
   if (!log.isLevelEnabled("info")) return;
-  const { caller, failure } = request;
-  logLine(log, {
+  const { operation } = answered;
+  const call = {
+    ...answered,
     requestId: request.id,
     method: request.method,
     path: request.url,
-    operation: request.routeOptions.config.operation,
-    status: reply.statusCode,
-    failure,
-    ms: reply.elapsedTime,
-    caller,
+    operation: operation?.startsWith("(") ? undefined : operation,
     address: request.address,
-  });
+  };
+  logLine(log, call, share);
 }
 
-/** Never a query, a header or a body, which hold secrets. */
-export function logLine(log: Logger, call: LoggedCall): void {
+/** What takes longer is logged, whatever the share. */
+const slowMs = 1_000;
+
+/**
+ * Never a query, a header or a body, which hold secrets.
+ *
+ * @param share of those lines that tell of nothing special; they say it, so that they can be counted for all
+ */
+export function logLine(log: Logger, call: LoggedCall, share: number): void {
+  const isSpecial = call.status >= 400 || call.ms >= slowMs;
+  const sample = isSpecial || share === 1 ? undefined : share;
+  if (sample !== undefined && !isInSample(call.batch ?? call.requestId, sample)) return;
   const { requestId, method, path, operation, status, failure, ms, caller, address, batch } = call;
-  const query = path?.indexOf("?") ?? -1;
   log.info({
     request_id: requestId,
     batch,
     method,
-    path: query === -1 ? path : path?.slice(0, query),
+    path: path === undefined ? undefined : pathOf(path),
     operation,
     status,
     error: failure?.condition,
     ms: Math.round(ms * 1000) / 1000,
     ...(caller !== undefined && describeCaller(caller)),
     address,
+    sample,
   });
+}
+
+/** Without the query. */
+export function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query === -1 ? url : url.slice(0, query);
+}
+
+/** Goes by the request, so that all items of a batch are logged, or none. */
+function isInSample(requestId: string, share: number): boolean {
+  let mixed = 0;
+  for (let index = 0; index < requestId.length; index += 1) {
+    mixed = Math.imul(mixed ^ requestId.charCodeAt(index), 0x5bd1e995);
+    mixed ^= mixed >>> 15;
+  }
+  return (mixed >>> 0) / 2 ** 32 < share;
 }
 
 function describeCaller(caller: AnyCaller): Readonly<Record<string, string | undefined>> {

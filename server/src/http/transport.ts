@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -8,19 +9,23 @@ import Fastify, {
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
+import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import { workerNumber } from "../workers/worker.ts";
 import { readBody } from "./body.ts";
-import { answerBrokenRequest } from "./broken-request.ts";
+import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
+import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
 import { lingerOn } from "./linger.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { createPeers } from "./peer.ts";
 import type { RateLimits } from "./rate-limits.ts";
-import { logRequest } from "./request-log.ts";
+import { describeRequest, logRequest, pathOf } from "./request-log.ts";
+import type { RequestObserver } from "./request-observer.ts";
+import type { RequestTrace, RequestTracer } from "./request-tracer.ts";
 import type { AnyCaller } from "./route.ts";
 import { createTlsServer } from "./tls-server.ts";
 import { createTurn } from "./turn.ts";
@@ -30,6 +35,11 @@ import { mountPage, type Page } from "./web-page.ts";
 declare module "fastify" {
   interface FastifyRequest {
     caller: AnyCaller | undefined;
+    /** The name of the operation, once it is known. */
+    operation: string | undefined;
+    /** Undefined where nobody wants to know what runs. */
+    call: CurrentCall | undefined;
+    trace: RequestTrace | undefined;
     /** The IP address of the client. `ip` is that of the connection, which may be a proxy's. */
     address: string;
     /** The label of the body, hidden from the framework (see `hideContentType`). */
@@ -52,6 +62,8 @@ export interface TransportOptions {
     | "trustedProxies"
     | "requireHttps"
     | "hstsMaxAgeSeconds"
+    | "logSample"
+    | "slowQueryMs"
   >;
   /** What the files of `config.tls` hold. */
   readonly certificate: Certificate | undefined;
@@ -59,6 +71,11 @@ export interface TransportOptions {
   readonly operations: readonly Operation[];
   readonly endpoints: readonly Endpoint[];
   readonly pages: readonly Page[];
+  readonly guardedPages: readonly GuardedPage[];
+  /** Counts; undefined where nobody wants to know. */
+  readonly observer: RequestObserver | undefined;
+  /** Undefined where nothing is traced. */
+  readonly tracer: RequestTracer | undefined;
   /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
   beginTurn(): void;
   readonly authenticate: Authenticate;
@@ -85,7 +102,8 @@ export interface Transport {
  * read by their content, not their label; one log line per request, never with a query, a header or a body in it.
  */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
-  const { config, certificate, log } = options;
+  const { config, certificate, log, observer, tracer } = options;
+  const namesCalls = tracer !== undefined || config.slowQueryMs > 0;
   const peers = createPeers(config.trustedProxies);
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const httpOptions = {
@@ -125,17 +143,20 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       // These run no hooks, so what hooks do is done here.
       begin(request, reply);
       answerError(error, request, reply);
-      logRequest(log, request, reply);
+      finish(request, reply);
     },
     clientErrorHandler: (error, socket) => {
       // An upload may take as long as it goes on: `receiveUpload` ends those that do not.
       if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(socket)) return;
       if (tls?.refuseHandshake(error, socket)) return;
-      answerBrokenRequest(error, socket, log);
+      refuseBroken(error, socket);
     },
   });
 
   server.decorateRequest("caller", undefined);
+  server.decorateRequest("operation", undefined);
+  server.decorateRequest("call", undefined);
+  server.decorateRequest("trace", undefined);
   server.decorateRequest("address", "");
   server.decorateRequest("contentType", undefined);
   server.decorateRequest("failure", undefined);
@@ -144,6 +165,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
 
   /** What every request begins with, whatever comes of it. */
   function begin(request: FastifyRequest, reply: FastifyReply): void {
+    observer?.began(reply.raw);
     request.address = peers.addressOf(request.raw);
     allowAnyOrigin(reply, request, exposed);
     reply.header("x-content-type-options", "nosniff");
@@ -159,11 +181,34 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     sendReply(reply, errorReply(failure));
   }
 
+  /** What is told of whatever takes long from here on. */
+  function beginCall(request: FastifyRequest, reply: FastifyReply): CurrentCall {
+    const { id: requestId, method, raw } = request;
+    const isSecure = peers.isSecure(raw);
+    const trace = tracer?.begin({ requestId, method, path: pathOf(request.url), isSecure, headers: raw.headers });
+    if (trace !== undefined) reply.raw.once("close", () => trace.finish(undefined));
+    request.trace = trace;
+    request.call = { requestId, trace };
+    return request.call;
+  }
+
+  /** What every request ends with. */
+  function finish(request: FastifyRequest, reply: FastifyReply): void {
+    const answered = describeRequest(request, reply);
+    observer?.answered(answered);
+    request.trace?.finish(answered);
+    logRequest(log, request, answered, config.logSample);
+  }
+
+  function refuseBroken(error: BrokenRequest, socket: Socket): void {
+    const answered = answerBrokenRequest(error, socket, log);
+    if (answered !== undefined) observer?.answered(answered);
+  }
+
   // Node would answer these two without a body.
-  server.server.on("checkExpectation", ({ socket }: IncomingMessage) =>
-    answerBrokenRequest({ code: "EXPECTATION" }, socket, log),
-  );
-  server.server.on("connect", ({ socket }: IncomingMessage) => answerBrokenRequest({ code: "CONNECT" }, socket, log));
+  server.server.on("checkExpectation", ({ socket }: IncomingMessage) => refuseBroken({ code: "EXPECTATION" }, socket));
+  server.server.on("connect", ({ socket }: IncomingMessage) => refuseBroken({ code: "CONNECT" }, socket));
+  if (observer !== undefined) server.server.on("connection", observer.connected);
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request, reply) => answerError(new ApiError("OperationNotFound"), request, reply));
 
@@ -180,7 +225,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       answerPreflight(request, reply);
       return;
     }
-    endOfTurn(done);
+    endOfTurn((failure) => {
+      if (namesCalls) runInCall(beginCall(request, reply), () => done(failure));
+      else done(failure);
+    });
   });
   server.addHook("onRequest", (request, reply, done) => {
     if (options.isDraining()) {
@@ -201,7 +249,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   });
 
   server.addHook("onResponse", (request, reply, done) => {
-    logRequest(log, request, reply);
+    finish(request, reply);
     done();
   });
 
@@ -226,6 +274,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     });
   }
   for (const page of options.pages) mountPage(server, page);
+  for (const page of options.guardedPages) mountGuardedPage(server, page);
 
   function isInClear({ raw, routeOptions }: FastifyRequest): boolean {
     return !peers.isSecure(raw) && !peers.isLocal(raw) && routeOptions.config.mayBeClear !== true;

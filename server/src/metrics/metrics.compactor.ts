@@ -9,6 +9,7 @@ export interface Compactor {
   note(applicationId: string, eventCount: number): void;
   /** To be awaited before more are put down: keeps those who send from outrunning the compaction for long. */
   makeRoom(applicationId: string): Promise<void> | undefined;
+  statistics(): { readonly waiting: number; readonly running: number; readonly compacted: number };
   /** Compacts until the inbox is empty, or another process is at it; not for ever, when more and more comes in. */
   compact(applicationId: string, signal?: AbortSignal): Promise<void>;
 }
@@ -26,6 +27,7 @@ export function createCompactor(services: CompactionServices & { readonly backgr
   const waiting = new Map<string, number>();
   const timers = new Map<string, NodeJS.Timeout>();
   const running = new Map<string, Promise<void>>();
+  let compacted = 0;
 
   async function run(applicationId: string, untilEmpty: boolean, signal: AbortSignal | undefined): Promise<void> {
     let taken: number | undefined;
@@ -33,6 +35,7 @@ export function createCompactor(services: CompactionServices & { readonly backgr
     do {
       batches += 1;
       taken = await compactBatch(applicationId, services, signal);
+      compacted += taken ?? 0;
       const left = (waiting.get(applicationId) ?? 0) - (taken ?? Number.POSITIVE_INFINITY);
       if (taken === 0 || left <= 0) waiting.delete(applicationId);
       else waiting.set(applicationId, left);
@@ -80,6 +83,11 @@ export function createCompactor(services: CompactionServices & { readonly backgr
       const isCrowded = () => (waiting.get(applicationId) ?? 0) >= crowdEventsMax;
       return isCrowded() ? untilNot(isCrowded) : undefined;
     },
+    statistics: () => ({
+      waiting: [...waiting.values()].reduce((sum, each) => sum + each, 0),
+      running: running.size,
+      compacted,
+    }),
     compact: (applicationId, signal) => compact(applicationId, true, signal),
   };
 }

@@ -1,7 +1,5 @@
 import { ApiError } from "../errors.ts";
-
-/** Runs a job when its turn comes, unless nobody wants it any more by then. */
-type Enqueue = <T>(job: () => Promise<T>, isWanted?: () => boolean) => Promise<T>;
+import { runAsPart } from "../lib/current-call.ts";
 
 interface Waiting {
   readonly isWanted: () => boolean;
@@ -12,12 +10,19 @@ interface Waiting {
 /** More are turned away at once; each that waits holds nothing but its place and an open file. */
 const waitingMax = 32;
 
+export interface PictureQueue {
+  /** Runs a job when its turn comes, unless nobody wants it any more by then. */
+  enqueue<T>(job: () => Promise<T>, isWanted?: () => boolean): Promise<T>;
+  readonly waitingCount: number;
+  readonly isRunning: boolean;
+}
+
 /**
  * Runs one job after the other, in the order in which they come: decoding takes a processor and memory, whatever the number
- * of callers. What it returns throws ApiError ServiceUnavailable at once when too many already wait, and for a job that
- * nobody wants any more.
+ * of callers. `enqueue` throws ApiError ServiceUnavailable at once when too many already wait, and for a job that nobody
+ * wants any more.
  */
-export function createPictureQueue(): Enqueue {
+export function createPictureQueue(): PictureQueue {
   const waiting: Waiting[] = [];
   let isRunning = false;
 
@@ -29,7 +34,7 @@ export function createPictureQueue(): Enqueue {
     }
   }
 
-  return async (job, isWanted = () => true) => {
+  async function enqueue<T>(job: () => Promise<T>, isWanted = () => true): Promise<T> {
     if (isRunning) {
       if (waiting.length >= waitingMax) dropUnwanted();
       if (waiting.length >= waitingMax) {
@@ -47,5 +52,15 @@ export function createPictureQueue(): Enqueue {
       if (next === undefined) isRunning = false;
       else next.begin();
     }
+  }
+
+  return {
+    enqueue: (job, isWanted) => runAsPart("decode picture", () => enqueue(job, isWanted)),
+    get waitingCount() {
+      return waiting.length;
+    },
+    get isRunning() {
+      return isRunning;
+    },
   };
 }

@@ -40,19 +40,20 @@ export interface Pictures {
   stripPicture(bytes: Readable, contentType: string, isWanted?: () => boolean): Promise<Buffer>;
   /** Of the process that decodes, while there is one. */
   readonly decoderPid: number | undefined;
+  statistics(): { readonly running: number; readonly waiting: number };
   /** Ends that process; what is asked of it from then on is refused with ServiceUnavailable. */
   close(): Promise<void>;
 }
 
 /** @param limits other times than the usual ones, for tests */
 export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictures {
-  const enqueue = createPictureQueue();
+  const queue = createPictureQueue();
   const decoder = createDecoder(log, limits);
 
   async function decode(job: PictureJob, bytes: Readable, isWanted?: () => boolean) {
     bytes.on("error", () => {}); // one that fails while it waits is told when it is read
     try {
-      return await enqueue(() => decoder.decode(job, bytes), isWanted);
+      return await queue.enqueue(() => decoder.decode(job, bytes), isWanted);
     } finally {
       bytes.destroy();
     }
@@ -77,6 +78,8 @@ export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictu
     get decoderPid() {
       return decoder.pid;
     },
+
+    statistics: () => ({ running: queue.isRunning ? 1 : 0, waiting: queue.waitingCount }),
 
     close: () => decoder.close(),
   };

@@ -154,7 +154,7 @@ describe("POST /users/password: surface.md section 5", atOnce, () => {
   it("503 ServiceUnavailable above 64 requests that wait for their answer, whoever they are for", async () => {
     const [route] = usersPasswordRoutes({
       ...({} as Parameters<typeof usersPasswordRoutes>[0]),
-      background: { run() {}, async stop() {} }, // the work does not come into it
+      background: { run() {}, runningCount: 0, async stop() {} }, // the work does not come into it
       database: test.app.database,
     });
     assert.ok(route);

@@ -1,0 +1,21 @@
+import { durationBounds, Histogram } from "../lib/histogram.ts";
+import { createStatementWatch, type StatementWatch, type StatementWatchOptions } from "./statement-watch.ts";
+import type { CommitStatistics } from "./statistics.ts";
+
+/** What all connections are at. */
+export interface PostgresActivity {
+  readonly watch: StatementWatch;
+  readonly commits: CommitStatistics;
+  /** Transactions that wait for a connection. */
+  waiting: number;
+  inTransaction: number;
+}
+
+export function createPostgresActivity(options: Partial<StatementWatchOptions>): PostgresActivity {
+  return {
+    watch: createStatementWatch("postgresql", { slowQueryMs: 0, ...options }),
+    commits: { sizes: new Histogram([1]), seconds: new Histogram(durationBounds) },
+    waiting: 0,
+    inTransaction: 0,
+  };
+}

@@ -1,0 +1,55 @@
+import { currentCall } from "../lib/current-call.ts";
+import { Histogram } from "../lib/histogram.ts";
+
+/** A statement that took long. */
+export interface SlowStatement {
+  /** With placeholders, never with values. */
+  readonly statement: string;
+  readonly ms: number;
+  readonly rows: number;
+  readonly engine: string;
+  readonly failure: unknown;
+}
+
+export interface StatementWatchOptions {
+  /** 0 for none. */
+  readonly slowQueryMs: number;
+  /** Undefined where nobody wants to know. */
+  readonly onSlow?: ((statement: SlowStatement) => void) | undefined;
+}
+
+/** Is told of every statement when it is over: it counts, and tells of the slow ones, and of all where a call is traced. */
+export interface StatementWatch {
+  readonly seconds: Histogram;
+  /** @param startedAt as `performance.now()` had it before the statement was asked for */
+  ended(statement: string, startedAt: number, rows: number, failure?: unknown): void;
+}
+
+/** Seconds: a point read of SQLite takes some microseconds. */
+const statementBounds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
+/** A list of a thousand values has a thousand placeholders. */
+const statementCharactersMax = 2_000;
+
+export function createStatementWatch(engine: string, options: StatementWatchOptions): StatementWatch {
+  const { onSlow } = options;
+  const slowMs = options.slowQueryMs === 0 || onSlow === undefined ? Number.POSITIVE_INFINITY : options.slowQueryMs;
+  const seconds = new Histogram(statementBounds);
+  return {
+    seconds,
+    ended(statement, startedAt, rows, failure) {
+      const ms = performance.now() - startedAt;
+      seconds.observe(ms / 1_000);
+      if (ms >= slowMs) {
+        onSlow?.({ statement: statement.slice(0, statementCharactersMax), ms, rows, engine, failure });
+      }
+      const trace = currentCall()?.trace;
+      if (trace === undefined) return;
+      const attributes = {
+        "db.system.name": engine,
+        "db.query.text": statement.slice(0, statementCharactersMax),
+        "db.response.returned_rows": rows,
+      };
+      trace.add(statement.split(" ", 1)[0] ?? "", startedAt, attributes, failure);
+    },
+  };
+}

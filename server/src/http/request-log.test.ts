@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startTestApp, type TestApp } from "../../test/harness.ts";
+
+describe("LOG_SAMPLE", () => {
+  const share = 0.2;
+  let app: TestApp;
+  let token: string;
+  before(async () => {
+    app = await startTestApp({ LOG_SAMPLE: String(share) });
+    token = await app.registerDevice();
+  });
+  after(() => app.close());
+
+  test("about so many of the requests that succeed are logged, and say that they stand for others", async () => {
+    const asked = 400;
+    for (let count = 0; count < asked; count += 1) await app.call("GET /service/ping");
+    const lines = app.logLines.filter(({ operation }) => operation === "ping");
+    assert.ok(lines.length > asked * share * 0.6 && lines.length < asked * share * 1.5, `${lines.length} of ${asked}`);
+    for (const { sample } of lines) assert.equal(sample, share);
+  });
+
+  test("what is refused is always logged, and stands for itself", async () => {
+    const before = app.logLines.length;
+    for (let count = 0; count < 20; count += 1) await app.call("GET /users/me");
+    const lines = app.logLines.slice(before);
+    assert.equal(lines.length, 20);
+    for (const line of lines) assert.ok(line["status"] === 401 && !("sample" in line));
+  });
+
+  test("the calls of a batch are logged when it is; those that are refused always", async () => {
+    const body = {
+      requests: [
+        { key: "a", method: "GET", path: "/devices/current" },
+        { key: "b", method: "GET", path: "/devices/current" },
+        { key: "c", method: "GET", path: "/users/me" },
+      ],
+    };
+    const logged: number[] = [];
+    for (let count = 0; count < 60; count += 1) {
+      const before = app.logLines.length;
+      const answer = await app.call("POST /batch", { token, body });
+      const lines = app.logLines.slice(before).filter(({ level }) => level === 30);
+      const ofBatch = lines.filter(({ request_id: id }) => id === answer.body.request_id).length;
+      const ofItems = lines.filter(({ batch }) => batch === answer.body.request_id);
+      assert.equal(ofItems.filter(({ status }) => status === 403).length, 1);
+      assert.equal(ofItems.filter(({ status }) => status === 200).length, ofBatch * 2);
+      logged.push(ofBatch);
+    }
+    const count = logged.reduce((sum, each) => sum + each, 0);
+    assert.ok(count > 0 && count < 60, `${count} batches of 60`);
+  });
+});

@@ -1,0 +1,58 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ApiError } from "../errors.ts";
+import { errorReply, jsonContentType, newRequestId, replyBody, toApiError } from "../http/envelope.ts";
+import type { GuardedPage } from "../http/guarded-page.ts";
+
+/** A port that serves one page and nothing else. */
+export interface MetricsListener {
+  /** @returns the port, which differs from the one asked for when that is 0 */
+  listen(host: string, port: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** More than any scraper opens. */
+const connectionsMax = 64;
+const timeoutMs = 10_000;
+
+export function createMetricsListener(page: GuardedPage): MetricsListener {
+  const server = createServer(
+    { requestTimeout: timeoutMs, headersTimeout: timeoutMs, keepAliveTimeout: 60_000, maxHeaderSize: 8_192 },
+    (request, response) => {
+      answer(page, request, response).catch(() => response.destroy());
+    },
+  );
+  server.maxConnections = connectionsMax;
+
+  return {
+    async listen(host, port) {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen({ host, port }, resolve);
+      });
+      return (server.address() as AddressInfo).port; // of a server that listens on TCP
+    },
+    async close() {
+      if (!server.listening) return;
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections(); // a scrape that is cut off is made again
+      await closed;
+    },
+  };
+}
+
+async function answer(page: GuardedPage, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  request.resume(); // a body means nothing
+  try {
+    const [path] = request.url?.split("?", 1) ?? [];
+    if (request.method !== "GET" || path !== page.path) throw new ApiError("OperationNotFound");
+    const { contentType, content } = await page.load(request.headers.authorization);
+    response.writeHead(200, { ...headers, "content-type": contentType }).end(content);
+  } catch (error) {
+    const reply = errorReply(toApiError(error));
+    const body = replyBody(reply, newRequestId());
+    response.writeHead(reply.status, { ...headers, "content-type": jsonContentType }).end(body);
+  }
+}
+
+const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };

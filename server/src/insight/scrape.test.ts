@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { assertError, send, startTestApp, type TestApp } from "../../test/harness.ts";
+import { scrape } from "../../test/scrapes.ts";
+
+const token = "a-token-for-scrapes";
+
+describe("GET /_/prometheus", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startTestApp({ METRICS_TOKEN: token });
+  });
+  after(() => app.close());
+
+  test("tells who brings METRICS_TOKEN what was asked, by operation and status", async () => {
+    const user = await app.signUp();
+    await app.call("GET /users/me", { token: user.token });
+    await app.call("GET /users/me", { token: user.token });
+    await app.call("GET /users/me", { token: user.deviceToken });
+    const told = await scrape(app.port, token);
+    const labels = 'operation="getOwnUser",method="GET",route="/users/me"';
+    assert.equal(told.get(`rollcall_http_requests_total{${labels},status="200"}`), 2);
+    assert.equal(told.get(`rollcall_http_requests_total{${labels},status="403"}`), 1);
+    assert.equal(told.get('rollcall_http_request_duration_seconds_count{operation="getOwnUser"}'), 3);
+    assert.equal(told.get('rollcall_http_request_duration_seconds_bucket{operation="getOwnUser",le="+Inf"}'), 3);
+    assert.equal(told.get('rollcall_errors_total{condition="AuthUserAccessTokenRequired"}'), 1);
+    const ofApplication = `rollcall_application_requests_total{application="${app.application.appid}"`;
+    assert.equal(told.get(`${ofApplication},status="2xx"}`), 3);
+    assert.equal(told.get("rollcall_http_requests_in_flight"), 1); // the scrape itself
+    assert.equal(told.get("rollcall_http_connections"), 1);
+    assert.ok((told.get("rollcall_http_sent_bytes_total") ?? 0) > 500);
+    assert.ok((told.get("process_resident_memory_bytes") ?? 0) > 1e6);
+    assert.ok(told.has("nodejs_eventloop_lag_p99_seconds"));
+  });
+
+  test("401 AuthFailed for every other token, and for none; nothing is told", async () => {
+    const operator = await app.createOperator();
+    const user = await app.signUp();
+    const wrong = [token.slice(0, -1), `${token}x`, token.toUpperCase(), "", "Bearer", operator.token, user.token];
+    for (const each of wrong) {
+      const answer = await send(app.port, "GET", "/_/prometheus", { headers: { authorization: `Bearer ${each}` } });
+      assertError(answer, 401, "AuthFailed", 256, "The token of METRICS_TOKEN is needed.");
+    }
+    for (const headers of [{}, { authorization: token }, { authorization: `Basic ${token}` }]) {
+      const answer = await send(app.port, "GET", `/_/prometheus?token=${token}`, { headers });
+      assertError(answer, 401, "AuthFailed", 256, "The token of METRICS_TOKEN is needed.");
+    }
+  });
+
+  test("404 for every other verb, whatever is brought", async () => {
+    const headers = { authorization: `Bearer ${token}` };
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+      const answer = await send(app.port, method, "/_/prometheus", { headers });
+      assertError(answer, 404, "OperationNotFound", 516, "There is no such operation.");
+    }
+    assert.equal((await send(app.port, "HEAD", "/_/prometheus", { headers })).status, 404);
+  });
+});
+
+describe("METRICS_PORT", () => {
+  test("serves scrapes and nothing else, to anybody; the port of the service serves none", async () => {
+    const app = await startTestApp({ METRICS_PORT: "0" });
+    try {
+      const port = await app.app.insight?.listener?.listen("127.0.0.1", 0);
+      assert.ok(port !== undefined);
+      assert.equal((await scrape(port)).get("rollcall_http_requests_in_flight"), 0);
+      for (const path of ["/", "/service/ping", "/_/prometheus/", "/_/api/applications"]) {
+        assertError(await send(port, "GET", path), 404, "OperationNotFound", 516, "There is no such operation.");
+      }
+      assertError(
+        await send(port, "POST", "/_/prometheus"),
+        404,
+        "OperationNotFound",
+        516,
+        "There is no such operation.",
+      );
+      assert.equal((await send(port, "HEAD", "/_/prometheus")).status, 404);
+      const onService = await send(app.port, "GET", "/_/prometheus");
+      assertError(onService, 404, "OperationNotFound", 516, "There is no such operation.");
+    } finally {
+      await app.close();
+    }
+  });
+
+  test("with METRICS_TOKEN it takes the token there", async () => {
+    const app = await startTestApp({ METRICS_PORT: "0", METRICS_TOKEN: token });
+    try {
+      const port = await app.app.insight?.listener?.listen("127.0.0.1", 0);
+      assert.ok(port !== undefined);
+      assertError(
+        await send(port, "GET", "/_/prometheus"),
+        401,
+        "AuthFailed",
+        256,
+        "The token of METRICS_TOKEN is needed.",
+      );
+      assert.ok((await scrape(port, token)).size > 10);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+test("without METRICS_TOKEN and METRICS_PORT there is no /_/prometheus", async () => {
+  const app = await startTestApp();
+  try {
+    const answer = await send(app.port, "GET", "/_/prometheus", { headers: { authorization: "Bearer " } });
+    assertError(answer, 404, "OperationNotFound", 516, "There is no such operation.");
+    assert.equal(app.app.insight, undefined);
+  } finally {
+    await app.close();
+  }
+});

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { sql } from "kysely";
+import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { runInCall } from "../lib/current-call.ts";
+import { createLog } from "../log.ts";
+import { createSlowQueryLog } from "./slow-query-log.ts";
+
+/** Takes the database a while, on both engines, and reads no table. */
+const slow = sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1500000)
+  select max(n) as most from numbers where n <> ${123_456_789}`;
+
+/** Less than that takes anywhere, and more than others do on a busy machine. */
+const slowMs = 150;
+
+describe("SLOW_QUERY_MS", () => {
+  async function withApp(settings: Readonly<Record<string, string>>, work: (app: TestApp) => Promise<void>) {
+    const app = await startTestApp(settings);
+    try {
+      await work(app);
+    } finally {
+      await app.close();
+    }
+  }
+  const linesOf = ({ logLines }: TestApp) => logLines.filter(({ msg }) => msg === "slow query");
+
+  test("a statement that takes as long is logged with its text, without its values, in a transaction too", async () => {
+    await withApp({ SLOW_QUERY_MS: String(slowMs) }, async (app) => {
+      await slow.execute(app.app.database.reads);
+      await app.app.database.write(async ({ queries }) => void (await slow.execute(queries)));
+      const lines = linesOf(app).filter(({ statement }) => String(statement).startsWith("with recursive numbers"));
+      assert.equal(lines.length, 2);
+      for (const { level, ms, rows, engine, statement } of lines) {
+        assert.equal(level, 40);
+        assert.ok(Number(ms) >= slowMs);
+        assert.equal(rows, 1);
+        assert.match(String(engine), /^(sqlite|postgresql)$/);
+        assert.ok(!String(statement).includes("123456789"));
+      }
+    });
+  });
+
+  test("says of which request it was a part, also of those that share a commit with others", async () => {
+    await withApp({ SLOW_QUERY_MS: String(slowMs) }, async (app) => {
+      const { database } = app.app;
+      const names = ["one", "two", "three"];
+      await Promise.all(
+        names.map((requestId) =>
+          runInCall({ requestId, operation: `ask for ${requestId}` }, () =>
+            database.write(async ({ queries }) => void (await slow.execute(queries))),
+          ),
+        ),
+      );
+      app.app.background.run("something long", () => slow.execute(database.reads));
+      await database.write(async () => {});
+      await app.app.background.stop();
+      const told = linesOf(app)
+        .filter(({ statement }) => String(statement).startsWith("with recursive numbers"))
+        .map(({ request_id, operation, work }) => ({ request_id, operation, work }));
+      assert.deepEqual(
+        told.sort((a, b) => names.indexOf(String(a.request_id)) - names.indexOf(String(b.request_id))),
+        [
+          { request_id: undefined, operation: undefined, work: "something long" },
+          ...names.map((name) => ({ request_id: name, operation: `ask for ${name}`, work: undefined })),
+        ],
+      );
+    });
+  });
+
+  test("0 logs none, and any other none of what takes less", async () => {
+    for (const settings of [{ SLOW_QUERY_MS: "0" }, { SLOW_QUERY_MS: "60000" }]) {
+      await withApp(settings, async (app) => {
+        await app.signUp();
+        assert.deepEqual(linesOf(app), []);
+      });
+    }
+  });
+
+  test("writes 20 lines a second, and then says how many it left out", async () => {
+    const text: string[] = [];
+    const tell = createSlowQueryLog(createLog("info", { write: (line) => void text.push(line) }));
+    const statement = { statement: "select 1", ms: 1_000.00049, rows: 1, engine: "sqlite", failure: undefined };
+    const began = performance.now();
+    for (let count = 0; count < 100; count += 1) tell(statement);
+    assert.ok(performance.now() - began < 1_000, "too slow a machine for this test");
+    assert.equal(text.length, 20);
+    await setTimeout(1_000);
+    tell(statement);
+    const { time, ...line } = JSON.parse(text.at(-1) ?? "");
+    assert.equal(typeof time, "number");
+    assert.deepEqual(line, {
+      level: 40,
+      ms: 1_000,
+      rows: 1,
+      engine: "sqlite",
+      statement: "select 1",
+      left_out: 80,
+      msg: "slow query",
+    });
+  });
+});

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { type Answer, send } from "./harness.ts";
+
+/** The series that Prometheus would read, by their names with labels, as they stand there. */
+export type Scrape = ReadonlyMap<string, number>;
+
+/** What is told on a port, read as Prometheus reads it: every line that it could not read fails the test. */
+export async function scrape(port: number, token?: string): Promise<Scrape> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const answer = await send(port, "GET", "/_/prometheus", { headers });
+  assert.equal(answer.status, 200, answer.text);
+  return readScrape(answer);
+}
+
+export function readScrape({ text, headers }: Pick<Answer, "text" | "headers">): Scrape {
+  assert.equal(headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+  const series = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    if (line === "" || line.startsWith("# ")) continue;
+    const [, name = "", value = ""] =
+      /^([a-z_][a-z0-9_]*(?:\{(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)+\})?) (-?[\d.e+-]+|[+-]Inf|Nan)$/i.exec(line) ?? [];
+    assert.notEqual(name, "", `no line of this format: ${line}`);
+    assert.ok(!series.has(name), `told twice: ${name}`);
+    series.set(name, Number(value.replace("Inf", "Infinity")));
+  }
+  return series;
+}
