@@ -1,0 +1,5 @@
+import { killOnSqlite } from "./kill-sqlite.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** Everything that is tried, in order. */
+export const scenarios: readonly Scenario[] = [killOnSqlite];
