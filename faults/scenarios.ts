@@ -1,5 +1,5 @@
-import { killOnSqlite } from "./kill-sqlite.ts";
+import { killOnPostgres, killOnSqlite } from "./kills.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Everything that is tried, in order. */
-export const scenarios: readonly Scenario[] = [killOnSqlite];
+export const scenarios: readonly Scenario[] = [killOnSqlite, killOnPostgres];

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDeployment, type Deployment } from "./deployment.ts";
+import { thePostgres } from "./postgres.ts";
 import type { Scenario } from "./scenario.ts";
 import { prepareServer, type Server } from "./server.ts";
 import type { Tally } from "./tally.ts";
@@ -18,13 +19,31 @@ export const killOnSqlite: Scenario = {
   },
 };
 
+/** Every so many kills PostgreSQL itself crashes together with the server. */
+const crashEvery = 5;
+
+export const killOnPostgres: Scenario = {
+  name: "kill -9, PostgreSQL",
+  promise: "the same, and also when PostgreSQL itself crashes at the same moment",
+  async run(tally, { kills }) {
+    const postgres = await thePostgres();
+    const deployment = await createDeployment({ DATABASE_URL: await postgres.createDatabase() });
+    await killUnderLoad(deployment, kills.postgres, tally, async (server, kill) => {
+      const isCrash = kill % crashEvery === crashEvery - 1;
+      await Promise.all([server.end("SIGKILL"), isCrash ? postgres.crash() : undefined]);
+      if (isCrash) await postgres.restart();
+      await postgres.untilUnused();
+    });
+  },
+};
+
 /**
  * Kills the server again and again while clients write. After each restart everything that was written since the last one
  * is looked at, and at the end everything once more.
  *
  * @param strike what is done instead of killing the server
  */
-export async function killUnderLoad(
+async function killUnderLoad(
   deployment: Deployment,
   kills: number,
   tally: Tally,
