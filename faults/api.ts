@@ -39,11 +39,19 @@ export interface Api {
 
 const patienceMs = 15_000;
 
-/** @param isCounted whether its calls are counted: those that only look at what was written are not */
+export interface ApiOptions {
+  readonly isSecure?: boolean;
+  /** Whether its calls are counted: those that only look at what was written are not. */
+  readonly isCounted?: boolean;
+  /** Whether the server may break connections: one that is killed does. */
+  readonly mayBreak?: boolean;
+  readonly connectionsMax?: number;
+}
+
 export function createApi(
   port: number,
   tally: Tally,
-  { isSecure = false, isCounted = true, connectionsMax = 64 } = {},
+  { isSecure = false, isCounted = true, mayBreak = true, connectionsMax = 64 }: ApiOptions = {},
 ): Api {
   const agent = isSecure
     ? new https.Agent({ keepAlive: true, maxSockets: connectionsMax, rejectUnauthorized: false })
@@ -53,7 +61,10 @@ export function createApi(
   function send(method: string, path: string, { token, body, headers }: CallOptions): Promise<Answer> {
     const payload = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const broken = (error: Error) => reject(new Unanswered(error.message, { cause: error }));
+    const broken = (error: Error) => {
+      if (!mayBreak) tally.wrong.push(`${method} ${path}: ${error.message}`);
+      reject(new Unanswered(error.message, { cause: error }));
+    };
     const all = {
       ...(payload !== undefined && {
         "content-type": "application/json",

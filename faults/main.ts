@@ -33,15 +33,18 @@ if (options !== undefined) {
   } finally {
     await endEverything();
   }
+  process.exit(); // whatever a scenario that failed has left
 }
 
 async function run({ chosen, effort, isJson }: { chosen: readonly Scenario[]; effort: Effort; isJson: boolean }) {
   const results: Result[] = [];
-  for (const scenario of chosen) {
+  const runAndReport = async (scenario: Scenario) => {
     const result = await runScenario(scenario, effort, isJson);
     results.push(result);
     if (!isJson) console.log(formatResult(result));
-  }
+  };
+  await Promise.all(chosen.filter(({ isTimed }) => !isTimed).map(runAndReport));
+  for (const scenario of chosen.filter(({ isTimed }) => isTimed)) await runAndReport(scenario);
   console.log(isJson ? JSON.stringify({ results }, null, 2) : formatTable(results));
   if (!results.every(({ tally }) => isWhole(tally))) process.exitCode = 1;
 }
@@ -63,7 +66,7 @@ async function runScenario(scenario: Scenario, effort: Effort, isQuiet: boolean)
     await scenario.run(tally, effort);
   } catch (error) {
     if (isInterrupted()) throw error;
-    tally.wrong.push(`it did not come to its end: ${error instanceof Error ? (error.stack ?? error) : error}`);
+    tally.wrong.push(`it did not come to its end: ${error instanceof Error ? error.message : error}`);
   } finally {
     clearInterval(progress);
     if (isLive) process.stdout.write("\r\x1b[K");

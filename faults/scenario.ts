@@ -11,6 +11,8 @@ export interface Scenario {
   readonly name: string;
   /** What is promised, in a sentence. */
   readonly promise: string;
+  /** It measures time, and has the machine to itself. */
+  readonly isTimed?: boolean;
   /** Why it cannot be tried here. */
   findObstacle?(): string | undefined;
   run(tally: Tally, effort: Effort): Promise<void>;

@@ -10,6 +10,8 @@ export interface Server {
   readonly pid: number;
   /** Its log. */
   output(): string;
+  /** Resolves with its exit code, however it ended. */
+  readonly ended: Promise<number | null>;
   /** Sends the signal and waits for the end. @returns the exit code */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -55,11 +57,11 @@ function spawnServer(settings: Settings, preloads: readonly string[], wrapper: r
 }
 
 async function untilListening(child: ChildProcess): Promise<Server> {
-  const exited = once(child, "exit");
+  const ended = once(child, "exit").then(([code]: (number | null)[]) => code ?? null);
   let output = "";
   child.stdin?.on("error", () => {}); // it has ended
   const port = await new Promise<number>((resolve, reject) => {
-    exited.then(([code]) => reject(new Error(`a server ended with ${code} instead of listening: ${output}`)), reject);
+    ended.then((code) => reject(new Error(`a server ended with ${code} instead of listening: ${output}`)), reject);
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       output = (output + text).slice(-outputMax);
       const listening = /"url":"https?:\/\/127\.0\.0\.1:(\d+)"/.exec(output)?.[1];
@@ -70,10 +72,10 @@ async function untilListening(child: ChildProcess): Promise<Server> {
     port,
     pid: child.pid ?? 0, // it has started
     output: () => output,
-    async end(signal) {
+    ended,
+    end(signal) {
       child.kill(signal);
-      const [code] = await exited;
-      return code;
+      return ended;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Api, createApi, Unanswered } from "./api.ts";
+import { type Api, type ApiOptions, createApi, Unanswered } from "./api.ts";
 import type { Deployment } from "./deployment.ts";
 import { Ledger } from "./ledger.ts";
 import type { Tally } from "./tally.ts";
@@ -41,11 +41,11 @@ export class Workload {
   readonly #tally: Tally;
   readonly #ledger: Ledger;
   readonly #sequences: readonly Sequence[];
-  readonly #isSecure: boolean;
+  readonly #options: ApiOptions;
 
   /** Registers a device and signs a user up for each client. */
-  static async begin(deployment: Deployment, port: number, tally: Tally, { isSecure = false } = {}): Promise<Workload> {
-    const api = createApi(port, tally, { isSecure, isCounted: false });
+  static async begin(deployment: Deployment, port: number, tally: Tally, options: ApiOptions = {}): Promise<Workload> {
+    const api = createApi(port, tally, { ...options, isCounted: false });
     const ledger = new Ledger(tally);
     const run = randomBytes(3).toString("hex");
     let names = 0;
@@ -61,19 +61,19 @@ export class Workload {
     const sequences: Sequence[] = [];
     for (const writer of writers) sequences.push(writer(work, await signUp(api, work)));
     api.close();
-    return new Workload(tally, ledger, sequences, isSecure);
+    return new Workload(tally, ledger, sequences, options);
   }
 
-  constructor(tally: Tally, ledger: Ledger, sequences: readonly Sequence[], isSecure: boolean) {
+  constructor(tally: Tally, ledger: Ledger, sequences: readonly Sequence[], options: ApiOptions) {
     this.#tally = tally;
     this.#ledger = ledger;
     this.#sequences = sequences;
-    this.#isSecure = isSecure;
+    this.#options = options;
   }
 
   /** Writes until it is told to stop; a call that gets no answer is followed by another one after a moment. */
   async run(port: number, signal: AbortSignal): Promise<void> {
-    const api = createApi(port, this.#tally, { isSecure: this.#isSecure });
+    const api = createApi(port, this.#tally, this.#options);
     await Promise.all(this.#sequences.map((sequence) => this.#repeat(sequence, api, signal)));
     api.close();
   }
@@ -99,7 +99,7 @@ export class Workload {
   }
 
   async #look(port: number, work: (api: Api) => Promise<void>): Promise<void> {
-    const api = createApi(port, this.#tally, { isSecure: this.#isSecure, isCounted: false });
+    const api = createApi(port, this.#tally, { ...this.#options, isCounted: false });
     await work(api);
     api.close();
   }
