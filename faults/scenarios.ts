@@ -1,6 +1,7 @@
 import { killOnPostgres, killOnSqlite } from "./kills.ts";
 import { databaseOutages } from "./outages.ts";
 import type { Scenario } from "./scenario.ts";
+import { shutdowns } from "./shutdowns.ts";
 
 /** Everything that is tried, in order. */
-export const scenarios: readonly Scenario[] = [killOnSqlite, killOnPostgres, ...databaseOutages];
+export const scenarios: readonly Scenario[] = [killOnSqlite, killOnPostgres, ...databaseOutages, ...shutdowns];
