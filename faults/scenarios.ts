@@ -1,7 +1,14 @@
+import { clockSteps } from "./clock.ts";
 import { killOnPostgres, killOnSqlite } from "./kills.ts";
 import { databaseOutages } from "./outages.ts";
 import type { Scenario } from "./scenario.ts";
 import { shutdowns } from "./shutdowns.ts";
 
 /** Everything that is tried, in order. */
-export const scenarios: readonly Scenario[] = [killOnSqlite, killOnPostgres, ...databaseOutages, ...shutdowns];
+export const scenarios: readonly Scenario[] = [
+  killOnSqlite,
+  killOnPostgres,
+  ...databaseOutages,
+  ...shutdowns,
+  ...clockSteps,
+];

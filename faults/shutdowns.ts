@@ -78,16 +78,16 @@ async function beginLoad(
 
 type Open = () => Promise<RawClient | Outcome>;
 
-/** One connection as long as it lasts, then the next one. */
+/** One connection as long as it lasts, then the next one. Who is told to come again in a second does not before. */
 async function keepAsking(request: string, open: Open, pauseMsMax: number, tally: Tally, signal: AbortSignal) {
-  while (!signal.aborted) {
+  for (let isTold = false; !isTold && !signal.aborted; ) {
     const client = await open();
     if ("kind" in client) {
       note(client, tally);
       return;
     }
     while (client.isOpen && !signal.aborted) {
-      note(await client.ask(request), tally);
+      isTold = note(await client.ask(request), tally);
       if (pauseMsMax > 0) await sleep(Math.random() * pauseMsMax);
     }
     client.close();
@@ -95,25 +95,26 @@ async function keepAsking(request: string, open: Open, pauseMsMax: number, tally
 }
 
 async function askAnew(request: string, open: Open, tally: Tally, signal: AbortSignal) {
-  while (!signal.aborted) {
+  for (let isTold = false; !isTold && !signal.aborted; ) {
     const client = await open();
     if ("kind" in client) {
       note(client, tally);
       return;
     }
-    note(await client.ask(request), tally);
+    isTold = note(await client.ask(request), tally);
     client.close();
     await sleep(2);
   }
 }
 
-function note(outcome: Outcome, tally: Tally): void {
-  if (outcome.kind === "refused") return; // nobody listens any more
+/** @returns true when the server says that it is going */
+function note(outcome: Outcome, tally: Tally): boolean {
+  if (outcome.kind === "refused") return false; // nobody listens any more
   tally.sent += 1;
   if (outcome.kind !== "answer") {
     const [first, how] = [outcome.isFirst ? "first" : "later", outcome.kind];
     tally.wrong.push(`the ${first} request of a connection was not answered: ${how}`);
-    return;
+    return false;
   }
   const { status, isLast, text } = outcome;
   if (status === 503) {
@@ -122,6 +123,7 @@ function note(outcome: Outcome, tally: Tally): void {
     if (!text.includes('"error":"ServiceUnavailable"')) tally.wrong.push(`a refusal that is none: ${text}`);
   } else if (status >= 300) tally.wrong.push(`${status} ${text}`);
   else tally.answered += 1;
+  return status === 503;
 }
 
 function tlsSettings(): Readonly<Record<string, string>> {

@@ -12,6 +12,7 @@ import { readBody } from "./body.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
+import { drain } from "./drain.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { mountOperation } from "./mount.ts";
@@ -74,7 +75,7 @@ export interface Transport {
   url(): string;
   /** Looks at once whether there is a new certificate, as it else does every few seconds. */
   reloadCertificate(): Promise<void>;
-  /** Stops accepting, lets requests in flight finish, and cuts what is left after `graceMs`. */
+  /** Lets requests in flight finish, stops accepting, and cuts what is left after `graceMs`. */
   drain(graceMs: number): Promise<void>;
 }
 
@@ -198,7 +199,9 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     done();
   });
 
+  let answers = 0;
   server.addHook("onResponse", (request, reply, done) => {
+    answers += 1;
     logRequest(log, request, reply);
     done();
   });
@@ -241,17 +244,16 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     },
     url: () => url,
     reloadCertificate: async () => tls?.reloadCertificate(),
-    async drain(graceMs) {
-      // The server closes the connections that are idle now; those that become idle later are for us to close.
-      const sweep = setInterval(() => {
-        server.server.closeIdleConnections();
-        tls?.closeHandshakes();
-      }, 20);
-      const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
-      await server.close();
-      clearInterval(sweep);
-      clearTimeout(cut);
-    },
+    drain: (graceMs) =>
+      drain(
+        {
+          server: server.server,
+          answers: () => answers,
+          close: async () => void (await server.close()),
+          closeHandshakes: () => tls?.closeHandshakes(),
+        },
+        graceMs,
+      ),
   };
 }
 
