@@ -119,7 +119,14 @@ class Pager {
     else if (read.join() !== written.join()) {
       const at = written.findIndex((id, n) => id !== read[n]);
       this.#tally.wrong.push(`pages are not in the order of writing: ${read[at]} stands where ${written[at]} was due`);
-      console.log(at, written.length, read.length, written.slice(at-2, at+4), read.slice(at-2, at+4), this.#read.length);
+      console.log(
+        at,
+        written.length,
+        read.length,
+        written.slice(at - 2, at + 4),
+        read.slice(at - 2, at + 4),
+        this.#read.length,
+      );
     }
   }
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { adopt, temporaryFolder } from "../bench/children.ts";
@@ -8,8 +8,8 @@ import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
 
 /** A PostgreSQL of this run, and what can be done to it. */
 export interface Postgres {
-  /** Resolves with the address of a new database. */
-  createDatabase(): Promise<string>;
+  /** Resolves with the address of a new database. @param folder where its tables lie, when that is somewhere else */
+  createDatabase(folder?: string): Promise<string>;
   /** Ends it as it should be, but without waiting for clients. */
   stop(): Promise<void>;
   /** Ends all its processes at once, as a crash does: its log is replayed at the next start. */
@@ -33,11 +33,11 @@ export function thePostgres(): Promise<Postgres> {
   return starting;
 }
 
-/** @param settings further settings of it */
 async function start(): Promise<Postgres> {
   chmodSync(temporaryFolder(), 0o711); // it runs as another account, and enters its own folder
   const { url, process, restart } = await startThrowawayPostgres({ isDurable: true, parent: temporaryFolder() });
   adopt(process(), "SIGINT");
+  const [{ data_directory: data = "" } = {}] = await ask<{ data_directory: string }>("show data_directory");
   let count = 0;
 
   /** One statement over a connection of its own: those of before may have been cut. */
@@ -55,9 +55,15 @@ async function start(): Promise<Postgres> {
   const ofServers = "from pg_stat_activity where application_name = 'rollcall'";
 
   return {
-    async createDatabase() {
+    async createDatabase(folder) {
       count += 1;
-      await ask(`create database faults_${count}`);
+      if (folder !== undefined) {
+        const { uid, gid } = statSync(data);
+        mkdirSync(folder);
+        chownSync(folder, uid, gid);
+        await ask(`create tablespace faults_${count} location '${folder}'`);
+      }
+      await ask(`create database faults_${count} ${folder === undefined ? "" : `tablespace faults_${count}`}`);
       const address = new URL(url);
       address.pathname = `/faults_${count}`;
       return address.href;

@@ -41,6 +41,12 @@ export class Probes {
     return this.#calls.filter(({ isGood, at, endedAt }) => isGood && at > from && endedAt < to);
   }
 
+  /** How many calls of a kind and of this time were refused. */
+  failures(kind: Kind, from: number, to: number): number {
+    return this.#calls.filter((call) => call.kind === kind && !call.isGood && call.at > from && call.endedAt < to)
+      .length;
+  }
+
   slowestMs(): number {
     return Math.max(...this.#calls.map(({ at, endedAt }) => endedAt - at));
   }

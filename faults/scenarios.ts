@@ -1,4 +1,5 @@
 import { clockSteps } from "./clock.ts";
+import { fullDisks } from "./disk-full.ts";
 import { killOnPostgres, killOnSqlite } from "./kills.ts";
 import { databaseOutages } from "./outages.ts";
 import type { Scenario } from "./scenario.ts";
@@ -11,4 +12,5 @@ export const scenarios: readonly Scenario[] = [
   ...databaseOutages,
   ...shutdowns,
   ...clockSteps,
+  ...fullDisks,
 ];
