@@ -47,6 +47,17 @@ export class Probes {
       .length;
   }
 
+  /** How many calls since then were refused. */
+  failuresSince(from: number): number {
+    return this.#calls.filter(({ isGood, at }) => !isGood && at > from).length;
+  }
+
+  p99Ms(from: number, to: number): number {
+    const within = this.#calls.filter(({ at, endedAt }) => at > from && endedAt < to);
+    const sorted = within.map(({ at, endedAt }) => endedAt - at).toSorted((a, b) => a - b);
+    return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
+  }
+
   slowestMs(): number {
     return Math.max(...this.#calls.map(({ at, endedAt }) => endedAt - at));
   }

@@ -4,6 +4,7 @@ import { killOnPostgres, killOnSqlite } from "./kills.ts";
 import { databaseOutages } from "./outages.ts";
 import type { Scenario } from "./scenario.ts";
 import { shutdowns } from "./shutdowns.ts";
+import { slowClients } from "./slow-clients.ts";
 
 /** Everything that is tried, in order. */
 export const scenarios: readonly Scenario[] = [
@@ -13,4 +14,5 @@ export const scenarios: readonly Scenario[] = [
   ...shutdowns,
   ...clockSteps,
   ...fullDisks,
+  slowClients,
 ];
