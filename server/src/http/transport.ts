@@ -12,7 +12,6 @@ import { readBody } from "./body.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
-import { drain } from "./drain.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { mountOperation } from "./mount.ts";
@@ -75,7 +74,7 @@ export interface Transport {
   url(): string;
   /** Looks at once whether there is a new certificate, as it else does every few seconds. */
   reloadCertificate(): Promise<void>;
-  /** Lets requests in flight finish, stops accepting, and cuts what is left after `graceMs`. */
+  /** Stops accepting, lets requests in flight finish, and cuts what is left after `graceMs`. */
   drain(graceMs: number): Promise<void>;
 }
 
@@ -199,9 +198,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     done();
   });
 
-  let answers = 0;
   server.addHook("onResponse", (request, reply, done) => {
-    answers += 1;
     logRequest(log, request, reply);
     done();
   });
@@ -244,16 +241,17 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     },
     url: () => url,
     reloadCertificate: async () => tls?.reloadCertificate(),
-    drain: (graceMs) =>
-      drain(
-        {
-          server: server.server,
-          answers: () => answers,
-          close: async () => void (await server.close()),
-          closeHandshakes: () => tls?.closeHandshakes(),
-        },
-        graceMs,
-      ),
+    async drain(graceMs) {
+      // The server closes the connections that are idle now; those that become idle later are for us to close.
+      const sweep = setInterval(() => {
+        server.server.closeIdleConnections();
+        tls?.closeHandshakes();
+      }, 20);
+      const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
+      await server.close();
+      clearInterval(sweep);
+      clearTimeout(cut);
+    },
   };
 }
 
