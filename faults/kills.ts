@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDeployment, type Deployment } from "./deployment.ts";
+import { expectNoOrphans } from "./orphans.ts";
 import { thePostgres } from "./postgres.ts";
 import type { Scenario } from "./scenario.ts";
 import { prepareServer, type Server } from "./server.ts";
@@ -59,6 +60,7 @@ async function killUnderLoad(
     if (kill === kills) {
       await workload.checkAll(server.port);
       await server.end("SIGTERM");
+      await expectNoOrphans(deployment, tally);
       return;
     }
     next = prepareServer(deployment.settings);
