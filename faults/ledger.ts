@@ -2,6 +2,9 @@ import { type Answer, type Api, Unanswered, WrongAnswer } from "./api.ts";
 import type { Tally } from "./tally.ts";
 
 const patienceMs = 15_000;
+const looksAtOnce = 12;
+/** When so much cannot be read, the rest is not looked at any more. */
+const wrongMax = 20;
 
 /** Something that clients were promised. */
 export interface Fact {
@@ -56,10 +59,14 @@ export class Ledger {
 
   async #look(facts: readonly Fact[], api: Api): Promise<void> {
     const waiting = facts.values();
+    const wrongBefore = this.#tally.wrong.length;
     const look = async () => {
-      for (const fact of waiting) if ((await fact.check(api, this.#tally)) === "later") this.touch(fact);
+      for (const fact of waiting) {
+        if ((await fact.check(api, this.#tally)) === "later") this.touch(fact);
+        if (this.#tally.wrong.length - wrongBefore > wrongMax) return; // each may have taken all of its patience
+      }
     };
-    await Promise.all(Array.from({ length: 12 }, look));
+    await Promise.all(Array.from({ length: looksAtOnce }, look));
   }
 }
 

@@ -12,7 +12,7 @@ export interface Server {
   output(): string;
   /** Resolves with its exit code, however it ended. */
   readonly ended: Promise<number | null>;
-  /** Sends the signal and waits for the end. @returns the exit code */
+  /** Sends the signal and waits for the end. @returns the exit code; null when it had to be killed */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -26,6 +26,8 @@ type Settings = Readonly<Record<string, string>>;
 
 const mainScript = fileURLToPath(import.meta.resolve("../server/src/main.ts"));
 const standbyScript = import.meta.resolve("./standby.mjs");
+/** Longer than the grace that a server has to end. */
+const patienceMs = 20_000;
 const outputMax = 2_000_000;
 
 /** @param preloads scripts that run before it, `wrapper` what runs it and becomes it */
@@ -73,9 +75,12 @@ async function untilListening(child: ChildProcess): Promise<Server> {
     pid: child.pid ?? 0, // it has started
     output: () => output,
     ended,
-    end(signal) {
+    async end(signal) {
       child.kill(signal);
-      return ended;
+      const impatience = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+      const code = await ended;
+      clearTimeout(impatience);
+      return code;
     },
   };
 }
