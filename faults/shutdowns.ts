@@ -2,12 +2,13 @@ import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newFolder } from "../bench/children.ts";
+import { settings } from "../server/src/config.ts";
 import { createApi } from "./api.ts";
 import { createDeployment, type Deployment } from "./deployment.ts";
 import { thePostgres } from "./postgres.ts";
 import { type Outcome, openRawClient, type RawClient } from "./raw-client.ts";
 import type { Scenario } from "./scenario.ts";
-import { prepareServer } from "./server.ts";
+import { startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 
 const rounds = 8;
@@ -16,21 +17,25 @@ const graceMs = 10_000;
 const clients = { kept: 12, fresh: 6, idle: 12 };
 const certificates = path.join(import.meta.dirname, "../server/test/certificates");
 
+interface Variant {
+  readonly isSecure?: boolean;
+  findObstacle?(): string | undefined;
+  settings?(): Promise<Readonly<Record<string, string>>>;
+}
+
 function shutdown(
   name: string,
-  isSecure: boolean,
-  settings: () => Promise<Readonly<Record<string, string>>>,
+  { isSecure = false, findObstacle = () => undefined, settings = async () => ({}) }: Variant = {},
 ): Scenario {
   return {
     name,
+    findObstacle,
     promise: "every request is answered, no connection is reset, and the exit code is 0",
     isTimed: true,
     async run(tally) {
       const deployment = await createDeployment(await settings());
-      let next = prepareServer(deployment.settings);
       for (let round = 0; round < rounds; round += 1) {
-        const server = await next.begin();
-        next = prepareServer(deployment.settings);
+        const server = await startServer(deployment.settings);
         const stop = new AbortController();
         const { ended } = await beginLoad(deployment, server.port, isSecure, tally, stop.signal);
         await sleep(200 + Math.random() * 200);
@@ -44,7 +49,6 @@ function shutdown(
         if (code !== 0) tally.wrong.push(`the exit code was ${code}`);
         if (ms > graceMs) tally.wrong.push(`it took ${ms.toFixed(0)} ms to end`);
       }
-      await (await next.begin()).end("SIGTERM");
     },
   };
 }
@@ -136,9 +140,17 @@ function tlsSettings(): Readonly<Record<string, string>> {
 }
 
 export const shutdowns: readonly Scenario[] = [
-  shutdown("SIGTERM", false, async () => ({})),
-  shutdown("SIGTERM, https", true, async () => tlsSettings()),
-  shutdown("SIGTERM, PostgreSQL", false, async () => ({
-    DATABASE_URL: await (await thePostgres()).createDatabase(),
-  })),
+  shutdown("SIGTERM"),
+  shutdown("SIGTERM, https", { isSecure: true, settings: async () => tlsSettings() }),
+  shutdown("SIGTERM, PostgreSQL", {
+    settings: async () => ({ DATABASE_URL: await (await thePostgres()).createDatabase() }),
+  }),
+  shutdown("SIGTERM, two workers", {
+    findObstacle: () => (isSetting("WORKERS") ? undefined : "there is no such setting yet"),
+    settings: async () => ({ WORKERS: "2" }),
+  }),
 ];
+
+function isSetting(name: string): boolean {
+  return settings.some((setting) => setting.name === name);
+}
