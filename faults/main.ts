@@ -4,7 +4,7 @@ import { cleanUpAtExit, endEverything, isInterrupted } from "../bench/children.t
 import { formatResult, formatTable, type Result } from "./report.ts";
 import type { Effort, Scenario } from "./scenario.ts";
 import { scenarios } from "./scenarios.ts";
-import { createTally, isWhole } from "./tally.ts";
+import { createTally, isWhole, type Tally } from "./tally.ts";
 
 const usage = `Usage: npm run test:faults -- [options]
 
@@ -22,6 +22,10 @@ The exit code is 0 when nothing was lost or wrong, 1 when something was, 2 when 
 
 /** A part of the kills is for PostgreSQL: they take longer there. */
 const postgresShare = 0.35;
+const progressMs = 250;
+
+/** What runs now, on one line of a terminal that is written again and again. */
+const running = new Map<Scenario, Tally>();
 
 const options = readOptions();
 if (options !== undefined) {
@@ -41,12 +45,22 @@ async function run({ chosen, effort, isJson }: { chosen: readonly Scenario[]; ef
   const runAndReport = async (scenario: Scenario) => {
     const result = await runScenario(scenario, effort, isJson);
     results.push(result);
-    if (!isJson) console.log(formatResult(result));
+    if (!isJson) console.log(`${process.stdout.isTTY ? "\r\x1b[K" : ""}${formatResult(result)}`);
   };
+  const progress = setInterval(showProgress, progressMs);
   await Promise.all(chosen.filter(({ isTimed }) => !isTimed).map(runAndReport));
   for (const scenario of chosen.filter(({ isTimed }) => isTimed)) await runAndReport(scenario);
+  clearInterval(progress);
   console.log(isJson ? JSON.stringify({ results }, null, 2) : formatTable(results));
   if (!results.every(({ tally }) => isWhole(tally))) process.exitCode = 1;
+}
+
+function showProgress(): void {
+  if (!process.stdout.isTTY) return;
+  const texts = [...running].map(
+    ([{ name }, { faults, checks, lost }]) => `${name}: ${faults} faults, ${checks} checks, ${lost.length} lost`,
+  );
+  process.stdout.write(`\r\x1b[K${styleText("dim", texts.join("   "))}`);
 }
 
 async function runScenario(scenario: Scenario, effort: Effort, isQuiet: boolean): Promise<Result> {
@@ -56,20 +70,15 @@ async function runScenario(scenario: Scenario, effort: Effort, isQuiet: boolean)
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1000;
   if (skipped !== undefined) return { name, promise, tally, seconds: 0, skipped };
-  const isLive = process.stdout.isTTY && !isQuiet;
-  const progress = setInterval(() => {
-    const { faults, answered, checks, lost } = tally;
-    const text = `  ${name}: ${faults} faults, ${answered} answered, ${checks} checked, ${lost.length} lost`;
-    if (isLive) process.stdout.write(`\r\x1b[K${styleText("dim", text)}`);
-  }, 250);
+  if (!isQuiet) running.set(scenario, tally);
   try {
     await scenario.run(tally, effort);
   } catch (error) {
     if (isInterrupted()) throw error;
     tally.wrong.push(`it did not come to its end: ${error instanceof Error ? error.message : error}`);
   } finally {
-    clearInterval(progress);
-    if (isLive) process.stdout.write("\r\x1b[K");
+    running.delete(scenario);
+    showProgress();
   }
   return { name, promise, tally, seconds: seconds(), skipped };
 }
