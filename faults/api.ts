@@ -1,0 +1,129 @@
+import http from "node:http";
+import https from "node:https";
+import type { Tally } from "./tally.ts";
+
+/** What the service answered. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly bytes: Buffer;
+  // biome-ignore lint/suspicious/noExplicitAny: results of every shape are looked into, and compared to what was sent
+  readonly body: any;
+}
+
+export interface CallOptions {
+  readonly token?: string | undefined;
+  /** Sent as JSON; a Buffer goes as it is. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Refusals that are an answer to this call, besides success. */
+  readonly expected?: readonly number[];
+}
+
+/** Nobody knows what came of the call: its connection broke, or it was answered ServiceUnavailable. */
+export class Unanswered extends Error {}
+
+/** The service said what it must not say here. */
+export class WrongAnswer extends Error {}
+
+/** Calls one server over connections that are kept. */
+export interface Api {
+  readonly port: number;
+  /**
+   * @returns a success, or a refusal that is expected
+   * @throws Unanswered, WrongAnswer
+   */
+  call(operation: string, options?: CallOptions): Promise<Answer>;
+  close(): void;
+}
+
+const patienceMs = 15_000;
+
+export interface ApiOptions {
+  readonly isSecure?: boolean;
+  /** Whether its calls are counted: those that only look at what was written are not. */
+  readonly isCounted?: boolean;
+  /** Whether the server may break connections: one that is killed does. */
+  readonly mayBreak?: boolean;
+  readonly connectionsMax?: number;
+}
+
+export function createApi(
+  port: number,
+  tally: Tally,
+  { isSecure = false, isCounted = true, mayBreak = true, connectionsMax = 64 }: ApiOptions = {},
+): Api {
+  const agent = isSecure
+    ? new https.Agent({ keepAlive: true, maxSockets: connectionsMax, rejectUnauthorized: false })
+    : new http.Agent({ keepAlive: true, maxSockets: connectionsMax });
+  const { request } = isSecure ? https : http;
+
+  function send(method: string, path: string, { token, body, headers }: CallOptions): Promise<Answer> {
+    const payload = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const broken = (error: Error) => {
+      if (!mayBreak) tally.wrong.push(`${method} ${path}: ${error.message}`);
+      reject(new Unanswered(error.message, { cause: error }));
+    };
+    const all = {
+      ...(payload !== undefined && {
+        "content-type": "application/json",
+        "content-length": `${Buffer.byteLength(payload)}`,
+      }),
+      ...(token !== undefined && { authorization: `Service ${token}` }),
+      ...headers,
+    };
+    const outgoing = request({ host: "127.0.0.1", port, method, path, headers: all, agent }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+      incoming.on("error", broken);
+      incoming.on("end", () => {
+        const bytes = Buffer.concat(chunks);
+        const isJson = incoming.headers["content-type"] === "application/json" && bytes.length > 0;
+        const parsed = isJson ? JSON.parse(bytes.toString()) : undefined;
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes, body: parsed });
+      });
+    });
+    outgoing.setTimeout(patienceMs, () => {
+      tally.wrong.push(`${method} ${path} was not answered within ${patienceMs / 1000} s`);
+      outgoing.destroy(new Error("no answer"));
+    });
+    outgoing.on("error", broken);
+    outgoing.end(payload);
+    return promise;
+  }
+
+  return {
+    port,
+    async call(operation, options = {}) {
+      const [method = "", path = ""] = operation.split(/ (.*)/);
+      if (isCounted) tally.sent += 1;
+      const answer = await send(method, path, options);
+      const { status, body, headers } = answer;
+      if (status === 503) {
+        if (isCounted) tally.unavailable += 1;
+        if (!isUnavailability(answer)) {
+          throw new WrongAnswer(`${operation}: a 503 that is none: ${JSON.stringify({ body, headers })}`);
+        }
+        throw new Unanswered(body?.message ?? "ServiceUnavailable");
+      }
+      if (status >= 300 && options.expected?.includes(status) !== true) {
+        throw new WrongAnswer(`${operation}: ${status} ${JSON.stringify(body)}`);
+      }
+      if (isCounted) tally.answered += 1;
+      return answer;
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** In the envelope, and with a word about when to come again. A HEAD has no body. */
+function isUnavailability({ body, headers, bytes }: Answer): boolean {
+  const isEnveloped =
+    body?.status === 503 &&
+    body.error === "ServiceUnavailable" &&
+    body.errorNumber === 1284 &&
+    body.success === false &&
+    typeof body.request_id === "string";
+  return (isEnveloped || bytes.length === 0) && /^\d+$/.test(`${headers["retry-after"]}`);
+}

@@ -1,0 +1,41 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { newFolder } from "../bench/children.ts";
+import { plainEnvironment } from "../bench/server-process.ts";
+
+/** What a server needs to be started on, and who may call it. */
+export interface Deployment {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly application: { readonly appid: string; readonly appkey: string };
+  readonly operator: { readonly name: string; readonly password: string };
+}
+
+const cliScript = fileURLToPath(import.meta.resolve("../server/src/cli.ts"));
+
+/** Passwords that cost next to nothing, and limits of calls that are not what this is about. */
+const fastSettings = {
+  PASSWORD_HASH_MEMORY_KIB: "8",
+  PASSWORD_HASH_PASSES: "1",
+  RATE_LIMITS: "off",
+  LOG_LEVEL: "info",
+  ROLLCALL_SECRET: "a secret for the tests of faults",
+};
+
+/**
+ * A new deployment: an empty folder, its database, an application and an operator.
+ *
+ * @param settings where its database is, when that is not in its folder
+ */
+export async function createDeployment(settings: Readonly<Record<string, string>> = {}): Promise<Deployment> {
+  const all = { ...fastSettings, DATA_DIR: newFolder("data"), ...settings };
+  const operator: Deployment["operator"] = await runCli(all, "operators", "create", "--name", "faults", "--json");
+  const application: Deployment["application"] = await runCli(all, "apps", "create", "--name", "Faults", "--json");
+  return { settings: all, application, operator };
+}
+
+async function runCli<T>(settings: Readonly<Record<string, string>>, ...args: string[]): Promise<T> {
+  const env = { ...plainEnvironment(), ...settings };
+  const { stdout } = await promisify(execFile)(process.execPath, [cliScript, ...args], { env });
+  return JSON.parse(stdout);
+}

@@ -1,0 +1,67 @@
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createDeployment } from "./deployment.ts";
+import { thePostgres } from "./postgres.ts";
+import { Probes } from "./probes.ts";
+import type { Scenario } from "./scenario.ts";
+import { startServer } from "./server.ts";
+import { findObstacleToMounting, mountSmallDisk } from "./small-disk.ts";
+import { Workload } from "./workload.ts";
+
+const rounds = 3;
+const fullMs = 1_500;
+const recoveryMsMax = 1_000;
+const patienceMs = 20_000;
+
+/** @param settings of a server whose data are in this folder */
+function diskFull(
+  name: string,
+  promise: string,
+  settings: (folder: string) => Promise<Readonly<Record<string, string>>>,
+): Scenario {
+  return {
+    name,
+    promise,
+    isTimed: true,
+    findObstacle: findObstacleToMounting,
+    async run(tally) {
+      const disk = mountSmallDisk();
+      if (disk === undefined) throw new Error("there was a small disk a moment ago");
+      const deployment = await createDeployment(await settings(disk.folder));
+      const server = await startServer(deployment.settings);
+      const workload = await Workload.begin(deployment, server.port, tally, { mayBreak: false });
+      const probes = await Probes.begin(deployment, server.port, tally);
+      const stop = new AbortController();
+      const running = workload.run(server.port, stop.signal);
+      for (let round = 0; round < rounds; round += 1) {
+        await sleep(300);
+        disk.fill();
+        const fullFrom = performance.now();
+        await sleep(fullMs);
+        const refused = probes.failures("read", fullFrom, performance.now());
+        if (refused > 0) tally.wrong.push(`${refused} reads were refused while the disk was full`);
+        disk.free();
+        const ms = await probes.recoveryFrom(performance.now(), patienceMs);
+        tally.faults += 1;
+        tally.recoveryMs.push(ms ?? Number.POSITIVE_INFINITY);
+        if (ms === undefined || ms > recoveryMsMax) tally.wrong.push(`recovered after ${ms ?? "too many"} ms`);
+      }
+      stop.abort();
+      await Promise.all([running, probes.end()]);
+      if (tally.unavailable === 0) tally.wrong.push("no write was refused: the disk was not full");
+      await workload.checkAll(server.port);
+      const code = await server.end("SIGTERM");
+      if (code !== 0) tally.wrong.push(`the server ended with ${code}`);
+      disk.unmount();
+    },
+  };
+}
+
+const promise = "writes get ServiceUnavailable, reads go on, and all is well when there is room again";
+
+export const fullDisks: readonly Scenario[] = [
+  diskFull("disk full, SQLite and files", promise, async (folder) => ({ DATA_DIR: path.join(folder, "data") })),
+  diskFull("disk full, PostgreSQL", promise, async (folder) => ({
+    DATABASE_URL: await (await thePostgres()).createDatabase(path.join(folder, "tables")),
+  })),
+];

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createDeployment, type Deployment } from "./deployment.ts";
+import { expectNoOrphans } from "./orphans.ts";
+import { thePostgres } from "./postgres.ts";
+import type { Scenario } from "./scenario.ts";
+import { prepareServer, type Server } from "./server.ts";
+import type { Tally } from "./tally.ts";
+import { Workload } from "./workload.ts";
+
+/** A kill comes at random after the load has begun, and after some writes have been answered. */
+const loadMsMax = 250;
+const answersMax = 60;
+const patienceMs = 2_000;
+
+export const killOnSqlite: Scenario = {
+  name: "kill -9, SQLite",
+  promise: "every answered write is there after the restart, whole, and nothing comes back to life",
+  async run(tally, { kills }) {
+    await killUnderLoad(await createDeployment(), kills.sqlite, tally);
+  },
+};
+
+/** Every so many kills PostgreSQL itself crashes together with the server. */
+const crashEvery = 5;
+
+export const killOnPostgres: Scenario = {
+  name: "kill -9, PostgreSQL",
+  promise: "the same, and also when PostgreSQL itself crashes at the same moment",
+  async run(tally, { kills }) {
+    const postgres = await thePostgres();
+    const deployment = await createDeployment({ DATABASE_URL: await postgres.createDatabase() });
+    await killUnderLoad(deployment, kills.postgres, tally, async (server, kill) => {
+      const isCrash = kill % crashEvery === crashEvery - 1;
+      await Promise.all([server.end("SIGKILL"), isCrash ? postgres.crash() : undefined]);
+      if (isCrash) await postgres.restart();
+      await postgres.untilUnused();
+    });
+  },
+};
+
+/**
+ * Kills the server again and again while clients write. After each restart everything that was written since the last one
+ * is looked at, and at the end everything once more.
+ *
+ * @param strike what is done instead of killing the server
+ */
+async function killUnderLoad(
+  deployment: Deployment,
+  kills: number,
+  tally: Tally,
+  strike: (server: Server, kill: number) => Promise<unknown> = (server) => server.end("SIGKILL"),
+): Promise<void> {
+  let next = prepareServer(deployment.settings);
+  let workload: Workload | undefined;
+  for (let kill = 0; ; kill += 1) {
+    const beganAt = performance.now();
+    const server = await next.begin();
+    if (kill > 0) tally.recoveryMs.push(performance.now() - beganAt);
+    workload ??= await Workload.begin(deployment, server.port, tally);
+    if (kill === kills) {
+      await workload.checkAll(server.port);
+      await server.end("SIGTERM");
+      await expectNoOrphans(deployment, tally);
+      return;
+    }
+    next = prepareServer(deployment.settings);
+    await workload.check(server.port);
+    const stop = new AbortController();
+    const running = workload.run(server.port, stop.signal);
+    await underLoad(tally);
+    await strike(server, kill);
+    stop.abort();
+    await running;
+    tally.faults += 1;
+  }
+}
+
+/** Waits for some time and for some answers, both at random. */
+async function underLoad(tally: Tally): Promise<void> {
+  const goal = tally.answered + Math.random() * answersMax;
+  const deadline = performance.now() + patienceMs;
+  await sleep(Math.random() * loadMsMax);
+  while (tally.answered < goal && performance.now() < deadline) await sleep(1);
+}

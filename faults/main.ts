@@ -1,0 +1,114 @@
+/** Lets things go wrong with real servers under load, and counts what is lost: `npm run test:faults`. */
+import { parseArgs, styleText } from "node:util";
+import { cleanUpAtExit, endEverything, isInterrupted } from "../bench/children.ts";
+import { formatResult, formatTable, type Result } from "./report.ts";
+import type { Effort, Scenario } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
+import { createTally, isWhole, type Tally } from "./tally.ts";
+
+const usage = `Usage: npm run test:faults -- [options]
+
+Lets things go wrong with real servers under load (kill -9, a database that goes away, a full disk, a clock that steps
+back, clients that lie), checks every answered write, and counts what was lost.
+
+  --only TEXT          scenarios with this in their name; may be given several times
+  --kills N            kills of the server in all (200)
+  --list               the names of the scenarios
+  --json               the result as one JSON document
+  --help               this text
+
+The exit code is 0 when nothing was lost or wrong, 1 when something was, 2 when the command is wrong.
+`;
+
+/** A part of the kills is for PostgreSQL: they take longer there. */
+const postgresShare = 0.35;
+const progressMs = 250;
+
+/** What runs now, on one line of a terminal that is written again and again. */
+const running = new Map<Scenario, Tally>();
+
+const options = readOptions();
+if (options !== undefined) {
+  cleanUpAtExit();
+  try {
+    await run(options);
+  } catch (error) {
+    if (!isInterrupted()) throw error;
+  } finally {
+    await endEverything();
+  }
+  process.exit(); // whatever a scenario that failed has left
+}
+
+async function run({ chosen, effort, isJson }: { chosen: readonly Scenario[]; effort: Effort; isJson: boolean }) {
+  const results: Result[] = [];
+  const runAndReport = async (scenario: Scenario) => {
+    const result = await runScenario(scenario, effort, isJson);
+    results.push(result);
+    if (!isJson) console.log(`${process.stdout.isTTY ? "\r\x1b[K" : ""}${formatResult(result)}`);
+  };
+  const progress = setInterval(showProgress, progressMs);
+  await Promise.all(chosen.filter(({ isTimed }) => !isTimed).map(runAndReport));
+  for (const scenario of chosen.filter(({ isTimed }) => isTimed)) await runAndReport(scenario);
+  clearInterval(progress);
+  console.log(isJson ? JSON.stringify({ results }, null, 2) : formatTable(results));
+  if (!results.every(({ tally }) => isWhole(tally))) process.exitCode = 1;
+}
+
+function showProgress(): void {
+  if (!process.stdout.isTTY) return;
+  const texts = [...running].map(
+    ([{ name }, { faults, checks, lost }]) => `${name}: ${faults} faults, ${checks} checks, ${lost.length} lost`,
+  );
+  process.stdout.write(`\r\x1b[K${styleText("dim", texts.join("   "))}`);
+}
+
+async function runScenario(scenario: Scenario, effort: Effort, isQuiet: boolean): Promise<Result> {
+  const { name, promise } = scenario;
+  const tally = createTally();
+  const skipped = scenario.findObstacle?.();
+  const startedAt = performance.now();
+  const seconds = () => (performance.now() - startedAt) / 1000;
+  if (skipped !== undefined) return { name, promise, tally, seconds: 0, skipped };
+  if (!isQuiet) running.set(scenario, tally);
+  try {
+    await scenario.run(tally, effort);
+  } catch (error) {
+    if (isInterrupted()) throw error;
+    tally.wrong.push(`it did not come to its end: ${error instanceof Error ? error.message : error}`);
+  } finally {
+    running.delete(scenario);
+    showProgress();
+  }
+  return { name, promise, tally, seconds: seconds(), skipped };
+}
+
+/** Undefined when there is nothing to run. */
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        only: { type: "string", multiple: true },
+        kills: { type: "string" },
+        list: { type: "boolean" },
+        json: { type: "boolean" },
+        help: { type: "boolean" },
+      },
+    });
+    const { only = [""], kills: text = "200", list = false, json: isJson = false, help = false } = values;
+    if (help) process.stdout.write(usage);
+    if (list) for (const { name, promise } of scenarios) console.log(`${name}: ${promise}`);
+    if (help || list) return undefined;
+    const kills = Number(text);
+    if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`--kills must be a number, not ${text}`);
+    const isChosen = ({ name }: Scenario) => only.some((part) => name.toLowerCase().includes(part.toLowerCase()));
+    const chosen = scenarios.filter(isChosen);
+    if (chosen.length === 0) throw new Error(`there is no scenario ${only.join(", ")}`);
+    const postgres = Math.floor(kills * postgresShare);
+    return { chosen, effort: { kills: { sqlite: kills - postgres, postgres } }, isJson };
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+    process.exitCode = 2;
+    return undefined;
+  }
+}

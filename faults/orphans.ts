@@ -1,0 +1,41 @@
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createApi } from "./api.ts";
+import type { Deployment } from "./deployment.ts";
+import { startServer } from "./server.ts";
+import type { Tally } from "./tally.ts";
+
+const preloads = ["./shifted-clock.mjs", "./impatient.mjs"].map((script) => import.meta.resolve(script));
+/** Longer than bytes may lie there that nobody has finished writing, and than an upload may take to become whole. */
+const laterMs = 26 * 3_600_000;
+/** Maintenance comes every second then. */
+const patienceMs = 20_000;
+
+/** After the next clean-up no bytes lie in the folder of files that belong to no file. */
+export async function expectNoOrphans({ settings, application, operator }: Deployment, tally: Tally): Promise<void> {
+  const server = await startServer(
+    { ...settings, FAULTS_CLOCK_SHIFT_MS: `${laterMs}`, OPERATOR_IDLE_MS: `${2 * laterMs}` },
+    { preloads },
+  );
+  const api = createApi(server.port, tally, { isCounted: false });
+  const session = await api.call("POST /_/api/sessions", { body: operator });
+  const token: string = session.body.result.token;
+  const ids = new Set<string>();
+  for (let query = "pageSize=1000"; query !== ""; ) {
+    const { result } = (await api.call(`GET /_/api/applications/${application.appid}/blobs?${query}`, { token })).body;
+    for (const { id } of result.pageResults) ids.add(id);
+    query = result.nextToken === undefined ? "" : `pagingToken=${result.nextToken}`;
+  }
+  api.close();
+  const folder = path.join(settings["DATA_DIR"] ?? "", "files");
+  const entries = (name: string) => (existsSync(path.join(folder, name)) ? readdirSync(path.join(folder, name)) : []);
+  const orphans = () => [...entries(application.appid).filter((id) => !ids.has(id)), ...entries(".incoming")];
+  const found = orphans().length;
+  const deadline = performance.now() + patienceMs;
+  while (orphans().length > 0 && performance.now() < deadline) await sleep(200);
+  tally.checks += found;
+  for (const name of orphans()) tally.wrong.push(`${name} in the folder of files belongs to no file`);
+  tally.remarks.push(`${found} orphans cleaned up`);
+  await server.end("SIGTERM");
+}

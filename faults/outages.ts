@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createDeployment } from "./deployment.ts";
+import { type Postgres, thePostgres } from "./postgres.ts";
+import { Probes } from "./probes.ts";
+import { type NetworkProxy, startProxy } from "./proxy.ts";
+import type { Scenario } from "./scenario.ts";
+import { type Server, startServer } from "./server.ts";
+import type { Tally } from "./tally.ts";
+import { Workload } from "./workload.ts";
+
+/** How long the server waits for its database. */
+const timeoutMs = 1_000;
+/** An answer takes at most this: waits for a connection, a lock and a second attempt, and what a busy machine adds. */
+const answerMsMax = 5 * timeoutMs;
+const recoveryMsMax = 1_000;
+/** So long recovery is waited for, and written down, when it is not in time. */
+const patienceMs = 20_000;
+
+/** A database that is away, and comes back. */
+interface Outage {
+  readonly postgres: Postgres;
+  readonly proxy: NetworkProxy;
+  /** Notes that the database can be used from this moment on, and waits until the service answers again. */
+  recovered(): Promise<void>;
+  /** While this runs, nothing that needs the database may succeed. */
+  away(ms: number): Promise<void>;
+}
+
+/** Lets something happen to the database while clients write; then everything that was answered is looked at. */
+function outage(name: string, promise: string, happen: (outage: Outage, tally: Tally) => Promise<void>): Scenario {
+  return {
+    name,
+    promise,
+    isTimed: true,
+    async run(tally) {
+      const postgres = await thePostgres();
+      const proxy = await startProxy(await postgres.createDatabase());
+      const timeout = { DATABASE_TIMEOUT_MS: `${timeoutMs}` };
+      const deployment = await createDeployment({ DATABASE_URL: proxy.url, ...timeout });
+      const server = await startServer(deployment.settings);
+      const workload = await Workload.begin(deployment, server.port, tally, { mayBreak: false });
+      const probes = await Probes.begin(deployment, server.port, tally);
+      const stop = new AbortController();
+      const running = workload.run(server.port, stop.signal);
+      await sleep(500);
+      await Promise.race([happen({ postgres, proxy, ...watch(probes, tally) }, tally), fails(server)]);
+      await sleep(500);
+      stop.abort();
+      await Promise.all([running, probes.end()]);
+      if (probes.slowestMs() > answerMsMax) tally.wrong.push(`an answer took ${probes.slowestMs().toFixed(0)} ms`);
+      await workload.checkAll(server.port);
+      const code = await server.end("SIGTERM");
+      if (code !== 0) tally.wrong.push(`the server ended with ${code}`);
+      proxy.close();
+    },
+  };
+}
+
+/** @throws when the server ends by itself */
+async function fails(server: Server): Promise<never> {
+  throw new Error(`the server ended with ${await server.ended}`);
+}
+
+function watch(probes: Probes, tally: Tally): Pick<Outage, "recovered" | "away"> {
+  return {
+    async recovered() {
+      tally.faults += 1;
+      const ms = await probes.recoveryFrom(performance.now(), patienceMs);
+      tally.recoveryMs.push(ms ?? Number.POSITIVE_INFINITY);
+      if (ms === undefined) tally.wrong.push(`did not recover within ${patienceMs / 1000} s`);
+      else if (ms > recoveryMsMax) tally.wrong.push(`recovered after ${ms.toFixed(0)} ms`);
+    },
+    async away(ms) {
+      const from = performance.now();
+      await sleep(ms);
+      const good = probes.successes(from, performance.now());
+      for (const { kind } of good) tally.wrong.push(`a ${kind} succeeded while the database was away`);
+    },
+  };
+}
+
+const whileItLasts = "ServiceUnavailable while it lasts, answers within a second of its return, nothing lost";
+
+export const databaseOutages: readonly Scenario[] = [
+  outage("PostgreSQL stopped", whileItLasts, async ({ postgres, away, recovered }) => {
+    for (const stop of [postgres.stop, postgres.crash]) {
+      await stop();
+      await away(3_000);
+      await postgres.restart();
+      await recovered();
+      await sleep(300);
+    }
+  }),
+  outage("connections cut", "again and again: nothing lost, and the next calls succeed", async (outage) => {
+    for (let cut = 0; cut < 20; cut += 1) {
+      if (cut % 2 === 0) await outage.postgres.cutConnections();
+      else outage.proxy.reset();
+      await outage.recovered();
+      await sleep(Math.random() * 100);
+    }
+  }),
+  outage("PostgreSQL frozen", whileItLasts, async ({ postgres, away, recovered }) => {
+    for (const ms of [timeoutMs / 2, 3 * timeoutMs]) {
+      postgres.freeze();
+      await away(ms);
+      postgres.thaw();
+      await recovered();
+      await sleep(300);
+    }
+  }),
+  outage("PostgreSQL out of reach", whileItLasts, async ({ proxy, away, recovered }) => {
+    proxy.swallow();
+    await away(4 * timeoutMs);
+    proxy.heal();
+    await recovered();
+  }),
+];

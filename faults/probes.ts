@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Api, createApi, Unanswered } from "./api.ts";
+import type { Deployment } from "./deployment.ts";
+import type { Tally } from "./tally.ts";
+
+/** What clients see who ask again and again, whatever the others do. */
+export class Probes {
+  readonly #tally: Tally;
+  readonly #api: Api;
+  readonly #token: string;
+  readonly #stop = new AbortController();
+  readonly #calls: Call[] = [];
+  readonly #running: Promise<void>;
+
+  /** @param port of a server that is not to break any connection */
+  static async begin({ application }: Deployment, port: number, tally: Tally): Promise<Probes> {
+    const api = createApi(port, tally, { mayBreak: false, isCounted: false, connectionsMax: 400 });
+    const device = await api.call("POST /devices", { body: { ...application, platform: "probe" } });
+    return new Probes(tally, api, device.body.result.accessToken);
+  }
+
+  constructor(tally: Tally, api: Api, token: string) {
+    this.#tally = tally;
+    this.#api = api;
+    this.#token = token;
+    this.#running = this.#run();
+  }
+
+  /** From then until the first success of a call of each kind that began after it. @returns undefined when there is none in time */
+  async recoveryFrom(at: number, withinMs: number): Promise<number | undefined> {
+    while (performance.now() < at + withinMs) {
+      const firsts = kinds.map((kind) => this.#calls.find((call) => call.kind === kind && call.isGood && call.at > at));
+      if (firsts.every((first) => first !== undefined)) return Math.max(...firsts.map(({ endedAt }) => endedAt)) - at;
+      await sleep(5);
+    }
+    return undefined;
+  }
+
+  /** Calls of this time that were answered with a success. */
+  successes(from: number, to: number): readonly Call[] {
+    return this.#calls.filter(({ isGood, at, endedAt }) => isGood && at > from && endedAt < to);
+  }
+
+  /** How many calls of a kind and of this time were refused. */
+  failures(kind: Kind, from: number, to: number): number {
+    return this.#calls.filter((call) => call.kind === kind && !call.isGood && call.at > from && call.endedAt < to)
+      .length;
+  }
+
+  /** How many calls since then were refused. */
+  failuresSince(from: number): number {
+    return this.#calls.filter(({ isGood, at }) => !isGood && at > from).length;
+  }
+
+  p99Ms(from: number, to: number): number {
+    const within = this.#calls.filter(({ at, endedAt }) => at > from && endedAt < to);
+    const sorted = within.map(({ at, endedAt }) => endedAt - at).toSorted((a, b) => a - b);
+    return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
+  }
+
+  slowestMs(): number {
+    return Math.max(...this.#calls.map(({ at, endedAt }) => endedAt - at));
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    this.#api.close();
+  }
+
+  /** Begins a call every so often, whether those before have been answered or not. */
+  async #run(): Promise<void> {
+    const open = new Set<Promise<void>>();
+    for (let count = 0; !this.#stop.signal.aborted; count += 1) {
+      const kind = kinds[count % kinds.length] ?? "read";
+      const call = this.#ask(kind).finally(() => open.delete(call));
+      open.add(call);
+      await sleep(15);
+    }
+    await Promise.all(open);
+  }
+
+  async #ask(kind: Kind): Promise<void> {
+    const at = performance.now();
+    const end = (isGood: boolean) => void this.#calls.push({ kind, at, endedAt: performance.now(), isGood });
+    const token = this.#token;
+    try {
+      if (kind === "read") await this.#api.call("GET /devices/current", { token });
+      else if (kind === "health") await this.#api.call("GET /_/health/ready");
+      else await this.#api.call("POST /metrics/events/probe", { token, body: {} });
+      end(true);
+    } catch (error) {
+      end(false);
+      if (!(error instanceof Unanswered)) this.#tally.wrong.push(error instanceof Error ? error.message : `${error}`);
+    }
+  }
+}
+
+const kinds = ["read", "write", "health"] as const;
+type Kind = (typeof kinds)[number];
+
+interface Call {
+  readonly kind: Kind;
+  readonly at: number;
+  readonly endedAt: number;
+  readonly isGood: boolean;
+}

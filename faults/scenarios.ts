@@ -1,0 +1,18 @@
+import { clockSteps } from "./clock.ts";
+import { fullDisks } from "./disk-full.ts";
+import { killOnPostgres, killOnSqlite } from "./kills.ts";
+import { databaseOutages } from "./outages.ts";
+import type { Scenario } from "./scenario.ts";
+import { shutdowns } from "./shutdowns.ts";
+import { slowClients } from "./slow-clients.ts";
+
+/** Everything that is tried, in order. */
+export const scenarios: readonly Scenario[] = [
+  killOnSqlite,
+  killOnPostgres,
+  ...databaseOutages,
+  ...shutdowns,
+  ...clockSteps,
+  ...fullDisks,
+  slowClients,
+];

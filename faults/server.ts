@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { adopt } from "../bench/children.ts";
+import { plainEnvironment } from "../bench/server-process.ts";
+
+/** The program itself, `node server/src/main.ts`, on a free port. */
+export interface Server {
+  readonly port: number;
+  readonly pid: number;
+  /** Its log. */
+  output(): string;
+  /** Resolves with its exit code, however it ended. */
+  readonly ended: Promise<number | null>;
+  /** Sends the signal and waits for the end. @returns the exit code; null when it had to be killed */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** A server that has been loaded, and has not begun. */
+export interface Standby {
+  /** Resolves when it listens. */
+  begin(): Promise<Server>;
+}
+
+type Settings = Readonly<Record<string, string>>;
+
+const mainScript = fileURLToPath(import.meta.resolve("../server/src/main.ts"));
+const standbyScript = import.meta.resolve("./standby.mjs");
+/** Longer than the grace that a server has to end. */
+const patienceMs = 20_000;
+const outputMax = 2_000_000;
+
+/** @param preloads scripts that run before it, `wrapper` what runs it and becomes it */
+export async function startServer(
+  settings: Settings,
+  { preloads = [], wrapper = [] }: { readonly preloads?: readonly string[]; readonly wrapper?: readonly string[] } = {},
+): Promise<Server> {
+  return untilListening(spawnServer(settings, preloads, wrapper));
+}
+
+/** Loads a server beforehand. It waits for `begin`, and touches nothing before. */
+export function prepareServer(settings: Settings): Standby {
+  const child = spawnServer(settings, [standbyScript], []);
+  const listening = untilListening(child);
+  listening.catch(() => {}); // whoever begins it is told
+  return {
+    begin() {
+      child.stdin.write("\n");
+      return listening;
+    },
+  };
+}
+
+function spawnServer(settings: Settings, preloads: readonly string[], wrapper: readonly string[]) {
+  const imports = preloads.flatMap((script) => ["--import", script]);
+  const [program = "", ...args] = [...wrapper, process.execPath, ...imports, mainScript];
+  const env = { ...plainEnvironment(), PORT: "0", ...settings };
+  return adopt(spawn(program, args, { env, stdio: ["pipe", "pipe", "inherit"] }));
+}
+
+async function untilListening(child: ChildProcess): Promise<Server> {
+  const ended = once(child, "exit").then(([code]: (number | null)[]) => code ?? null);
+  let output = "";
+  child.stdin?.on("error", () => {}); // it has ended
+  const port = await new Promise<number>((resolve, reject) => {
+    ended.then((code) => reject(new Error(`a server ended with ${code} instead of listening: ${output}`)), reject);
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-outputMax);
+      const listening = /"url":"https?:\/\/127\.0\.0\.1:(\d+)"/.exec(output)?.[1];
+      if (listening !== undefined) resolve(Number(listening));
+    });
+  });
+  return {
+    port,
+    pid: child.pid ?? 0, // it has started
+    output: () => output,
+    ended,
+    async end(signal) {
+      child.kill(signal);
+      const impatience = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+      const code = await ended;
+      clearTimeout(impatience);
+      return code;
+    },
+  };
+}

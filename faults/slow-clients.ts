@@ -1,0 +1,163 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { dataPart, formHeaders, formOf } from "../server/test/uploads.ts";
+import { createApi } from "./api.ts";
+import { createDeployment, type Deployment } from "./deployment.ts";
+import { Probes } from "./probes.ts";
+import type { Scenario } from "./scenario.ts";
+import { type Server, startServer } from "./server.ts";
+import type { Tally } from "./tally.ts";
+
+const requestMs = 3_000;
+const calmMs = 1_500;
+const attackMs = 6_000;
+const patienceMs = 20_000;
+const dripMs = 250;
+const largeBytes = 8_000_000;
+const residentGrowthMax = 250_000_000;
+/** How much longer others may wait, and what is no wait on any machine. */
+const p99FactorMax = 20;
+const p99MsMax = 5_000;
+/** So many of them come at once. */
+const crowd = 50;
+
+/** A client that does not behave: how many there are, what they say at once, and what they say bit by bit. */
+interface Attack {
+  readonly name: string;
+  readonly count: number;
+  readonly first: string;
+  readonly drip?: string;
+  /** Reads nothing of what it is sent. */
+  readonly isDeaf?: true;
+  /** The server cannot know that it means no good, and may keep it. */
+  readonly mayStay?: true;
+}
+
+function attacksOn(token: string, file: string): Attack[] {
+  const authorization = `Authorization: Service ${token}\r\n`;
+  const post = `POST /metrics/events/a HTTP/1.1\r\nHost: a\r\n${authorization}`;
+  const get = `GET ${file} HTTP/1.1\r\nHost: a\r\n${authorization}\r\n`;
+  return [
+    { name: "slow heads", count: 100, first: "GET /devices/current HTTP/1.1\r\n", drip: "X-A: b\r\n" },
+    { name: "slow bodies", count: 100, first: `${post}Content-Length: 100000\r\n\r\n`, drip: " " },
+    { name: "slow chunks", count: 50, first: `${post}Transfer-Encoding: chunked\r\n\r\n`, drip: "1\r\n \r\n" },
+    { name: "bodies that stop", count: 100, first: `${post}Content-Length: 1000\r\n\r\n{` },
+    { name: "bodies that go on", count: 100, first: `${post}Content-Length: 2\r\n\r\n{}${"garbage ".repeat(100)}` },
+    { name: "endless heads", count: 50, first: `GET / HTTP/1.1\r\nX: ${"a".repeat(100_000)}` },
+    { name: "who reads nothing", count: 60, first: get.repeat(3), isDeaf: true, mayStay: true },
+    { name: "who says nothing", count: 1_000, first: "" },
+    {
+      name: "who says nothing more",
+      count: 1_000,
+      first: "GET /service/ping HTTP/1.1\r\nHost: a\r\n\r\n",
+      mayStay: true,
+    },
+  ];
+}
+
+export const slowClients: Scenario = {
+  name: "slow and lying clients",
+  promise: "the others are served, memory stays flat, and their connections are freed",
+  isTimed: true,
+  findObstacle: () => (process.platform === "linux" ? undefined : "connections and memory are counted on Linux alone"),
+  async run(tally) {
+    const deployment = await createDeployment({ REQUEST_TIMEOUT_MS: `${requestMs}` });
+    const server = await startServer(deployment.settings);
+    const attacks = await prepareAttacks(deployment, server, tally);
+    const probes = await Probes.begin(deployment, server.port, tally);
+    await sleep(calmMs);
+    const [calmUntil, before, handles] = [performance.now(), residentBytes(server), openHandles(server)];
+    const calm = probes.p99Ms(calmUntil - calmMs, calmUntil);
+
+    const sockets: Attacker[] = [];
+    for (const attack of attacks) {
+      for (let count = 0; count < attack.count; count += 1) {
+        sockets.push(begin(attack, server.port));
+        if (sockets.length % crowd === 0) await untilAccepted(server, tally);
+      }
+    }
+    tally.faults += sockets.length;
+    await sleep(attackMs);
+    const stays = ({ attack, isClosed }: Attacker) => !isClosed() && attack.mayStay === undefined;
+    const deadline = performance.now() + patienceMs;
+    while (sockets.some(stays) && performance.now() < deadline) await sleep(100);
+    const p99 = probes.p99Ms(calmUntil, performance.now());
+    const grown = residentBytes(server) - before;
+    for (const { attack } of sockets.filter(stays)) tally.wrong.push(`${attack.name}: a connection is still open`);
+    for (const { socket } of sockets) socket.destroy();
+    await probes.end();
+    await untilFreed(server, handles, tally);
+
+    const refused = probes.failuresSince(calmUntil);
+    tally.checks += probes.successes(calmUntil, performance.now()).length + refused;
+    if (refused > 0) tally.wrong.push(`${refused} calls of others failed`);
+    if (p99 > Math.max(p99MsMax, p99FactorMax * calm)) tally.wrong.push(`others waited ${p99.toFixed(0)} ms (p99)`);
+    if (grown > residentGrowthMax) tally.wrong.push(`memory grew by ${(grown / 1e6).toFixed(0)} MB`);
+    tally.remarks.push(
+      `p99 of others ${calm.toFixed(0)} → ${p99.toFixed(0)} ms`,
+      `${(grown / 1e6).toFixed(0)} MB more`,
+    );
+    if ((await server.end("SIGTERM")) !== 0) tally.wrong.push("the server failed");
+  },
+};
+
+/** Puts a large file there, for those who will not read it. */
+async function prepareAttacks({ application }: Deployment, { port }: Server, tally: Tally): Promise<Attack[]> {
+  const api = createApi(port, tally, { isCounted: false });
+  const device = await api.call("POST /devices", { body: { ...application, platform: "faults" } });
+  const account = { username: "attacker", password: "a good password" };
+  const user = await api.call("POST /users", { token: device.body.result.accessToken, body: account });
+  const token: string = user.body.result.accessToken;
+  const body = formOf([dataPart(Buffer.alloc(largeBytes))]);
+  const file = await api.call("POST /blobs", { token, body, headers: formHeaders });
+  api.close();
+  return attacksOn(token, `/blobs/${file.body.result.id}/file`);
+}
+
+/** Who connects after them has been let in: it is not the crowd at the door that this is about. */
+async function untilAccepted({ port }: Server, tally: Tally): Promise<void> {
+  const api = createApi(port, tally, { isCounted: false });
+  await api.call("GET /service/ping");
+  api.close();
+}
+
+interface Attacker {
+  readonly attack: Attack;
+  readonly socket: Socket;
+  isClosed(): boolean;
+}
+
+function begin(attack: Attack, port: number): Attacker {
+  const socket = connect(port, "127.0.0.1");
+  let isClosed = false;
+  socket.on("error", () => {}); // a close follows
+  socket.write(attack.first);
+  const { drip } = attack;
+  const dripping = drip === undefined ? undefined : setInterval(() => socket.write(drip), dripMs);
+  const end = () => {
+    isClosed = true;
+    clearInterval(dripping);
+  };
+  socket.on("end", end);
+  socket.on("close", end);
+  if (attack.isDeaf) socket.pause();
+  else socket.resume();
+  return { attack, socket, isClosed: () => isClosed };
+}
+
+async function untilFreed(server: Server, handles: number, tally: Tally): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while (openHandles(server) > handles && performance.now() < deadline) await sleep(50);
+  const left = openHandles(server) - handles;
+  if (left > 0) tally.wrong.push(`${left} connections were not freed`);
+}
+
+/** How many files and sockets the process holds. */
+function openHandles({ pid }: Server): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+function residentBytes({ pid }: Server): number {
+  return Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+}

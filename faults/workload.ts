@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Api, type ApiOptions, createApi, Unanswered } from "./api.ts";
+import type { Deployment } from "./deployment.ts";
+import { Ledger } from "./ledger.ts";
+import type { Tally } from "./tally.ts";
+import type { Person, Sequence, Work, Writer } from "./writer.ts";
+import { writeAccounts } from "./writers/accounts.ts";
+import { writeAtomicBatches, writeSequentialBatches } from "./writers/batches.ts";
+import { writeCheckins, writeCheckinsOnce } from "./writers/checkins.ts";
+import { writeDevices } from "./writers/devices.ts";
+import { writeFiles } from "./writers/files.ts";
+import { writeIdentities } from "./writers/identities.ts";
+import { increment, writeKeys, writeSets } from "./writers/metadata.ts";
+import { writeMetrics } from "./writers/metrics.ts";
+import { writeUploads } from "./writers/uploads.ts";
+
+/** A client for each of them: every kind of write that there is. */
+const writers: readonly Writer[] = [
+  writeAccounts,
+  writeAtomicBatches,
+  writeSequentialBatches,
+  writeCheckins,
+  writeCheckins,
+  writeCheckinsOnce,
+  writeDevices,
+  writeFiles,
+  writeIdentities,
+  increment,
+  writeKeys,
+  writeSets,
+  writeMetrics,
+  writeUploads,
+];
+
+/** How long a client waits before it tries again. */
+const pauseMs = 20;
+
+/** Clients that write at the same time, and what they were answered. */
+export class Workload {
+  readonly #tally: Tally;
+  readonly #ledger: Ledger;
+  readonly #sequences: readonly Sequence[];
+  readonly #options: ApiOptions;
+
+  /** Registers a device and signs a user up for each client. */
+  static async begin(deployment: Deployment, port: number, tally: Tally, options: ApiOptions = {}): Promise<Workload> {
+    const api = createApi(port, tally, { ...options, isCounted: false });
+    const ledger = new Ledger(tally);
+    const run = randomBytes(3).toString("hex");
+    let names = 0;
+    const work: Work = {
+      application: deployment.application,
+      operatorToken: await signInOperator(api, deployment),
+      ledger,
+      newName() {
+        names += 1;
+        return `${run}-${names}`;
+      },
+    };
+    const sequences: Sequence[] = [];
+    for (const writer of writers) sequences.push(writer(work, await signUp(api, work)));
+    api.close();
+    return new Workload(tally, ledger, sequences, options);
+  }
+
+  constructor(tally: Tally, ledger: Ledger, sequences: readonly Sequence[], options: ApiOptions) {
+    this.#tally = tally;
+    this.#ledger = ledger;
+    this.#sequences = sequences;
+    this.#options = options;
+  }
+
+  /** Writes until it is told to stop; a call that gets no answer is followed by another one after a moment. */
+  async run(port: number, signal: AbortSignal): Promise<void> {
+    const api = createApi(port, this.#tally, this.#options);
+    await Promise.all(this.#sequences.map((sequence) => this.#repeat(sequence, api, signal)));
+    api.close();
+  }
+
+  /** Looks at what was written since the last time. */
+  check(port: number): Promise<void> {
+    return this.#look(port, (api) => this.#ledger.check(api));
+  }
+
+  checkAll(port: number): Promise<void> {
+    return this.#look(port, (api) => this.#ledger.checkAll(api));
+  }
+
+  async #repeat(sequence: Sequence, api: Api, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await sequence(api);
+      } catch (error) {
+        if (!(error instanceof Unanswered)) this.#tally.wrong.push(error instanceof Error ? error.message : `${error}`);
+        if (!signal.aborted) await sleep(pauseMs);
+      }
+    }
+  }
+
+  async #look(port: number, work: (api: Api) => Promise<void>): Promise<void> {
+    const api = createApi(port, this.#tally, { ...this.#options, isCounted: false });
+    await work(api);
+    api.close();
+  }
+}
+
+async function signUp(api: Api, { application, newName }: Work): Promise<Person> {
+  const device = await api.call("POST /devices", { body: { ...application, platform: "faults" } });
+  const deviceToken: string = device.body.result.accessToken;
+  const account = { username: newName(), password: "a good password" };
+  const user = await api.call("POST /users", { token: deviceToken, body: account });
+  return { deviceToken, token: user.body.result.accessToken };
+}
+
+async function signInOperator(api: Api, { operator }: Deployment): Promise<string> {
+  const { body } = await api.call("POST /_/api/sessions", { body: operator });
+  return body.result.token;
+}
