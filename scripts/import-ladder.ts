@@ -13,9 +13,18 @@ const ladder = [
   ["db", "http"],
   ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
   ["slices"],
-  ["user-exporters.ts"],
+  ["archives", "user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
-  ["serve.ts", "main.ts", "cli.ts", "cli.command.ts", "cli.applications.ts", "cli.operators.ts", "cli.users.ts"],
+  [
+    "serve.ts",
+    "main.ts",
+    "cli.ts",
+    "cli.command.ts",
+    "cli.applications.ts",
+    "cli.archives.ts",
+    "cli.operators.ts",
+    "cli.users.ts",
+  ],
 ];
 const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
 

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import {
   deleteApplicationRows,
   insertApplication,
+  type ListedApplication,
   listApplications,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
@@ -81,11 +82,11 @@ const commands: Readonly<Record<string, Command>> = {
   "apps list": (config, { json = false }) =>
     withDatabase(config, async (database) => {
       const applications = await listApplications(database.reads);
-      const rows = applications.map(({ appid, name, createdAt, isSuspended, isBeingDeleted }) => ({
+      const rows = applications.map(({ appid, name, createdAt, isSuspended, isBeingDeleted, importingUntil }) => ({
         appid,
         name,
         created: new Date(createdAt).toISOString(),
-        state: isBeingDeleted ? "being deleted" : isSuspended ? "suspended" : "active",
+        state: stateOf({ isSuspended, isBeingDeleted, importingUntil }),
       }));
       print(json ? JSON.stringify(rows) : table(["appid", "name", "created", "state"], rows));
     }),
@@ -160,6 +161,16 @@ try {
   if (isMisuse) console.error(`${error.message}\n\n${usage}`);
   else console.error(isWrongFile ? error.message : explainFailure(error));
   process.exitCode = isMisuse || isWrongFile ? 2 : 1;
+}
+
+function stateOf({
+  isSuspended,
+  isBeingDeleted,
+  importingUntil,
+}: Omit<ListedApplication, "appid" | "name" | "createdAt">) {
+  if (importingUntil !== null) return "being imported";
+  if (isBeingDeleted) return "being deleted";
+  return isSuspended ? "suspended" : "active";
 }
 
 function showProgress(rowsErased: number): void {
