@@ -9,6 +9,7 @@ import {
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
 import { applicationCommands, requireName } from "./cli.applications.ts";
+import { archiveCommands } from "./cli.archives.ts";
 import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
 import { operatorCommands, recordCommand } from "./cli.operators.ts";
 import { userCommands } from "./cli.users.ts";
@@ -25,6 +26,9 @@ const usage = `Usage: rollcall <command>
 
   serve                                    serve until SIGTERM
   migrate                                  bring the database schema up to date
+  backup FILE [--json]                     write all there is to a new file, while it is served
+  verify-backup FILE [--json]              read a backup or an export to its end: whether every bit is as it was written
+  restore FILE [--force] [--other-secret]  make an empty deployment what the backup is; --force deletes what there is
   apps create --name N [--json]            create an application; its key is shown this once
   apps list [--json]                       list the applications
   apps configure APPID FILE.json [--json]  set what the file says in place of all settings before
@@ -32,6 +36,8 @@ const usage = `Usage: rollcall <command>
   apps suspend APPID                       refuse everything that its clients ask for
   apps resume APPID                        serve it again
   apps delete APPID --yes                  delete an application and everything it owns
+  apps export APPID FILE [--json]          write an application with its files to a new file, while it is served
+  apps import FILE [--name N] [--json]     take in an exported application, beside the others
   apps revoke-tokens APPID --yes           end every token of an application; its keys stay good
   apps compromised APPID --yes [--json]    end every token and key; the new key is shown this once
   apps keys list APPID [--json]            list its keys, and how many devices registered with each last
@@ -124,6 +130,7 @@ const commands: Readonly<Record<string, Command>> = {
     }),
 
   ...applicationCommands,
+  ...archiveCommands,
   ...operatorCommands,
   ...userCommands,
 };
@@ -138,6 +145,8 @@ try {
       label: { type: "string" },
       json: { type: "boolean" },
       yes: { type: "boolean" },
+      force: { type: "boolean" },
+      "other-secret": { type: "boolean" },
       help: { type: "boolean" },
     },
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { archivedTables } from "../src/archives/tables.ts";
-import { openSnapshot, type StoredRow } from "../src/db/snapshot.ts";
+import { openSnapshot } from "../src/db/open-snapshot.ts";
+import type { StoredRow } from "../src/db/snapshot.ts";
 import type { TestApp, TestUser } from "./harness.ts";
 import { begin, sendBytes } from "./tus.ts";
 import { dataPart, png, upload } from "./uploads.ts";

@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import { openSnapshot } from "../db/snapshot.ts";
+import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { version } from "../version.ts";

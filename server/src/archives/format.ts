@@ -1,4 +1,5 @@
 import { hkdfSync } from "node:crypto";
+import { PlainFailure } from "../failure.ts";
 
 /** The first entry: what it is that follows. */
 export interface ArchiveHead {
@@ -44,7 +45,7 @@ export interface MissingObject {
 }
 
 /** The archive is no archive, of another version, or not whole; nothing may be made of it. */
-export class ArchiveError extends Error {
+export class ArchiveError extends PlainFailure {
   override name = "ArchiveError";
 }
 
