@@ -111,7 +111,8 @@ export async function restore(
 
 /** @throws ArchiveError when it was made by a release that knows more than this one */
 function requireKnownSchema({ migrations: theirs }: ArchiveHead): void {
-  const isOurs = theirs.length > 0 && migrations.slice(0, theirs.length).every(({ name }) => theirs.includes(name));
+  const applied = migrations.slice(0, theirs.length).map(({ name }) => name);
+  const isOurs = theirs.length > 0 && theirs.every((name) => applied.includes(name));
   if (!isOurs)
     throw new ArchiveError("The archive was made by a newer release than this one: restore it with that one");
 }
