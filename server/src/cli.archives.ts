@@ -24,12 +24,12 @@ import { openByteStore } from "./storage/open.ts";
 
 /** The commands that write and read archives. */
 export const archiveCommands: Readonly<Record<string, Command>> = {
-  backup: async (config, { json = false }, [given]) => {
+  backup: async (config, { json = false, "without-files": isWithoutFiles = false }, [given]) => {
     const file = requireFile("backup", given);
     giveWay();
     await recordBackup(config);
     const services = { bytes: await openByteStore(config), secrets: loadSecrets(config), ...createMakers() };
-    const end = await writeArchiveFile(file, backUp(config, services, showProgress));
+    const end = await writeArchiveFile(file, backUp(config, services, { isWithoutFiles, onProgress: showProgress }));
     printWritten(file, end, json);
   },
 
@@ -141,7 +141,8 @@ function printWritten(file: string, end: ArchiveEnd, isJson: boolean): void {
   );
 }
 
-function describe({ kind, created, release, applicationId, migrations: names }: ArchiveHead, end: ArchiveEnd): string {
+function describe(head: ArchiveHead, end: ArchiveEnd): string {
+  const { kind, created, release, applicationId, migrations: names, isWithoutFiles } = head;
   const what = kind === "backup" ? "a backup" : `the application ${applicationId}`;
   const { deleted, lost, damaged } = end.missing;
   return [
@@ -150,6 +151,7 @@ function describe({ kind, created, release, applicationId, migrations: names }: 
     ...Object.entries(end.rows)
       .filter(([, rows]) => rows > 0)
       .map(([table, rows]) => `  ${table.padEnd(20)}  ${rows}`),
+    ...(isWithoutFiles ? ["the bytes of files were left out"] : []),
     ...(deleted > 0 ? [`${deleted} files were deleted while it was written`] : []),
     ...(lost > 0 ? [`${lost} files had no bytes in the store`] : []),
     ...(damaged > 0 ? [`${damaged} files were not as they were uploaded`] : []),

@@ -18,6 +18,7 @@ export interface Values {
   readonly yes?: boolean;
   readonly force?: boolean;
   readonly "other-secret"?: boolean;
+  readonly "without-files"?: boolean;
 }
 
 /** Something the person at the terminal did; printed without a stack. */

@@ -17,7 +17,7 @@ import { loadConfig } from "./config.ts";
 import { explainFailure } from "./failure.ts";
 import { kindOfId } from "./lib/ids.ts";
 import { OperatorNameError } from "./operators/operators.names.ts";
-import { serve } from "./serve.ts";
+
 import { openByteStore } from "./storage/open.ts";
 import { ApplicationSettingsError, parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { changeApplicationSettings, shownSettings } from "./tenancy/settings-changes.ts";
@@ -26,7 +26,7 @@ const usage = `Usage: rollcall <command>
 
   serve                                    serve until SIGTERM
   migrate                                  bring the database schema up to date
-  backup FILE [--json]                     write all there is to a new file, while it is served
+  backup FILE [--without-files] [--json]   write all there is to a new file, while it is served
   verify-backup FILE [--json]              read a backup or an export to its end: whether every bit is as it was written
   restore FILE [--force] [--other-secret]  make an empty deployment what the backup is; --force deletes what there is
   apps create --name N [--json]            create an application; its key is shown this once
@@ -66,7 +66,7 @@ Settings come from the environment: see .env.example.
 `;
 
 const commands: Readonly<Record<string, Command>> = {
-  serve: (config) => serve(config),
+  serve: async (config) => (await import("./serve.ts")).serve(config),
 
   migrate: (config) =>
     withDatabase(config, async (_database, applied) => {
@@ -147,6 +147,7 @@ try {
       yes: { type: "boolean" },
       force: { type: "boolean" },
       "other-secret": { type: "boolean" },
+      "without-files": { type: "boolean" },
       help: { type: "boolean" },
     },
   });

@@ -6,12 +6,14 @@ import { PlainFailure } from "../failure.ts";
 
 const writtenAtOnce = 262_144;
 /** So much is put on the disk at a time: a write of the database waits for no more than this. */
-const syncedAtOnce = 8_388_608;
+const syncedAtOnce = 2_097_152;
+/** So much longer than that took the disk is left to others. */
+const pauseFactor = 2;
 const pauseMsMax = 1_000;
 
 /**
  * Writes an archive to a file that is not there yet, for this account's eyes only. Under its name there is a whole one or none;
- * until then it lies beside it, as `FILE.partial`. The disk is left to others for half of the time.
+ * until then it lies beside it, as `FILE.partial`. The disk is left to others most of the time.
  *
  * @throws PlainFailure when there is such a file
  */
@@ -76,7 +78,7 @@ async function writeAll<Result>(file: FileHandle, archive: AsyncGenerator<Uint8A
     if (unsynced >= syncedAtOnce) {
       const startedAt = performance.now();
       await file.datasync();
-      await setTimeout(Math.min(performance.now() - startedAt, pauseMsMax));
+      await setTimeout(Math.min((performance.now() - startedAt) * pauseFactor, pauseMsMax));
       unsynced = 0;
     }
   }

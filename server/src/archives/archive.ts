@@ -93,7 +93,7 @@ export async function* writeArchive(
 async function* writeTables(
   writer: ArchiveWriter,
   snapshot: Snapshot,
-  { head: { applicationId }, tables, change = (_table, row) => row }: ArchiveContents,
+  { head: { applicationId, isWithoutFiles }, tables, change = (_table, row) => row }: ArchiveContents,
   spool: Spool<NamedObject>,
   onProgress: (progress: ArchiveProgress) => void,
 ): AsyncGenerator<Uint8Array, ArchiveEnd["rows"]> {
@@ -106,7 +106,7 @@ async function* writeTables(
       for await (const stored of snapshot.rows(table, having)) {
         const row = change(table, stored);
         if (row === undefined) continue;
-        const object = objectOf(table, row);
+        const object = isWithoutFiles ? undefined : objectOf(table, row);
         if (object !== undefined) await spool.add(object);
         yield row;
       }

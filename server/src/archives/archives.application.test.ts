@@ -15,9 +15,9 @@ import { maintain } from "../maintenance.ts";
 import { loadSecrets } from "../server-secret.ts";
 import { openSigningSecret, sealSigningSecret, updateSigningSecret } from "../tenancy/policies.ts";
 import { ArchiveWriter } from "./archive-writer.ts";
-import { exportApplication } from "./export-application.ts";
+import { exportApplication, NoSuchApplication } from "./export-application.ts";
 import { ArchiveError, endName, fileName, headName, rowsName } from "./format.ts";
-import { type ImportOptions, importApplication } from "./import-application.ts";
+import { ApplicationExists, type ImportOptions, importApplication } from "./import-application.ts";
 import { loadArchive } from "./load.ts";
 import { writeRows } from "./rows.ts";
 import { exportedTables } from "./tables.ts";
@@ -102,10 +102,8 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
     it("is refused where it is already, and nothing of that changes", async () => {
       const { appid } = source.application;
       const there = await readTables(source.config.databaseUrl);
-      await assert.rejects(importInto(source, Readable.from([archive])), {
-        name: "ApplicationExists",
-        message: `there is an application ${appid} already`,
-      });
+      const exists = new ApplicationExists(`there is an application ${appid} already`);
+      await assert.rejects(importInto(source, Readable.from([archive])), exists);
       assert.deepEqual(await readTables(source.config.databaseUrl), there);
     });
   });
@@ -289,7 +287,7 @@ describe("importing an application", () => {
     const gone = await source.createApplication();
     await remove(source, gone.appid, false);
     for (const id of [gone.appid, source.app.ids.newId("App")]) {
-      await assert.rejects(buffer(exportFrom(source, id)), { message: `there is no application ${id}` });
+      await assert.rejects(buffer(exportFrom(source, id)), new NoSuchApplication(`there is no application ${id}`));
     }
   });
 

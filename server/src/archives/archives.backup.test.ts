@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -199,6 +200,34 @@ describe("a backup", () => {
     } finally {
       await other.close();
     }
+  });
+
+  it("can leave out the bytes of files, for who keeps their store safe by other means", async () => {
+    const path = join(folder, "rows.tar");
+    const { app, config } = test;
+    const services = { ...app, secrets: loadSecrets(config) };
+    await writeArchiveFile(path, backUp(config, services, { isWithoutFiles: true }));
+    const settings = { ...(await emptyDeployment()), FILES_URL: config.filesUrl };
+    await restoreInto(settings, path); // what is in the store stays
+    assert.deepEqual(await readData(settings.DATABASE_URL), await readData(config.databaseUrl));
+    const restored = await startTestApp(settings);
+    const { jane, blobId, blob } = full;
+    const { bytes } = await download(restored, `/blobs/${blobId}/file`, { token: jane.token });
+    assert.ok(bytes.equals(blob));
+    await restored.close();
+  });
+
+  it("that finds the disk full leaves nothing, and says why", async () => {
+    const path = join(folder, "full.tar");
+    const cli = join(import.meta.dirname, "../cli.ts");
+    const limited = ["--fsize=100000", process.execPath, cli, "backup", path]; // the kernel lets no file grow beyond it
+    const { status, stderr } = spawnSync("prlimit", limited, {
+      env: { PATH: process.env["PATH"], ...settingsOf(test) },
+      encoding: "utf8",
+    });
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /EFBIG|file too large/i);
+    assert.ok(!existsSync(path) && !existsSync(`${path}.partial`));
   });
 
   it("holds the secret that lies in DATA_DIR, and brings it along", async () => {

@@ -63,6 +63,7 @@ export async function* archiveApplication(
       region,
       applicationId,
       secrets: secrets.map(fingerprintOf),
+      isWithoutFiles: false,
     } as const;
     const extras = signing === undefined ? [] : [{ name: signingSecretName, content: Buffer.from(signing) }];
     function change(table: string, row: StoredRow): StoredRow | undefined {

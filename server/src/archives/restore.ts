@@ -64,7 +64,7 @@ export async function restore(
   if (await isOccupied(config.databaseUrl)) {
     throw new PlainFailure("The database is in use: stop what runs on it first.");
   }
-  const files = await listStoredFiles(config);
+  const files = head.isWithoutFiles ? [] : await listStoredFiles(config); // what is there is what it goes with
   const database = await openDatabase(config.databaseUrl, { connectionsMax: 2, timeoutMs });
   try {
     if (!isForced) await requireEmpty(database, files, config);
