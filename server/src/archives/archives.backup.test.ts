@@ -21,6 +21,7 @@ import { loadSecrets } from "../server-secret.ts";
 import { readArchiveFile, writeArchiveFile } from "./archive-file.ts";
 import { ArchiveWriter } from "./archive-writer.ts";
 import { backUp } from "./backup.ts";
+import { archiveApplication } from "./export-application.ts";
 import { endName, headName } from "./format.ts";
 import { loadArchive } from "./load.ts";
 import { restore } from "./restore.ts";
@@ -319,6 +320,17 @@ describe("restoring", () => {
       ],
     );
     assert.equal(JSON.parse(operators[0] ?? "").role, "owner");
+  });
+
+  it("an exported application alone makes a deployment of its own", async () => {
+    const path = join(folder, "application.tar");
+    const { app, config, application } = test;
+    const services = { ...config, ...app, secrets: loadSecrets(config) };
+    await writeArchiveFile(path, archiveApplication(application.appid, services));
+    const settings = { ...(await emptyDeployment()), ROLLCALL_SECRET: "quite another secret for tests" };
+    await restoreInto(settings, path);
+    const rows = async (url: string) => readTables(url, ["users", "checkins", "files", "metadata"], application.appid);
+    assert.deepEqual(await rows(settings.DATABASE_URL), await rows(config.databaseUrl));
   });
 
   it("under another secret it is refused; with --other-secret users sign in anew", async () => {
