@@ -253,6 +253,21 @@ describe("a backup", () => {
   });
 });
 
+describe("a backup of nothing", () => {
+  it("is refused, whether there is no database or nothing in it", async () => {
+    const { app, config } = test;
+    const services = { ...app, secrets: loadSecrets(config) };
+    const settings = await emptyDeployment();
+    await assertRefused(
+      backUp(loadConfig(settings), services).next(),
+      /^There is (no database|nothing of Rollcall in the)/,
+    );
+    const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
+    await assertRefused(backUp(loadConfig(settings), services).next(), /^There is nothing of Rollcall in /);
+    await database.close();
+  });
+});
+
 describe("restoring", () => {
   it("what is damaged or no backup is refused before anything is written", async () => {
     const settings = await emptyDeployment();

@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { PlainFailure } from "../failure.ts";
 import type { Snapshot, StoredRow } from "./snapshot.ts";
 
 const rowsAtOnce = 64;
@@ -20,6 +21,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     const tables = await names(
       "select tablename::text as name from pg_tables where schemaname = current_schema() order by tablename",
     ); // with this it has begun
+    if (!tables.includes("schema_migrations")) throw new PlainFailure("There is nothing of Rollcall in the database.");
     const migrations = await names("select name from schema_migrations order by name");
     return {
       tables,

@@ -1,13 +1,17 @@
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { PlainFailure } from "../failure.ts";
 import type { Snapshot, StoredRow } from "./snapshot.ts";
 
 const rowsAtOnce = 64;
 
 /** A read transaction. Others write meanwhile; the log of what they write grows until it ends. */
 export function openSqliteSnapshot(url: string): Snapshot {
-  const database = new DatabaseSync(fileURLToPath(url), { readOnly: true, timeout: 5_000 });
+  const file = fileURLToPath(url);
+  if (!existsSync(file)) throw new PlainFailure(`There is no database ${file}.`);
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
   try {
     database.exec("pragma cache_size = -4096");
     database.exec("begin");
@@ -19,6 +23,7 @@ export function openSqliteSnapshot(url: string): Snapshot {
     const tables = names(
       "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name",
     ); // with this it has begun
+    if (!tables.includes("schema_migrations")) throw new PlainFailure(`There is nothing of Rollcall in ${file}.`);
     const migrations = names("select name from schema_migrations order by name");
     return {
       tables,
