@@ -7,13 +7,13 @@ import { PlainFailure } from "../failure.ts";
 const writtenAtOnce = 262_144;
 /** So much is put on the disk at a time: a write of the database waits for no more than this. */
 const syncedAtOnce = 2_097_152;
-/** So much longer than that took the disk is left to others. */
-const pauseFactor = 2;
+/** After so long a turn of work, disk and processors are left to others for as long as it took. */
+const turnMs = 20;
 const pauseMsMax = 1_000;
 
 /**
  * Writes an archive to a file that is not there yet, for this account's eyes only. Under its name there is a whole one or none;
- * until then it lies beside it, as `FILE.partial`. The disk is left to others most of the time.
+ * until then it lies beside it, as `FILE.partial`. Others have disk and processors half of the time.
  *
  * @throws PlainFailure when there is such a file
  */
@@ -66,7 +66,7 @@ async function writeAll<Result>(file: FileHandle, archive: AsyncGenerator<Uint8A
     pieces = [];
     gathered = 0;
   }
-  for (;;) {
+  for (let startedAt = performance.now(); ; ) {
     const next = await archive.next();
     if (next.done === true) {
       await write();
@@ -76,11 +76,13 @@ async function writeAll<Result>(file: FileHandle, archive: AsyncGenerator<Uint8A
     gathered += next.value.length;
     if (gathered >= writtenAtOnce) await write();
     if (unsynced >= syncedAtOnce) {
-      const startedAt = performance.now();
       await file.datasync();
-      await setTimeout(Math.min((performance.now() - startedAt) * pauseFactor, pauseMsMax));
       unsynced = 0;
     }
+    const workedMs = performance.now() - startedAt;
+    if (workedMs < turnMs) continue;
+    await setTimeout(Math.min(workedMs, pauseMsMax));
+    startedAt = performance.now();
   }
 }
 
