@@ -23,7 +23,7 @@ const ladder = [
   ["db", "http"],
   ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
   ["slices"],
-  ["user-exporters.ts"],
+  ["archives", "user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
   ["serve.ts", "start.ts", "main.ts", "cli.ts"],
 ];

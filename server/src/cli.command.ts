@@ -16,6 +16,9 @@ export interface Values {
   readonly label?: string;
   readonly json?: boolean;
   readonly yes?: boolean;
+  readonly force?: boolean;
+  readonly "other-secret"?: boolean;
+  readonly "without-files"?: boolean;
 }
 
 /** Something the person at the terminal did; printed without a stack. */

@@ -4,10 +4,12 @@ import { parseArgs } from "node:util";
 import {
   deleteApplicationRows,
   insertApplication,
+  type ListedApplication,
   listApplications,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
 import { applicationCommands, requireName } from "./cli.applications.ts";
+import { archiveCommands } from "./cli.archives.ts";
 import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
 import { healthCommands } from "./cli.health.ts";
 import { operatorCommands, recordCommand } from "./cli.operators.ts";
@@ -26,6 +28,9 @@ const usage = `Usage: rollcall <command>
   serve                                    serve until SIGTERM
   health                                   ask the server that runs here whether it is ready; exit code 1 when it is not
   migrate                                  bring the database schema up to date
+  backup FILE [--without-files] [--json]   write all there is to a new file, while it is served
+  verify-backup FILE [--json]              read a backup or an export to its end: whether every bit is as it was written
+  restore FILE [--force] [--other-secret]  make an empty deployment what the backup is; --force deletes what there is
   apps create --name N [--json]            create an application; its key is shown this once
   apps list [--json]                       list the applications
   apps configure APPID FILE.json [--json]  set what the file says in place of all settings before
@@ -33,6 +38,8 @@ const usage = `Usage: rollcall <command>
   apps suspend APPID                       refuse everything that its clients ask for
   apps resume APPID                        serve it again
   apps delete APPID --yes                  delete an application and everything it owns
+  apps export APPID FILE [--json]          write an application with its files to a new file, while it is served
+  apps import FILE [--name N] [--json]     take in an exported application, beside the others
   apps revoke-tokens APPID --yes           end every token of an application; its keys stay good
   apps compromised APPID --yes [--json]    end every token and key; the new key is shown this once
   apps keys list APPID [--json]            list its keys, and how many devices registered with each last
@@ -83,11 +90,11 @@ const commands: Readonly<Record<string, Command>> = {
   "apps list": (config, { json = false }) =>
     withDatabase(config, async (database) => {
       const applications = await listApplications(database.reads);
-      const rows = applications.map(({ appid, name, createdAt, isSuspended, isBeingDeleted }) => ({
+      const rows = applications.map(({ appid, name, createdAt, isSuspended, isBeingDeleted, importingUntil }) => ({
         appid,
         name,
         created: new Date(createdAt).toISOString(),
-        state: isBeingDeleted ? "being deleted" : isSuspended ? "suspended" : "active",
+        state: stateOf({ isSuspended, isBeingDeleted, importingUntil }),
       }));
       print(json ? JSON.stringify(rows) : table(["appid", "name", "created", "state"], rows));
     }),
@@ -126,6 +133,7 @@ const commands: Readonly<Record<string, Command>> = {
 
   ...healthCommands,
   ...applicationCommands,
+  ...archiveCommands,
   ...operatorCommands,
   ...userCommands,
 };
@@ -140,6 +148,9 @@ try {
       label: { type: "string" },
       json: { type: "boolean" },
       yes: { type: "boolean" },
+      force: { type: "boolean" },
+      "other-secret": { type: "boolean" },
+      "without-files": { type: "boolean" },
       help: { type: "boolean" },
     },
   });
@@ -163,6 +174,16 @@ try {
   if (isMisuse) console.error(`${error.message}\n\n${usage}`);
   else console.error(isWrongFile ? error.message : explainFailure(error));
   process.exitCode = isMisuse || isWrongFile ? 2 : 1;
+}
+
+function stateOf({
+  isSuspended,
+  isBeingDeleted,
+  importingUntil,
+}: Omit<ListedApplication, "appid" | "name" | "createdAt">) {
+  if (importingUntil !== null) return "being imported";
+  if (isBeingDeleted) return "being deleted";
+  return isSuspended ? "suspended" : "active";
 }
 
 function showProgress(rowsErased: number): void {

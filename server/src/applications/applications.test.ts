@@ -124,6 +124,7 @@ describe("creating an application", () => {
       createdAt: test.now(),
       isSuspended: false,
       isBeingDeleted: false,
+      importingUntil: null,
     });
     const ids = listed.map(({ appid }) => appid);
     assert.deepEqual(ids, [...ids].sort());

@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { sql } from "kysely";
+import { PlainFailure } from "../failure.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
 import { isConflict } from "./dialect.ts";
 import { migrations } from "./migrations/list.ts";
@@ -10,6 +11,8 @@ export interface MigrateOptions {
   readonly list?: readonly Migration[];
   /** Hears of migrations of a newer version, beside which this one can serve. */
   onNewer?(names: readonly string[]): void;
+  /** It is part of a restore, which otherwise has to be finished first. */
+  readonly isRestoring?: boolean;
 }
 
 /** A newer version has changed the schema in a way that this one cannot serve with. */
@@ -24,6 +27,9 @@ class SchemaTooNew extends Error {
 const lockTriesMax = 100;
 const lockAgainMs = 1_000;
 
+/** Stands among the migrations while a database is being restored: half of one must not be served. */
+export const restoringName = "restoring";
+
 /**
  * Brings the schema up to date, in one transaction and under a lock: of several processes that start at once, one
  * migrates and the others wait for it. Where others hold its tables for long (a backup), it lets those through that came
@@ -32,6 +38,7 @@ const lockAgainMs = 1_000;
  * @param seed runs in the same transaction when the database was empty
  * @returns the names of the migrations that were applied
  * @throws SchemaTooNew
+ * @throws PlainFailure when a restore has not been finished, unless this belongs to it
  */
 export async function migrate(
   database: Database,
@@ -51,7 +58,7 @@ export async function migrate(
 async function migrateNow(
   database: Database,
   seed: (transaction: Transaction) => Promise<void>,
-  { list = migrations, onNewer = () => {} }: MigrateOptions,
+  { list = migrations, onNewer = () => {}, isRestoring = false }: MigrateOptions,
 ): Promise<string[]> {
   const { ddl, lockMigrations } = database.dialect;
   return database.write(async (transaction) => {
@@ -61,7 +68,12 @@ async function migrateNow(
       create table if not exists schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}
     `.execute(queries);
     const applied = await readApplied(queries);
-    const newer = [...applied.keys()].filter((name) => !list.some((migration) => migration.name === name));
+    if (applied.has(restoringName) && !isRestoring) {
+      throw new PlainFailure("A restore into this database was not finished. Run it again, with --force.");
+    }
+    const newer = [...applied.keys()].filter(
+      (name) => name !== restoringName && !list.some((migration) => migration.name === name),
+    );
     const refusing = newer.filter((name) => applied.get(name) === 1);
     if (refusing.length > 0) throw new SchemaTooNew(refusing);
     if (newer.length > 0) onNewer(newer);

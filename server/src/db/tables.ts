@@ -118,6 +118,8 @@ interface ApplicationsTable {
   signing_secret: Generated<string | null>;
   /** Keys of earlier generations are dead: one update ends all of them. */
   key_generation: Generated<number>;
+  /** While it is imported: marked as deleted, and not to be erased before then (`archives/imports.store.ts`). */
+  importing_until: Generated<number | null>;
 }
 
 interface ApplicationKeysTable {

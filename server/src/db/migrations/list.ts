@@ -14,6 +14,7 @@ import { operatorSessions } from "./0013-operators.ts";
 import { applicationControl } from "./0014-application-control.ts";
 import { operatorViews } from "./0015-operator-views.ts";
 import { manyNodes } from "./0016-many-nodes.ts";
+import { imports } from "./0017-imports.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   applicationControl,
   operatorViews,
   manyNodes,
+  imports,
 ];
