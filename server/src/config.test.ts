@@ -21,6 +21,7 @@ function problemsOf(environment: Environment): readonly string[] {
 
 const integers: [name: string, minimum: number, maximum: number][] = [
   ["PORT", 0, 65_535],
+  ["WORKERS", 0, 256],
   ["DEVICE_TOKEN_LIFETIME_MS", 1_000, 315_360_000_000],
   ["USER_TOKEN_LIFETIME_MS", 1_000, 315_360_000_000],
   ["OPERATOR_SESSION_MS", 1_000, 315_360_000_000],
@@ -61,6 +62,7 @@ describe("loadConfig", () => {
     assert.deepEqual(loadConfig({}), {
       host: "127.0.0.1",
       port: 8080,
+      workers: 1,
       dataDir: resolve("data"),
       databaseUrl: pathToFileURL(resolve("data/rollcall.db")).href,
       publicUrl: undefined,
@@ -95,6 +97,7 @@ describe("loadConfig", () => {
       hstsMaxAgeSeconds: 31_536_000,
       databaseConnectionsMax: 10,
       databaseTimeoutMs: 5_000,
+      databasePooled: false,
       smtpUrl: undefined,
       mailFrom: { name: "Rollcall", address: "no-reply@localhost" },
       resetCodeLifetimeMs: 3_600_000,
@@ -148,6 +151,7 @@ describe("loadConfig", () => {
       TRUST_PROXY: "everybody",
       REQUIRE_HTTPS: "perhaps",
       RATE_LIMITS: "perhaps",
+      DATABASE_POOLER: "session",
       LOG_LEVEL: "loud",
     };
     const problems = problemsOf(environment);
@@ -377,6 +381,7 @@ function other(name: string): string {
     TRUST_PROXY: "loopback",
     REQUIRE_HTTPS: "true",
     RATE_LIMITS: "off",
+    DATABASE_POOLER: "transaction",
     LOG_LEVEL: "warn",
   };
   return words[name] ?? `${integers.find(([integer]) => integer === name)?.[2] ?? 101}`;
