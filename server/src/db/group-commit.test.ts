@@ -132,14 +132,14 @@ describe("another process that holds the lock", () => {
 
   it("reads go on meanwhile", async () => {
     const rows = await countRows();
-    other.exec("begin immediate; insert into schema_migrations values ('unfinished')");
+    other.exec("begin immediate; insert into schema_migrations (name) values ('unfinished')");
     assert.equal(await countRows(), rows);
     other.exec("rollback");
   });
 });
 
 describe("hasForeignCommits", () => {
-  const commit = (name: string) => other.exec(`insert into schema_migrations values ('${name}')`);
+  const commit = (name: string) => other.exec(`insert into schema_migrations (name) values ('${name}')`);
 
   it("is true exactly once for what another process committed, never for what this one did", async () => {
     assert.equal(database.hasForeignCommits(), false);
@@ -165,7 +165,7 @@ describe("hasForeignCommits", () => {
   });
 
   it("is false for what another process did not commit", () => {
-    other.exec("begin immediate; insert into schema_migrations values ('never'); rollback");
+    other.exec("begin immediate; insert into schema_migrations (name) values ('never'); rollback");
     assert.equal(database.hasForeignCommits(), false);
   });
 
