@@ -11,11 +11,20 @@ const sourceRoot = "server/src/";
 const ladder = [
   ["lib", "errors.ts", "background.ts", "config.ts", "failure.ts", "log.ts", "server-secret.ts", "version.ts"],
   ["db", "http"],
-  ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
+  ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "regions", "storage", "tenancy"],
   ["slices"],
   ["user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
-  ["serve.ts", "main.ts", "cli.ts", "cli.command.ts", "cli.applications.ts", "cli.operators.ts", "cli.users.ts"],
+  [
+    "serve.ts",
+    "main.ts",
+    "cli.ts",
+    "cli.command.ts",
+    "cli.applications.ts",
+    "cli.operators.ts",
+    "cli.regions.ts",
+    "cli.users.ts",
+  ],
 ];
 const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
 

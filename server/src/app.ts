@@ -1,3 +1,4 @@
+import { creationHandler, deletionHandler } from "./applications/applications.elsewhere.ts";
 import { applicationsOperatorRoutes } from "./applications/applications.operator.routes.ts";
 import type { AuditEvent } from "./audit/audit.events.ts";
 import { auditOperatorRoutes } from "./audit/audit.operator.routes.ts";
@@ -52,6 +53,10 @@ import { operatorsRoutes } from "./operators/operators.routes.ts";
 import { operatorsSessionsRoutes } from "./operators/operators.sessions.routes.ts";
 import { createPictures, type Pictures } from "./pictures/pictures.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
+import { createRegionCalls } from "./regions/regions.calls.ts";
+import { type RegionHandlers, regionsEndpoint } from "./regions/regions.endpoint.ts";
+import { createRegistrationElsewhere, registrationHandler } from "./regions/regions.registration.ts";
+import { createRegions, type Regions } from "./regions/regions.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
@@ -89,6 +94,7 @@ export interface App {
   readonly compactor: Compactor;
   readonly bytes: ByteStore;
   readonly pictures: Pictures;
+  readonly regions: Regions;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -120,7 +126,11 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const tokenUses = createTokenUses(database);
   const policies = createPolicies({ secrets, database });
   const rateLimits = createRateLimits(readRateLimits(config), clock);
-  const callers = createCallers({ tokens, tokenUses, policies, database, clock }, config);
+  const serverUrl = () => config.publicUrl ?? transport.url();
+  const regions = createRegions(config, { reads: database.reads, serverUrl });
+  const regionCalls = createRegionCalls(config, { clock, log });
+  const registrationElsewhere = createRegistrationElsewhere({ regions, regionCalls, database });
+  const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock }, config);
   const operatorTokens = createOperatorTokens({ ...config, secrets });
   const operatorCallers = createOperatorCallers({ operatorTokens, database, background, clock }, config);
   const revocations = createRevocations(callers);
@@ -156,7 +166,6 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     log,
   });
 
-  const serverUrl = () => config.publicUrl ?? transport.url();
   const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
 
   let isDraining = false;
@@ -167,6 +176,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     tokenUses,
     policies,
     rateLimits,
+    regions,
+    registrationElsewhere,
     revocations,
     passwords,
     audit,
@@ -233,12 +244,21 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const trail = createTrail({ audit, database });
   const operations = routes.map((route) => createOperation(route, { runOnce, trail, rateLimits, log }));
   dispatcher.add(operations);
+  const regionHandlers: RegionHandlers = {
+    createApplication: creationHandler(services),
+    deleteApplication: deletionHandler(services),
+    registerDevice: registrationHandler({
+      regions,
+      findOperation: (name) => operations.find(({ route }) => route.operation === name),
+    }),
+  };
   const transport = await createTransport({
     config,
     certificate,
     log,
     operations,
     endpoints,
+    internalEndpoints: regions.areSeveral ? [regionsEndpoint(config, { handlers: regionHandlers, clock, log })] : [],
     pages: documentationPages({ routes, endpoints }, config.publicUrl),
     beginTurn: callers.noticeRevocations,
     authenticate,
@@ -250,6 +270,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   async function close(graceMs: number): Promise<void> {
     isDraining = true;
     await transport.drain(graceMs);
+    regionCalls.close();
     await background.stop();
     await pictures.close();
     await tokenUses.save().catch((err) => log.warn({ err }, "when tokens were used last was not written down"));
@@ -275,6 +296,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     compactor,
     bytes,
     pictures,
+    regions,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

@@ -160,7 +160,7 @@ function change(
   });
 }
 
-function requireAppid(command: string, appid: string | undefined): string {
+export function requireAppid(command: string, appid: string | undefined): string {
   if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError(`${command} needs an APPID`);
   return appid;
 }

@@ -14,6 +14,7 @@ export interface Values {
   readonly role?: string;
   readonly app?: string;
   readonly label?: string;
+  readonly region?: string;
   readonly json?: boolean;
   readonly yes?: boolean;
 }

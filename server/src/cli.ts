@@ -1,22 +1,16 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import {
-  deleteApplicationRows,
-  insertApplication,
-  listApplications,
-  updateApplicationDeleted,
-} from "./applications/applications.store.ts";
-import { applicationCommands, requireName } from "./cli.applications.ts";
-import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { applicationCommands } from "./cli.applications.ts";
+import { type Command, print, UsageError, withDatabase } from "./cli.command.ts";
 import { operatorCommands, recordCommand } from "./cli.operators.ts";
+import { regionCommands } from "./cli.regions.ts";
 import { userCommands } from "./cli.users.ts";
 import { loadConfig } from "./config.ts";
 import { explainFailure } from "./failure.ts";
 import { kindOfId } from "./lib/ids.ts";
 import { OperatorNameError } from "./operators/operators.names.ts";
 import { serve } from "./serve.ts";
-import { openByteStore } from "./storage/open.ts";
 import { ApplicationSettingsError, parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { changeApplicationSettings, shownSettings } from "./tenancy/settings-changes.ts";
 
@@ -24,7 +18,8 @@ const usage = `Usage: rollcall <command>
 
   serve                                    serve until SIGTERM
   migrate                                  bring the database schema up to date
-  apps create --name N [--json]            create an application; its key is shown this once
+  apps create --name N [--region R] [--json]
+                                           create an application, perhaps in another region; its key is shown this once
   apps list [--json]                       list the applications
   apps configure APPID FILE.json [--json]  set what the file says in place of all settings before
   apps rename APPID --name N               give an application another name
@@ -66,30 +61,6 @@ const commands: Readonly<Record<string, Command>> = {
       print(applied.length === 0 ? "The schema is up to date." : applied.map((name) => `applied ${name}`).join("\n"));
     }),
 
-  "apps create": (config, { name, json = false }) =>
-    withDatabase(config, async (database) => {
-      const wanted = requireName("apps create", name);
-      const created = await database.write(async ({ queries }) => {
-        const application = await insertApplication(wanted, createMakers(), queries);
-        const { appid } = application;
-        await recordCommand({ action: "createApplication", applicationId: appid, target: appid }, queries);
-        return application;
-      });
-      print(json ? JSON.stringify(created) : `appid   ${created.appid}\nappkey  ${created.appkey}`);
-    }),
-
-  "apps list": (config, { json = false }) =>
-    withDatabase(config, async (database) => {
-      const applications = await listApplications(database.reads);
-      const rows = applications.map(({ appid, name, createdAt, isSuspended, isBeingDeleted }) => ({
-        appid,
-        name,
-        created: new Date(createdAt).toISOString(),
-        state: isBeingDeleted ? "being deleted" : isSuspended ? "suspended" : "active",
-      }));
-      print(json ? JSON.stringify(rows) : table(["appid", "name", "created", "state"], rows));
-    }),
-
   "apps configure": (config, { json = false }, [appid, file]) =>
     withDatabase(config, async (database) => {
       if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps configure needs an APPID");
@@ -108,21 +79,8 @@ const commands: Readonly<Record<string, Command>> = {
       print(json ? JSON.stringify(shownSettings(settings)) : lines.join("\n"));
     }),
 
-  "apps delete": (config, { yes = false }, [appid]) =>
-    withDatabase(config, async (database) => {
-      if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps delete needs an APPID");
-      if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
-      await database.write(async ({ queries }) => {
-        const isThere = await updateApplicationDeleted(appid, createMakers().clock.now(), queries);
-        if (!isThere) throw new UsageError(`there is no application ${appid}`);
-        await recordCommand({ action: "deleteApplication", applicationId: appid, target: appid }, queries);
-      });
-      const bytes = await openByteStore(config);
-      await deleteApplicationRows(appid, { database, bytes }, { onStep: showProgress });
-      print(`deleted ${appid}`);
-    }),
-
   ...applicationCommands,
+  ...regionCommands,
   ...operatorCommands,
   ...userCommands,
 };
@@ -135,6 +93,7 @@ try {
       role: { type: "string" },
       app: { type: "string" },
       label: { type: "string" },
+      region: { type: "string" },
       json: { type: "boolean" },
       yes: { type: "boolean" },
       help: { type: "boolean" },
@@ -160,8 +119,4 @@ try {
   if (isMisuse) console.error(`${error.message}\n\n${usage}`);
   else console.error(isWrongFile ? error.message : explainFailure(error));
   process.exitCode = isMisuse || isWrongFile ? 2 : 1;
-}
-
-function showProgress(rowsErased: number): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${rowsErased} rows erased `);
 }

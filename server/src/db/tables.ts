@@ -33,6 +33,7 @@ export interface Tables {
   operators: OperatorsTable;
   operator_sessions: OperatorSessionsTable;
   audit_log: AuditLogTable;
+  application_regions: ApplicationRegionsTable;
   metadata: MetadataTable;
   unfinished_erasures: UnfinishedErasuresTable;
   files: FilesTable;
@@ -44,6 +45,7 @@ export interface Tables {
 
 /** The tables that belong to the deployment and to no application. */
 export const deploymentTables = [
+  "application_regions",
   "audit_log",
   "operator_sessions",
   "operators",
@@ -109,6 +111,8 @@ interface ApplicationsTable {
   signing_secret: Generated<string | null>;
   /** Keys of earlier generations are dead: one update ends all of them. */
   key_generation: Generated<number>;
+  /** The region that it is on its way to, which may be this one; until it is there nothing is served of it. */
+  moving_to: Generated<string | null>;
 }
 
 interface ApplicationKeysTable {
@@ -435,6 +439,21 @@ interface AuditLogTable {
 }
 
 /**
+ * Where applications live that do not live here: in the main region all of those, elsewhere what has moved away. Nothing
+ * else of them is known here.
+ */
+interface ApplicationRegionsTable {
+  application_id: string;
+  region: string;
+  /**
+   * `being made`: the other region may have it or not yet. `there`: it is served there. `handing over`: it is there, and
+   * still here; from here on there is no way back.
+   */
+  state: "being made" | "there" | "handing over";
+  changed_at: number;
+}
+
+/**
  * A bag of keys on an object: a check-in, a user, a device or the application. Nothing refers to the object, because it
  * may be in any of several tables: see `metadata.objects.ts` for how a row never outlives it.
  */
@@ -551,6 +570,7 @@ export type UserTokenRow = Selectable<UserTokensTable>;
 export type OperatorRow = Selectable<OperatorsTable>;
 export type OperatorSessionRow = Selectable<OperatorSessionsTable>;
 export type AuditRow = Selectable<AuditLogTable>;
+export type ApplicationRegionRow = Selectable<ApplicationRegionsTable>;
 export type MetadataRow = Selectable<MetadataTable>;
 export type FileRow = Selectable<FilesTable>;
 export type ResumableUploadRow = Selectable<ResumableUploadsTable>;

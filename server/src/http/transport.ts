@@ -14,6 +14,7 @@ import type { Certificate } from "./certificate.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
+import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { createPeers } from "./peer.ts";
@@ -56,6 +57,7 @@ export interface TransportOptions {
   readonly log: Logger;
   readonly operations: readonly Operation[];
   readonly endpoints: readonly Endpoint[];
+  readonly internalEndpoints: readonly InternalEndpoint[];
   readonly pages: readonly Page[];
   /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
   beginTurn(): void;
@@ -223,6 +225,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       rateLimits: options.rateLimits,
     });
   }
+  for (const endpoint of options.internalEndpoints) mountInternalEndpoint(server, endpoint);
   for (const page of options.pages) mountPage(server, page);
 
   function isInClear({ raw, routeOptions }: FastifyRequest): boolean {

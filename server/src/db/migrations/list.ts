@@ -13,6 +13,7 @@ import { profilePictures } from "./0012-profile-pictures.ts";
 import { operatorSessions } from "./0013-operators.ts";
 import { applicationControl } from "./0014-application-control.ts";
 import { operatorViews } from "./0015-operator-views.ts";
+import { regions } from "./0016-regions.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   operatorSessions,
   applicationControl,
   operatorViews,
+  regions,
 ];

@@ -1,0 +1,163 @@
+import {
+  deleteApplicationRows,
+  insertApplication,
+  listApplications,
+  type NewApplication,
+  newApplication,
+  updateApplicationDeleted,
+} from "./applications/applications.store.ts";
+import { requireAppid, requireName } from "./cli.applications.ts";
+import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { recordCommand } from "./cli.operators.ts";
+import { type Config, mainRegion } from "./config.ts";
+import type { Database } from "./db/database.ts";
+import { ApiError } from "./errors.ts";
+import { createLog } from "./log.ts";
+import { createRegionCalls, type RegionCalls } from "./regions/regions.calls.ts";
+import {
+  deleteApplicationRegion,
+  findApplicationRegion,
+  listApplicationRegions,
+  putApplicationRegion,
+} from "./regions/regions.directory.store.ts";
+import { openByteStore } from "./storage/open.ts";
+
+/** The commands that may be a matter of another region. */
+export const regionCommands: Readonly<Record<string, Command>> = {
+  "apps create": (config, { name, region = config.region, json = false }) =>
+    withDatabase(config, async (database) => {
+      const wanted = requireName("apps create", name);
+      const created = await (region === config.region
+        ? createHere(wanted, database)
+        : createElsewhere(wanted, region, config, database));
+      print(json ? JSON.stringify(created) : `appid   ${created.appid}\nappkey  ${created.appkey}`);
+    }),
+
+  "apps list": (config, { json = false }) =>
+    withDatabase(config, async (database) => {
+      const elsewhere = (await listApplicationRegions(database.reads)).map((row) => ({
+        appid: row.application_id,
+        name: "",
+        created: "",
+        state: row.state === "there" ? "elsewhere" : row.state,
+        region: row.region,
+      }));
+      const isMoving = new Set(elsewhere.filter(({ state }) => state === "handing over").map(({ appid }) => appid));
+      const here = (await listApplications(database.reads))
+        .filter(({ appid }) => !isMoving.has(appid))
+        .map((application) => ({
+          appid: application.appid,
+          name: application.name,
+          created: new Date(application.createdAt).toISOString(),
+          state: stateOf(application),
+        }));
+      const rows = config.regions.size === 0 ? here : here.map((row) => ({ ...row, region: config.region }));
+      const all = [...rows, ...elsewhere].toSorted((a, b) => (a.appid < b.appid ? -1 : 1));
+      const names = ["appid", "name", "created", "state", ...(config.regions.size === 0 ? [] : ["region"])];
+      print(json ? JSON.stringify(all) : table(names, all));
+    }),
+
+  "apps delete": (config, { yes = false }, [given]) =>
+    withDatabase(config, async (database) => {
+      const appid = requireAppid("apps delete", given);
+      if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
+      const host = await findApplicationRegion(appid, database.reads);
+      const isHere = await database.write(async ({ queries }) => {
+        const isMarked = await updateApplicationDeleted(appid, createMakers().clock.now(), queries);
+        if (!isMarked && host === undefined) throw new UsageError(`there is no application ${appid}`);
+        await recordCommand({ action: "deleteApplication", applicationId: appid, target: appid }, queries);
+        return isMarked;
+      });
+      if (isHere) {
+        const bytes = await openByteStore(config);
+        await deleteApplicationRows(appid, { database, bytes }, { onStep: showProgress });
+      }
+      if (host !== undefined) await deleteElsewhere(appid, host.region, config, database);
+      print(`deleted ${appid}`);
+    }),
+};
+
+function createHere(name: string, database: Database): Promise<NewApplication> {
+  return database.write(async ({ queries }) => {
+    const application = await insertApplication(name, createMakers(), queries);
+    const { appid } = application;
+    await recordCommand({ action: "createApplication", applicationId: appid, target: appid }, queries);
+    return application;
+  });
+}
+
+/**
+ * Asks the other region for it. Id and key are made here, and where it lives is written down first, so that whatever is
+ * lost on the way there is an entry to delete it by.
+ */
+async function createElsewhere(
+  name: string,
+  region: string,
+  config: Config,
+  database: Database,
+): Promise<NewApplication> {
+  requireMain(config, "apps create --region");
+  requireRegion(config, region);
+  const { clock, ids } = createMakers();
+  const application = newApplication(ids);
+  const { appid } = application;
+  const row = (state: "being made" | "there") => ({ application_id: appid, region, state, changed_at: clock.now() });
+  await database.write(async ({ queries }) => {
+    await putApplicationRegion(row("being made"), queries);
+    const event = { action: "createApplication", applicationId: appid, target: appid, details: { region } };
+    await recordCommand(event, queries);
+  });
+  await withCalls(config, async (calls) => {
+    try {
+      await calls.call(region, "createApplication", { ...application, name });
+    } catch (error) {
+      if (isKnownNotMade(error)) await database.write(({ queries }) => deleteApplicationRegion(appid, queries));
+      else console.error(`It may be there or not: apps delete ${appid} --yes drops whatever came of it.`);
+      throw error;
+    }
+  });
+  await database.write(({ queries }) => putApplicationRegion(row("there"), queries));
+  return application;
+}
+
+/** True when the other region has refused it, or has never heard of it. */
+function isKnownNotMade(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  const { code } = Object(error.cause) as { code?: unknown }; // of the system
+  return error.condition !== "ServiceUnavailable" || code === "ECONNREFUSED" || code === "ENOTFOUND";
+}
+
+async function deleteElsewhere(appid: string, region: string, config: Config, database: Database): Promise<void> {
+  requireRegion(config, region);
+  // Elsewhere than in the main region an entry only says whereto it has moved: it is not ours to delete.
+  requireMain(config, `${appid} lives in the region ${region}: apps delete of it`);
+  await withCalls(config, (calls) => calls.call(region, "deleteApplication", { appid }));
+  await database.write(({ queries }) => deleteApplicationRegion(appid, queries));
+}
+
+/** @throws UsageError */
+function requireMain({ region }: Config, what: string): void {
+  if (region !== mainRegion) throw new UsageError(`${what} is for the region ${mainRegion}, this is ${region}`);
+}
+
+/** @throws UsageError */
+function requireRegion({ regions }: Config, region: string): void {
+  if (!regions.has(region)) throw new UsageError(`REGIONS names no region ${region}`);
+}
+
+async function withCalls<T>(config: Config, work: (calls: RegionCalls) => Promise<T>): Promise<T> {
+  const calls = createRegionCalls(config, { clock: createMakers().clock, log: createLog("silent") });
+  try {
+    return await work(calls);
+  } finally {
+    calls.close();
+  }
+}
+
+function stateOf({ isBeingDeleted, isSuspended }: { readonly isBeingDeleted: boolean; readonly isSuspended: boolean }) {
+  return isBeingDeleted ? "being deleted" : isSuspended ? "suspended" : "active";
+}
+
+function showProgress(rowsErased: number): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${rowsErased} rows erased `);
+}
