@@ -13,7 +13,7 @@ const ladder = [
   ["db", "http"],
   ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "regions", "storage", "tenancy"],
   ["slices"],
-  ["user-exporters.ts"],
+  ["archives", "user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
   [
     "serve.ts",
@@ -21,6 +21,7 @@ const ladder = [
     "cli.ts",
     "cli.command.ts",
     "cli.applications.ts",
+    "cli.archives.ts",
     "cli.operators.ts",
     "cli.regions.ts",
     "cli.users.ts",

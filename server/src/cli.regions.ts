@@ -1,6 +1,7 @@
 import {
   deleteApplicationRows,
   insertApplication,
+  type ListedApplication,
   listApplications,
   type NewApplication,
   newApplication,
@@ -154,8 +155,14 @@ async function withCalls<T>(config: Config, work: (calls: RegionCalls) => Promis
   }
 }
 
-function stateOf({ isBeingDeleted, isSuspended }: { readonly isBeingDeleted: boolean; readonly isSuspended: boolean }) {
-  return isBeingDeleted ? "being deleted" : isSuspended ? "suspended" : "active";
+function stateOf({
+  isSuspended,
+  isBeingDeleted,
+  importingUntil,
+}: Omit<ListedApplication, "appid" | "name" | "createdAt">) {
+  if (importingUntil !== null) return "being imported";
+  if (isBeingDeleted) return "being deleted";
+  return isSuspended ? "suspended" : "active";
 }
 
 function showProgress(rowsErased: number): void {

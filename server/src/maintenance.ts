@@ -1,5 +1,5 @@
 import type { App } from "./app.ts";
-import { deleteApplicationRows, listApplications } from "./applications/applications.store.ts";
+import { deleteApplicationRows, endLapsedImport, listApplications } from "./applications/applications.store.ts";
 import { deleteOldAuditRows } from "./audit/audit.store.ts";
 import { deleteExpiredOperatorSessions } from "./auth/operator-sessions.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
@@ -60,8 +60,12 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
   }
   await finishErasures(objectsPerRound, database, signal);
-  for (const { appid, isBeingDeleted } of await listApplications(database.reads)) {
+  for (const { appid, isBeingDeleted, importingUntil } of await listApplications(database.reads)) {
     if (isBeingDeleted) {
+      const isImported =
+        importingUntil !== null &&
+        !(await database.write(({ queries }) => endLapsedImport(appid, clock.now(), queries)));
+      if (isImported) continue;
       await deleteApplicationRows(appid, app, { signal }).catch((err) => {
         signal?.throwIfAborted();
         log.warn({ err, appid }, "an application was not erased"); // its bytes are in a store that may be out of reach

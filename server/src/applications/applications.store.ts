@@ -49,6 +49,8 @@ export interface ListedApplication {
   readonly createdAt: number;
   readonly isSuspended: boolean;
   readonly isBeingDeleted: boolean;
+  /** Set while it is imported: then it is not to be erased before. */
+  readonly importingUntil: number | null;
 }
 
 /** All applications, oldest first. */
@@ -60,6 +62,7 @@ export async function listApplications(queries: Queries): Promise<ListedApplicat
     createdAt: row.created_at,
     isSuspended: row.suspended_at !== null,
     isBeingDeleted: row.deleted_at !== null,
+    importingUntil: row.importing_until,
   }));
 }
 
@@ -126,10 +129,21 @@ const byCreation: Order<LiveApplication> = {
 export async function updateApplicationDeleted(applicationId: string, at: number, queries: Queries): Promise<boolean> {
   const updated = await queries
     .updateTable("applications")
-    .set({ deleted_at: at })
+    .set({ deleted_at: at, importing_until: null }) // an import of it comes to an end, too
     .where("application_id", "=", applicationId)
     .executeTakeFirst();
   return updated.numUpdatedRows === 1n;
+}
+
+/** Ends an import that has not been heard of: what there is of it can be erased then. @returns false when it goes on */
+export async function endLapsedImport(applicationId: string, now: number, queries: Queries): Promise<boolean> {
+  const ended = await queries
+    .updateTable("applications")
+    .set({ importing_until: null })
+    .where("application_id", "=", applicationId)
+    .where("importing_until", "<=", now)
+    .executeTakeFirst();
+  return ended.numUpdatedRows === 1n;
 }
 
 const rowsPerStep = 1_000;

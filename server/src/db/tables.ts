@@ -111,6 +111,8 @@ interface ApplicationsTable {
   signing_secret: Generated<string | null>;
   /** Keys of earlier generations are dead: one update ends all of them. */
   key_generation: Generated<number>;
+  /** While it is imported: marked as deleted, and not to be erased before then (`archives/imports.store.ts`). */
+  importing_until: Generated<number | null>;
   /** The region that it is on its way to, which may be this one; until it is there nothing is served of it. */
   moving_to: Generated<string | null>;
 }

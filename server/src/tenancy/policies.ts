@@ -32,9 +32,10 @@ interface Made extends PolicyColumns {
 }
 
 const policiesMax = 10_000;
+const signingSecretPurpose = "signing secret";
 
 export function createPolicies({ secrets, database }: { secrets: readonly string[]; database: Database }): Policies {
-  const sealer = createSealer(secrets, "signing secret");
+  const sealer = createSealer(secrets, signingSecretPurpose);
   const made = new LRUCache<string, Made>({ max: policiesMax });
 
   function of(applicationId: string, stored: PolicyColumns): ApplicationPolicy {
@@ -54,6 +55,20 @@ export function createPolicies({ secrets, database }: { secrets: readonly string
     },
     seal: (applicationId, secret) => sealer.seal(secret, applicationId),
   };
+}
+
+/** A shared secret as it is stored. */
+export function sealSigningSecret(applicationId: string, secret: string, secrets: readonly string[]): string {
+  return createSealer(secrets, signingSecretPurpose).seal(secret, applicationId);
+}
+
+/** A stored one in clear; undefined when it was sealed under a secret that is none of these. */
+export function openSigningSecret(
+  applicationId: string,
+  sealed: string,
+  secrets: readonly string[],
+): string | undefined {
+  return createSealer(secrets, signingSecretPurpose).open(sealed, applicationId);
 }
 
 /** Replaces the shared secret of an application, or takes it away. @returns false when there is no such application */

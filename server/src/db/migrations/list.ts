@@ -13,7 +13,8 @@ import { profilePictures } from "./0012-profile-pictures.ts";
 import { operatorSessions } from "./0013-operators.ts";
 import { applicationControl } from "./0014-application-control.ts";
 import { operatorViews } from "./0015-operator-views.ts";
-import { regions } from "./0016-regions.ts";
+import { imports } from "./0016-imports.ts";
+import { regions } from "./0017-regions.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -33,5 +34,6 @@ export const migrations: readonly Migration[] = [
   operatorSessions,
   applicationControl,
   operatorViews,
+  imports,
   regions,
 ];

@@ -3,7 +3,7 @@ import type { Migration } from "./migration.ts";
 
 /** Where applications live that do not live here, and which are on their way. */
 export const regions: Migration = {
-  name: "0016-regions",
+  name: "0017-regions",
   statements: ({ text, integer, tableOptions }) => [
     sql`alter table applications add column moving_to ${text}`,
     sql`

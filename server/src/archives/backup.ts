@@ -1,0 +1,35 @@
+import type { Config } from "../config.ts";
+import { openSnapshot } from "../db/snapshot.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import { version } from "../version.ts";
+import { type ArchiveProgress, writeArchive } from "./archive.ts";
+import { type ArchiveEnd, fingerprintOf, secretName } from "./format.ts";
+import { archivedTables } from "./tables.ts";
+
+/**
+ * All bytes of a backup of the deployment, which may be served meanwhile. Every write that was answered before this is
+ * called is in it. Where the secrets lie in DATA_DIR they are in it, too; where they come from the environment it holds
+ * their fingerprints alone.
+ */
+export async function* backUp(
+  config: Pick<Config, "databaseUrl" | "region" | "secrets">,
+  services: { readonly bytes: ByteStore; readonly clock: Clock; readonly secrets: readonly string[] },
+  onProgress?: (progress: ArchiveProgress) => void,
+): AsyncGenerator<Uint8Array, ArchiveEnd> {
+  const { databaseUrl, region } = config;
+  const { bytes, clock, secrets } = services;
+  const head = {
+    format: "rollcall-archive",
+    version: 1,
+    kind: "backup",
+    created: new Date(clock.now()).toISOString(),
+    release: version,
+    region,
+    secrets: secrets.map(fingerprintOf),
+  } as const;
+  const isInDataDir = config.secrets === undefined;
+  const extras = isInDataDir ? [{ name: secretName, content: Buffer.from(`${secrets.join("\n")}\n`) }] : [];
+  const snapshot = await openSnapshot(databaseUrl);
+  return yield* writeArchive(snapshot, { head, tables: archivedTables, extras }, { databaseUrl, bytes }, onProgress);
+}

@@ -1,0 +1,105 @@
+import { Readable } from "node:stream";
+import { openSnapshot, type Snapshot, type StoredRow } from "../db/snapshot.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import { openSigningSecret } from "../tenancy/policies.ts";
+import { version } from "../version.ts";
+import { type ArchiveProgress, writeArchive } from "./archive.ts";
+import { type ArchiveEnd, fingerprintOf, signingSecretName } from "./format.ts";
+import { exportedTables } from "./tables.ts";
+
+export interface ExportServices {
+  readonly databaseUrl: string;
+  readonly region: string;
+  /** Newest first. */
+  readonly secrets: readonly string[];
+  readonly bytes: ByteStore;
+  readonly clock: Clock;
+}
+
+/** There is no such application, or it is being deleted. */
+export class NoSuchApplication extends Error {
+  override name = "NoSuchApplication";
+}
+
+/**
+ * An archive of one application with everything that it owns, as a stream that `importApplication` reads in another
+ * deployment, on either engine: the application as it was when the reading begins. Its neighbours and itself are served
+ * meanwhile; for a move suspend it first, since what is written later is not in it. Destroy it to end it.
+ *
+ * It holds the shared secret of signed requests in clear. Left out are kept replies, and uploads that are not finished.
+ * User tokens are good wherever the secret is the same.
+ *
+ * @returns a stream that fails with NoSuchApplication when there is none
+ */
+export function exportApplication(
+  applicationId: string,
+  services: ExportServices,
+  onProgress?: (progress: ArchiveProgress) => void,
+): Readable {
+  return Readable.from(archiveApplication(applicationId, services, onProgress), { objectMode: false });
+}
+
+/** The same as a generator, which returns what there was. */
+export async function* archiveApplication(
+  applicationId: string,
+  { databaseUrl, region, secrets, bytes, clock }: ExportServices,
+  onProgress?: (progress: ArchiveProgress) => void,
+): AsyncGenerator<Uint8Array, ArchiveEnd> {
+  const snapshot = await openSnapshot(databaseUrl);
+  try {
+    const application = await findApplication(applicationId, snapshot);
+    const unfinished = await sumUnfinishedUploads(applicationId, snapshot);
+    const sealed = application["signing_secret"];
+    const signing = typeof sealed === "string" ? openSigningSecret(applicationId, sealed, secrets) : undefined;
+    const head = {
+      format: "rollcall-archive",
+      version: 1,
+      kind: "application",
+      created: new Date(clock.now()).toISOString(),
+      release: version,
+      region,
+      applicationId,
+      secrets: secrets.map(fingerprintOf),
+    } as const;
+    const extras = signing === undefined ? [] : [{ name: signingSecretName, content: Buffer.from(signing) }];
+    function change(table: string, row: StoredRow): StoredRow | undefined {
+      if (table === "applications") return { ...row, signing_secret: null };
+      if (table === "file_usage") return without(unfinished.get(String(row["user_id"])), row);
+      return row;
+    }
+    const contents = { head, tables: exportedTables, extras, change };
+    return yield* writeArchive(snapshot, contents, { databaseUrl, bytes }, onProgress);
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** @throws NoSuchApplication */
+async function findApplication(applicationId: string, snapshot: Snapshot): Promise<StoredRow> {
+  for await (const row of snapshot.rows("applications", { application_id: applicationId })) {
+    if (row["deleted_at"] === null) return row;
+  }
+  throw new NoSuchApplication(`there is no application ${applicationId}`);
+}
+
+interface Usage {
+  bytes: number;
+  files: number;
+}
+
+/** What uploads that are not finished have been charged with, by user; under "" all of them. */
+async function sumUnfinishedUploads(applicationId: string, snapshot: Snapshot): Promise<ReadonlyMap<string, Usage>> {
+  const sums = new Map<string, Usage>();
+  for await (const row of snapshot.rows("resumable_uploads", { application_id: applicationId })) {
+    for (const owner of [String(row["user_id"]), ""]) {
+      const sum = sums.get(owner) ?? { bytes: 0, files: 0 };
+      sums.set(owner, { bytes: sum.bytes + Number(row["length"]), files: sum.files + 1 });
+    }
+  }
+  return sums;
+}
+
+function without({ bytes, files }: Usage = { bytes: 0, files: 0 }, row: StoredRow): StoredRow {
+  return { ...row, bytes: Number(row["bytes"]) - bytes, files: Number(row["files"]) - files };
+}

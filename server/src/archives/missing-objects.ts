@@ -1,0 +1,31 @@
+import type { Background } from "../background.ts";
+import type { Database } from "../db/database.ts";
+import { removeFile } from "../files/files.removal.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import { dropUpload } from "../storage/resumable-uploads.ts";
+import type { MissingObject } from "./format.ts";
+
+/** Deletes a file or an upload that was deleted while its archive was written, as if that had been a moment earlier. */
+export async function removeDeleted(
+  { applicationId, id }: MissingObject,
+  { database, bytes, clock }: { readonly database: Database; readonly bytes: ByteStore; readonly clock: Clock },
+): Promise<void> {
+  const works: ((signal: AbortSignal) => Promise<unknown>)[] = [];
+  const background: Background = {
+    run: (_name, work) => void works.push(work),
+    stop: async () => {},
+  };
+  await database.write(async (transaction) => {
+    const { queries } = transaction;
+    const file = await queries
+      .selectFrom("files")
+      .select(["id", "kind", "user_id", "content_length"])
+      .where("application_id", "=", applicationId)
+      .where("id", "=", id)
+      .executeTakeFirst();
+    if (file !== undefined) await removeFile(applicationId, file, transaction, { database, bytes, background, clock });
+    else await dropUpload(applicationId, id, { now: clock.now(), leaseMax: Number.MAX_SAFE_INTEGER }, queries);
+  });
+  for (const work of works) await work(new AbortController().signal);
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { archivedTables } from "../src/archives/tables.ts";
+import { openSnapshot, type StoredRow } from "../src/db/snapshot.ts";
+import type { TestApp, TestUser } from "./harness.ts";
+import { begin, sendBytes } from "./tus.ts";
+import { dataPart, png, upload } from "./uploads.ts";
+
+/** An application that has something of everything. */
+export interface FullApplication {
+  readonly jane: TestUser;
+  readonly john: TestUser;
+  readonly checkinId: string;
+  readonly blobId: string;
+  readonly blob: Buffer;
+  readonly pictureId: string;
+  readonly picture: Buffer;
+}
+
+/** Makes one of an empty application: by its own operations, and where these take long to get there, row by row. */
+export async function fillApplication(test: TestApp): Promise<FullApplication> {
+  const { appid } = test.application;
+  const [jane, john] = [await test.signUp("Jäne 𝕁"), await test.signUp("John")];
+  const succeed = async (operation: string, token: string, body?: object, headers?: Record<string, string>) => {
+    const answer = await test.call(operation, { token, ...(body && { body }), ...(headers && { headers }) });
+    assert.ok(answer.status < 300, `${operation}: ${answer.text}`);
+    return answer.body.result;
+  };
+  await succeed("PATCH /users/me", jane.token, { locationFuzzing: true, location: "48.2,16.37", tag: 'a\\b"c\n' });
+  const checkin = { location: "1.25,-2.5", comment: "x".repeat(3_000), readPermissions: "App" };
+  const { id: checkinId } = await succeed("POST /checkins", jane.token, checkin, { "idempotency-key": "once" });
+  await succeed("POST /checkins", john.token, { location: "0,0" });
+  await succeed("POST /users/me/identities/crm", jane.token, { identityId: "12" });
+  await succeed(`PUT /metadata/${checkinId}/a`, jane.token, { value: 1.7976931348623157e308 });
+  await succeed(`PUT /metadata/${checkinId}/b`, john.token, { value: { nested: [null, "ß"] } });
+  await succeed("POST /devices/current/crashreports", jane.deviceToken, { stackTrace: "Error: x\n at f (a.js:1:1)" });
+  await succeed("POST /metrics/events/level", jane.token, { value: 3 });
+  await test.app.compactor.compact(appid);
+  await succeed("POST /metrics/events/level", jane.token, { value: 4 }); // waits in the inbox
+
+  const blob = Buffer.alloc(200_001, "bytes of a blob ");
+  const picture = await png(60, 40);
+  const { id: blobId } = await upload(test, jane.token, "/blobs", dataPart(blob));
+  const { id: pictureId } = await upload(test, john.token, "/users/me/profilepicture", dataPart(picture));
+  await upload(test, john.token, "/blobs", dataPart("x"));
+  const path = await begin(test, john.token, 100);
+  await sendBytes(test, john.token, path, 0, Buffer.alloc(40, 1));
+
+  await test.app.database.write(async ({ queries }) => {
+    const application_id = appid;
+    const reset = { application_id, user_id: john.id, digest: "d", tries_left: 3, expires_at: 9_007_199_254_740_991 };
+    await queries.insertInto("password_resets").values(reset).execute();
+    await queries.insertInto("unfinished_erasures").values({ application_id, object_id: "chk_gone" }).execute();
+    const batch = { application_id, id: "b", row_ids: "[]", done_until: "~", leased_until: 0 };
+    await queries.insertInto("metric_batches").values(batch).execute();
+  });
+  await test.createOperator();
+  await succeed("GET /_/api/applications", (await test.createOperator()).token);
+  return { jane, john, checkinId, blobId, blob, pictureId, picture };
+}
+
+/** All rows of these tables as text, sorted; of one application or of all. */
+export async function readTables(
+  databaseUrl: string,
+  tables: readonly string[] = archivedTables,
+  applicationId?: string,
+): Promise<Record<string, string[]>> {
+  const snapshot = await openSnapshot(databaseUrl);
+  const having: StoredRow = applicationId === undefined ? {} : { application_id: applicationId };
+  const found: Record<string, string[]> = {};
+  for (const table of tables) {
+    const rows: string[] = [];
+    for await (const row of snapshot.rows(table, having)) rows.push(JSON.stringify(sortedByName(row)));
+    found[table] = rows.sort();
+  }
+  await snapshot.close();
+  return found;
+}
+
+function sortedByName(row: StoredRow): object {
+  const plain = Object.entries(row).map(([name, value]): [string, unknown] => [
+    name,
+    value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value,
+  ]);
+  return Object.fromEntries(plain.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
