@@ -13,7 +13,7 @@ const ladder = [
   ["db", "http"],
   ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "regions", "storage", "tenancy"],
   ["slices"],
-  ["archives", "user-exporters.ts"],
+  ["archives", "moves", "user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
   [
     "serve.ts",

@@ -9,7 +9,7 @@ import { createIdTokens } from "./auth/oidc.ts";
 import { createOperatorTokens, type OperatorTokens } from "./auth/operator-tokens.ts";
 import { createOperatorCallers } from "./auth/operators.ts";
 import { createPasswords, type Passwords } from "./auth/passwords.ts";
-import { createRevocations } from "./auth/revocations.ts";
+import { createRevocations, type Revocations } from "./auth/revocations.ts";
 import { createSignInGuard, type LockOut } from "./auth/sign-in-guard.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
@@ -49,11 +49,12 @@ import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts"
 import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
 import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
 import { metricsRoutes } from "./metrics/metrics.routes.ts";
+import { moveHandlers } from "./moves/moves.arrival.ts";
 import { operatorsRoutes } from "./operators/operators.routes.ts";
 import { operatorsSessionsRoutes } from "./operators/operators.sessions.routes.ts";
 import { createPictures, type Pictures } from "./pictures/pictures.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
-import { createRegionCalls } from "./regions/regions.calls.ts";
+import { createRegionCalls, type RegionCalls } from "./regions/regions.calls.ts";
 import { type RegionHandlers, regionsEndpoint } from "./regions/regions.endpoint.ts";
 import { createRegistrationElsewhere, registrationHandler } from "./regions/regions.registration.ts";
 import { createRegions, type Regions } from "./regions/regions.ts";
@@ -94,7 +95,9 @@ export interface App {
   readonly compactor: Compactor;
   readonly bytes: ByteStore;
   readonly pictures: Pictures;
+  readonly revocations: Revocations;
   readonly regions: Regions;
+  readonly regionCalls: RegionCalls;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -241,12 +244,14 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
 
   const runOnce = createRunOnce({ database, clock, secrets });
+  const requireServed = regions.areSeveral ? policies.requireServed : undefined;
   const trail = createTrail({ audit, database });
-  const operations = routes.map((route) => createOperation(route, { runOnce, trail, rateLimits, log }));
+  const operations = routes.map((route) => createOperation(route, { requireServed, runOnce, trail, rateLimits, log }));
   dispatcher.add(operations);
   const regionHandlers: RegionHandlers = {
     createApplication: creationHandler(services),
     deleteApplication: deletionHandler(services),
+    ...moveHandlers({ ...services, secrets }),
     registerDevice: registrationHandler({
       regions,
       findOperation: (name) => operations.find(({ route }) => route.operation === name),
@@ -263,6 +268,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     beginTurn: callers.noticeRevocations,
     authenticate,
     rateLimits,
+    requireServed,
     isDraining: services.isDraining,
   });
 
@@ -296,7 +302,9 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     compactor,
     bytes,
     pictures,
+    revocations,
     regions,
+    regionCalls,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

@@ -15,6 +15,7 @@ export interface Values {
   readonly app?: string;
   readonly label?: string;
   readonly region?: string;
+  readonly cancel?: boolean;
   readonly json?: boolean;
   readonly yes?: boolean;
 }

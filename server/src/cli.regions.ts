@@ -1,5 +1,6 @@
 import {
   deleteApplicationRows,
+  findLiveApplication,
   insertApplication,
   type ListedApplication,
   listApplications,
@@ -7,13 +8,14 @@ import {
   newApplication,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
-import { requireAppid, requireName } from "./cli.applications.ts";
+import { requireAppid, requireName, revocations } from "./cli.applications.ts";
 import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
 import { recordCommand } from "./cli.operators.ts";
 import { type Config, mainRegion } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { ApiError } from "./errors.ts";
 import { createLog } from "./log.ts";
+import { cancelMove, MoveRefused, moveApplication } from "./moves/moves.departure.ts";
 import { createRegionCalls, type RegionCalls } from "./regions/regions.calls.ts";
 import {
   deleteApplicationRegion,
@@ -21,6 +23,7 @@ import {
   listApplicationRegions,
   putApplicationRegion,
 } from "./regions/regions.directory.store.ts";
+import { loadSecrets } from "./server-secret.ts";
 import { openByteStore } from "./storage/open.ts";
 
 /** The commands that may be a matter of another region. */
@@ -58,11 +61,43 @@ export const regionCommands: Readonly<Record<string, Command>> = {
       print(json ? JSON.stringify(all) : table(names, all));
     }),
 
+  "apps move": (config, { region, cancel = false }, [given]) =>
+    withDatabase(config, async (database) => {
+      const appid = requireAppid("apps move", given);
+      if (!cancel && (region === undefined || region === config.region || !config.regions.has(region))) {
+        throw new UsageError("apps move needs --region, another one of REGIONS");
+      }
+      const bytes = await openByteStore(config);
+      const secrets = loadSecrets(config);
+      const { clock } = createMakers();
+      const stopping = new AbortController();
+      const stop = () => stopping.abort(new MoveRefused(`${appid} stays in the region ${config.region}`));
+      process.once("SIGINT", stop).once("SIGTERM", stop);
+      const event = { action: "moveApplication", applicationId: appid, target: appid };
+      await withCalls(config, async (regionCalls) => {
+        const services = { ...config, database, bytes, secrets, clock, regionCalls, revocations };
+        try {
+          if (region === undefined || cancel) await cancelMove(appid, services);
+          else {
+            await database.write(({ queries }) => recordCommand({ ...event, details: { to: region } }, queries));
+            await moveApplication(appid, region, services, { signal: stopping.signal, onProgress: showBytes });
+          }
+        } catch (error) {
+          throw error instanceof MoveRefused ? new UsageError(error.message) : error;
+        }
+      });
+      print(cancel ? `${appid} stays in ${config.region}` : `moved ${appid} to ${region}`);
+    }),
+
   "apps delete": (config, { yes = false }, [given]) =>
     withDatabase(config, async (database) => {
       const appid = requireAppid("apps delete", given);
       if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
       const host = await findApplicationRegion(appid, database.reads);
+      const here = await findLiveApplication(appid, database.reads);
+      if (here !== undefined && here.moving_to !== null) {
+        throw new UsageError(`${appid} is moving to the region ${here.moving_to}: see apps move`);
+      }
       const isHere = await database.write(async ({ queries }) => {
         const isMarked = await updateApplicationDeleted(appid, createMakers().clock.now(), queries);
         if (!isMarked && host === undefined) throw new UsageError(`there is no application ${appid}`);
@@ -159,10 +194,20 @@ function stateOf({
   isSuspended,
   isBeingDeleted,
   importingUntil,
+  movingTo,
 }: Omit<ListedApplication, "appid" | "name" | "createdAt">) {
   if (importingUntil !== null) return "being imported";
   if (isBeingDeleted) return "being deleted";
+  if (movingTo !== null) return `moving to ${movingTo}`;
   return isSuspended ? "suspended" : "active";
+}
+
+let shownAt = 0;
+
+function showBytes(bytes: number): void {
+  if (!process.stderr.isTTY || performance.now() - shownAt < 200) return;
+  shownAt = performance.now();
+  process.stderr.write(`\r${bytes} bytes sent `);
 }
 
 function showProgress(rowsErased: number): void {

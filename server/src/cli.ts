@@ -25,6 +25,8 @@ const usage = `Usage: rollcall <command>
   apps rename APPID --name N               give an application another name
   apps suspend APPID                       refuse everything that its clients ask for
   apps resume APPID                        serve it again
+  apps move APPID --region R               move an application of this region to another one; again finishes what broke off
+  apps move APPID --cancel                 give up a move that broke off
   apps delete APPID --yes                  delete an application and everything it owns
   apps revoke-tokens APPID --yes           end every token of an application; its keys stay good
   apps compromised APPID --yes [--json]    end every token and key; the new key is shown this once
@@ -94,6 +96,7 @@ try {
       app: { type: "string" },
       label: { type: "string" },
       region: { type: "string" },
+      cancel: { type: "boolean" },
       json: { type: "boolean" },
       yes: { type: "boolean" },
       help: { type: "boolean" },

@@ -51,6 +51,8 @@ export interface ListedApplication {
   readonly isBeingDeleted: boolean;
   /** Set while it is imported: then it is not to be erased before. */
   readonly importingUntil: number | null;
+  /** The region that it is on its way to. */
+  readonly movingTo: string | null;
 }
 
 /** All applications, oldest first. */
@@ -63,6 +65,7 @@ export async function listApplications(queries: Queries): Promise<ListedApplicat
     isSuspended: row.suspended_at !== null,
     isBeingDeleted: row.deleted_at !== null,
     importingUntil: row.importing_until,
+    movingTo: row.moving_to,
   }));
 }
 
@@ -72,9 +75,10 @@ export interface LiveApplication {
   readonly name: string;
   readonly created_at: number;
   readonly suspended_at: number | null;
+  readonly moving_to: string | null;
 }
 
-const liveColumns = ["application_id", "name", "created_at", "suspended_at"] as const;
+const liveColumns = ["application_id", "name", "created_at", "suspended_at", "moving_to"] as const;
 
 export function findLiveApplication(applicationId: string, queries: Queries): Promise<LiveApplication | undefined> {
   return queries

@@ -123,6 +123,7 @@ describe("creating an application", () => {
       name: "Listed",
       createdAt: test.now(),
       isSuspended: false,
+      movingTo: null,
       isBeingDeleted: false,
     });
     const ids = listed.map(({ appid }) => appid);

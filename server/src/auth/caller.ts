@@ -164,7 +164,12 @@ const findAliveToken = prepare<
     .where("device.id", "=", parameter("deviceId"))
     .where("device.token_version", "=", parameter("deviceVersion"))
     .select(["user.token_version as user_version", "user.disabled_at", "token.user_version as token_user_version"])
-    .select(["application.settings", "application.signing_secret", "application.suspended_at"]),
+    .select([
+      "application.settings",
+      "application.signing_secret",
+      "application.suspended_at",
+      "application.moving_to",
+    ]),
 );
 
 /** @returns undefined when the token is dead */

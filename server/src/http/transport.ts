@@ -16,7 +16,7 @@ import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from ".
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";
 import { mountOperation } from "./mount.ts";
-import type { Authenticate, Operation } from "./operations.ts";
+import type { Authenticate, Operation, RequireServed } from "./operations.ts";
 import { createPeers } from "./peer.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { logRequest } from "./request-log.ts";
@@ -63,6 +63,7 @@ export interface TransportOptions {
   beginTurn(): void;
   readonly authenticate: Authenticate;
   readonly rateLimits: RateLimits;
+  readonly requireServed: RequireServed | undefined;
   /** True once the process is on its way out: new requests are refused. */
   isDraining(): boolean;
 }
@@ -223,6 +224,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       authenticate: options.authenticate,
       limits: config,
       rateLimits: options.rateLimits,
+      requireServed: options.requireServed,
     });
   }
   for (const endpoint of options.internalEndpoints) mountInternalEndpoint(server, endpoint);

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import type { Config } from "../config.ts";
 import { ApiError, type ErrorCondition, errorCatalogue } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -30,16 +30,20 @@ export interface RegionCalls {
    */
   call(region: string, name: string, message: unknown): Promise<unknown>;
   /**
-   * The same with bytes in place of a message. They may take as long as they go on.
+   * The same with bytes in place of a message, which may take as long as they go on. They are not signed: what the other
+   * region answers has to tell what arrived.
    *
-   * @param silentMsMax for so long nothing need move
+   * @param subject what they are about
+   * @throws whatever the bytes throw, too
    */
-  send(region: string, name: string, bytes: Readable, silentMsMax: number): Promise<unknown>;
+  send(region: string, name: string, subject: string, bytes: AsyncIterable<Uint8Array>): Promise<unknown>;
   close(): void;
 }
 
 type Settings = Pick<Config, "region" | "regions" | "regionSecrets" | "regionTimeoutMs">;
 
+/** Bytes that are sent may stand still for so long, and what they came to may take so long. */
+const silentMsMax = 600_000;
 const socketsMax = 64;
 const waitingMax = 1_000;
 /** After a region could not be reached, it is not tried again for so long. */
@@ -130,16 +134,30 @@ export function createRegionCalls(
       return resultOf(answer);
     },
 
-    async send(region, name, bytes, silentMsMax) {
+    async send(region, name, subject, bytes) {
       const stalled = new AbortController();
       const timer = setTimeout(() => stalled.abort(new Error("Nothing moves any more")), silentMsMax);
-      bytes.on("data", () => timer.refresh());
-      bytes.pause();
+      let failure: { readonly error: unknown } | undefined;
+      async function* watched() {
+        try {
+          for await (const chunk of bytes) {
+            timer.refresh();
+            yield chunk;
+          }
+        } catch (error) {
+          failure = { error };
+          throw error;
+        }
+      }
+      const body = Readable.from(watched(), { objectMode: false });
       try {
-        return resultOf(await ask(region, () => exchange(newHead(name, region, streamed), bytes, stalled.signal)));
+        const head = newHead(name, region, `${streamed}${subject}`);
+        return resultOf(await ask(region, () => exchange(head, body, stalled.signal)));
+      } catch (error) {
+        throw failure === undefined ? error : failure.error;
       } finally {
         clearTimeout(timer);
-        bytes.destroy();
+        body.destroy();
       }
     },
 

@@ -30,11 +30,22 @@ export interface MessageHandler {
 /** Answers bytes that nobody vouches for yet: whoever sent them learns what arrived, and then says whether it is right. */
 export interface StreamHandler {
   readonly takes: "bytes";
-  answer(bytes: AsyncIterable<Uint8Array>, from: string, isWhole: () => boolean): Promise<unknown>;
+  answer(bytes: AsyncIterable<Uint8Array>, stream: ArrivingStream): Promise<unknown>;
+}
+
+export interface ArrivingStream {
+  /** What it is about; this is signed. */
+  readonly subject: string;
+  readonly from: string;
+  /** Whether all of it has been read. */
+  isWhole(): boolean;
 }
 
 /** Clocks may differ by so much, and calls be on their way for so long. */
 const ageMsMax = 60_000;
+
+/** A region that sends something large may have to fetch it from a slow store. */
+const silentMsMax = 120_000;
 
 /**
  * Takes the calls of other regions. A call that is not signed, is for another region, old, or here for the second time is
@@ -62,7 +73,7 @@ export function regionsEndpoint(
       head.from === own ||
       !regions.has(head.from) ||
       !(Math.abs(now - head.at) <= ageMsMax) ||
-      (head.digest === streamed) !== (handler.takes === "bytes") ||
+      head.digest.startsWith(streamed) !== (handler.takes === "bytes") ||
       !nonces.take(head.nonce, now)
     ) {
       throw new ApiError("AuthFailed", "This is for other regions, which sign what they ask for.");
@@ -76,11 +87,11 @@ export function regionsEndpoint(
     { body, requestId }: InternalCall,
   ): Promise<RegionAnswer> {
     try {
-      const answered =
-        handler.takes === "message"
-          ? handler.answer(await readMessage(body.chunks, head.digest), head.from)
-          : handler.answer(body.chunks, head.from, body.isWhole);
-      return { result: await answered };
+      if (handler.takes === "message") {
+        return { result: await handler.answer(await readMessage(body.chunks, head.digest), head.from) };
+      }
+      const stream = { subject: head.digest.slice(streamed.length), from: head.from, isWhole: body.isWhole };
+      return { result: await handler.answer(body.chunks, stream) };
     } catch (error) {
       const { condition, message, retryAfterSeconds, cause } = toApiError(error);
       if (condition === "InternalError") log.error({ request_id: requestId, err: cause ?? error }, "request failed");
@@ -91,7 +102,7 @@ export function regionsEndpoint(
   return {
     operation: "callRegion",
     path: callsPath,
-    silentMsMax: settings.requestTimeoutMs,
+    silentMsMax: Math.max(settings.requestTimeoutMs, silentMsMax),
     async answer(call) {
       const { handler, head } = authenticate(call);
       const written = writeJson(await handle(handler, head, call));

@@ -10,12 +10,12 @@ export interface CallHead {
   readonly at: number;
   /** Unique to the call; its answer is bound to it. */
   readonly nonce: string;
-  /** Of the body; {@link streamed} where that is not known before it is sent. */
+  /** Of the body; where that is not known before it is sent, {@link streamed} and what it is about. */
   readonly digest: string;
 }
 
-/** In place of the digest of a body that is sent while it is made: the answer tells what arrived. */
-export const streamed = "streamed";
+/** Begins what stands in place of the digest of a body that is sent while it is made: the answer tells what arrived. */
+export const streamed = "stream:";
 
 /** The head of a call, as it travels. */
 export const callHeader = "rollcall-region-call";
