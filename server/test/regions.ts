@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer as createHttpServer, request } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,14 +11,20 @@ import { type RunningServer, startProgram } from "./running-server.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
+/** What happens to the next call of this name: it does not arrive, breaks off in the middle, or its answer is lost. */
+export type Fault = { readonly name: string; readonly how: "not sent" | "broken off" | "unanswered" };
+
 /** A region: a deployment of its own, with its own database and its own secret. */
 export interface TestRegion {
   readonly name: string;
+  /** What clients are told. A proxy listens there, which stands for the network. */
   readonly root: string;
   readonly settings: Settings;
   readonly folder: string;
   start(more?: Settings): Promise<RunningServer>;
   call(operation: string, options?: CallOptions): Promise<Answer>;
+  /** Breaks the next call from another region. @returns whether that has happened */
+  breakNext(fault: Fault): () => boolean;
   /** Runs a command of `rollcall` there. */
   run(...args: string[]): ReturnType<typeof runProgram>;
   /** What a command prints that must succeed. */
@@ -30,8 +37,8 @@ export async function createRegions<Name extends string>(
 ): Promise<{ readonly regions: Readonly<Record<Name, TestRegion>>; remove(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   const ports = await freePorts(names.length);
-  const rootOf = (index: number) => `http://127.0.0.1:${ports[index]}`;
-  const REGIONS = names.map((name, index) => `${name}=${rootOf(index)}`).join();
+  const proxies = await Promise.all(ports.map(startProxy));
+  const REGIONS = names.map((name, index) => `${name}=${proxies[index]?.root}`).join();
   const drops: (() => Promise<void>)[] = [];
   const made = await Promise.all(
     names.map(async (name, index) => {
@@ -45,14 +52,17 @@ export async function createRegions<Name extends string>(
         PASSWORD_HASH_MEMORY_KIB: "8",
         PASSWORD_HASH_PASSES: "1",
         PORT: `${ports[index]}`,
+        TRUST_PROXY: "loopback",
         REGION: name,
         REGIONS,
         REGION_SECRET: "a secret between regions",
       };
       const run = (...args: string[]) => runProgram("src/cli.ts", args, settings);
+      const proxy = proxies[index];
+      assert.ok(proxy);
       const region: TestRegion = {
         name,
-        root: rootOf(index),
+        root: proxy.root,
         settings,
         folder: dataDir,
         start: (more = {}) => startProgram({ ...settings, ...more }),
@@ -60,6 +70,7 @@ export async function createRegions<Name extends string>(
           const [method = "", path = ""] = operation.split(/ (.*)/);
           return send(ports[index] ?? 0, method, path, options);
         },
+        breakNext: proxy.breakNext,
         run,
         async printed(...args) {
           const { code, stdout, stderr } = await run(...args);
@@ -73,8 +84,54 @@ export async function createRegions<Name extends string>(
   return {
     regions: Object.fromEntries(made) as Record<Name, TestRegion>, // of every name
     async remove() {
+      for (const proxy of proxies) proxy.close();
       for (const drop of drops) await drop();
       rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Hands on what is sent to a region, unless it is to be broken. */
+async function startProxy(port: number) {
+  let fault: Fault | undefined;
+  const server = createHttpServer((incoming, outgoing) => {
+    const isMeant = fault !== undefined && incoming.url?.endsWith(`/${fault.name}`) === true;
+    const how = isMeant ? fault?.how : undefined;
+    if (isMeant) fault = undefined;
+    if (how === "not sent") {
+      incoming.socket.destroy();
+      return;
+    }
+    const { method, url: path, headers } = incoming;
+    const onward = request({ port, host: "127.0.0.1", method, path, headers, agent: false }, (answer) => {
+      if (how === "unanswered") {
+        answer.resume().on("end", () => incoming.socket.destroy());
+        return;
+      }
+      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on("error", () => incoming.socket.destroy());
+    incoming.on("error", () => onward.destroy());
+    if (how === "broken off") {
+      incoming.once("data", (chunk: Buffer) => {
+        onward.write(chunk.subarray(0, 700), () => {
+          onward.destroy();
+          incoming.socket.destroy();
+        });
+      });
+    } else incoming.pipe(onward);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens on a port
+    breakNext(next: Fault) {
+      fault = next;
+      return () => fault === undefined;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
     },
   };
 }

@@ -154,6 +154,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const failure = toApiError(error);
     request.failure = failure;
+    if (failure.serviceRoot !== undefined) request.address = ""; // a matter of another region: not ours to write down
     if (failure.condition === "InternalError") {
       log.error({ request_id: request.id, err: failure.cause ?? failure }, "request failed");
     }
