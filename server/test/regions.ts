@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, request } from "node:http";
@@ -11,8 +12,14 @@ import { type RunningServer, startProgram } from "./running-server.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
-/** What happens to the next call of this name: it does not arrive, breaks off in the middle, or its answer is lost. */
-export type Fault = { readonly name: string; readonly how: "not sent" | "broken off" | "unanswered" };
+/**
+ * What happens to the next call of this name: it does not arrive, breaks off, or its answer is lost, with the connection or
+ * without a word.
+ */
+export interface Fault {
+  readonly name: string;
+  readonly how: "not sent" | "stalled" | "broken off" | "unanswered" | "answered by nobody";
+}
 
 /** A region: a deployment of its own, with its own database and its own secret. */
 export interface TestRegion {
@@ -25,7 +32,9 @@ export interface TestRegion {
   call(operation: string, options?: CallOptions): Promise<Answer>;
   /** Breaks the next call from another region. @returns whether that has happened */
   breakNext(fault: Fault): () => boolean;
-  /** Runs a command of `rollcall` there. */
+  /** Starts a command of `rollcall` there. */
+  begin(...args: string[]): ChildProcess;
+  /** Runs one to its end. */
   run(...args: string[]): ReturnType<typeof runProgram>;
   /** What a command prints that must succeed. */
   printed(...args: string[]): Promise<string>;
@@ -56,6 +65,7 @@ export async function createRegions<Name extends string>(
         REGION: name,
         REGIONS,
         REGION_SECRET: "a secret between regions",
+        REGION_TIMEOUT_MS: "2000",
       };
       const run = (...args: string[]) => runProgram("src/cli.ts", args, settings);
       const proxy = proxies[index];
@@ -71,6 +81,11 @@ export async function createRegions<Name extends string>(
           return send(ports[index] ?? 0, method, path, options);
         },
         breakNext: proxy.breakNext,
+        begin: (...args) =>
+          spawn(process.execPath, [join(import.meta.dirname, "../src/cli.ts"), ...args], {
+            env: { PATH: process.env["PATH"], ...settings },
+            stdio: "ignore",
+          }),
         run,
         async printed(...args) {
           const { code, stdout, stderr } = await run(...args);
@@ -102,10 +117,15 @@ async function startProxy(port: number) {
       incoming.socket.destroy();
       return;
     }
+    if (how === "stalled") return;
     const { method, url: path, headers } = incoming;
     const onward = request({ port, host: "127.0.0.1", method, path, headers, agent: false }, (answer) => {
       if (how === "unanswered") {
         answer.resume().on("end", () => incoming.socket.destroy());
+        return;
+      }
+      if (how === "answered by nobody") {
+        answer.resume();
         return;
       }
       outgoing.writeHead(answer.statusCode ?? 0, answer.headers);

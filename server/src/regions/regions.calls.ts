@@ -93,7 +93,8 @@ export function createRegionCalls(
       body.pipe(outgoing);
     }
     const incoming = await promise.catch((error) => {
-      throw outgoing.reusedSocket && Buffer.isBuffer(body) ? new SocketClosed({ cause: error }) : error;
+      const isClosed = outgoing.reusedSocket && Buffer.isBuffer(body) && error.code === "ECONNRESET";
+      throw isClosed ? new SocketClosed({ cause: error }) : error;
     });
     const answer = await readAnswer(incoming);
     const signature = incoming.headers[answerHeader];
