@@ -202,9 +202,10 @@ describe("a move that breaks off", () => {
       [us, { name: "takeIn", how: "unanswered" }],
     ];
     for (const [region, fault] of faults) {
-      const isDone = region.breakNext(fault);
+      const broken = region.breakCalls(fault);
       const { code, stdout } = await eu.run("apps", "move", appid, "--region", "us");
-      assert.deepEqual([code, stdout, isDone()], [1, "", true], `${fault.name} ${fault.how}`);
+      assert.deepEqual([code, stdout, broken.isHit()], [1, "", true], `${fault.name} ${fault.how}`);
+      broken.mend();
       await assertServed(eu, token, application);
       assert.equal((await register(main, application)).body.result.serviceRoot, eu.root);
     }
@@ -224,9 +225,9 @@ describe("a move that breaks off", () => {
     ];
     for (const [where, fault] of faults) {
       const token = await signIn(main, application);
-      const isDone = (where === "to" ? to : where).breakNext(fault);
+      const broken = (where === "to" ? to : where).breakCalls(fault);
       assert.equal((await from.run("apps", "move", appid, "--region", to.name)).code, 1, `${fault.name} ${fault.how}`);
-      assert.ok(isDone());
+      assert.ok(broken.isHit());
       await assertMoving(from, token, application);
       if (fault.how === "stalled") {
         await assertMoving(to, undefined, application);
@@ -234,6 +235,7 @@ describe("a move that breaks off", () => {
         const cancelled = await from.run("apps", "move", appid, "--cancel");
         assert.match(cancelled.stderr, /already: run apps move again to finish it/);
       }
+      broken.mend();
       await from.printed("apps", "move", appid, "--region", to.name);
       await assertElsewhere(from, token, to);
       await assertServed(to, await signIn(main, application), application);
@@ -246,9 +248,9 @@ describe("a move that breaks off", () => {
     const application = await createInhabited(main);
     const { appid } = application;
     const token = await signIn(main, application);
-    const isStalled = eu.breakNext({ name: "takeIn", how: "stalled" });
+    const stalled = eu.breakCalls({ name: "takeIn", how: "stalled" });
     const moved = main.begin("apps", "move", appid, "--region", "eu");
-    while (!isStalled()) await sleep(10);
+    while (!stalled.isHit()) await sleep(10);
     await assertMoving(main, token, application);
     moved.kill("SIGKILL");
     await once(moved, "exit");
@@ -256,12 +258,13 @@ describe("a move that breaks off", () => {
     assert.equal(await main.printed("apps", "move", appid, "--cancel"), `${appid} stays in main\n`);
     await assertServed(main, token, application);
 
-    const isStalledAgain = eu.breakNext({ name: "takeIn", how: "stalled" });
+    const stalledAgain = eu.breakCalls({ name: "takeIn", how: "stalled" });
     const ended = main.begin("apps", "move", appid, "--region", "eu");
-    while (!isStalledAgain()) await sleep(10);
+    while (!stalledAgain.isHit()) await sleep(10);
     ended.kill("SIGINT");
     const [code] = await once(ended, "exit");
     assert.equal(code, 2);
     await assertServed(main, token, application);
+    stalledAgain.mend();
   });
 });

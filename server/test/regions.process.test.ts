@@ -145,9 +145,10 @@ describe("a region that is out of reach", () => {
   });
 
   it("one whose answer was lost has made the application once, or none at all", async () => {
-    eu.breakNext({ name: "createApplication", how: "unanswered" });
+    const broken = eu.breakCalls({ name: "createApplication", how: "unanswered" });
     const { code, stderr } = await main.run("apps", "create", "--name", "Lost", "--region", "eu");
     assert.equal(code, 1);
+    broken.mend();
     const [, appid = ""] = /apps delete (app_\w+) --yes drops/.exec(stderr) ?? [];
     assert.match(await eu.printed("apps", "list"), new RegExp(appid));
     await main.printed("apps", "delete", appid, "--yes");

@@ -13,12 +13,19 @@ import { type RunningServer, startProgram } from "./running-server.ts";
 type Settings = Readonly<Record<string, string>>;
 
 /**
- * What happens to the next call of this name: it does not arrive, breaks off, or its answer is lost, with the connection or
+ * What happens to calls of this name: one does not arrive, breaks off, or its answer is lost, with the connection or
  * without a word.
  */
 export interface Fault {
   readonly name: string;
   readonly how: "not sent" | "stalled" | "broken off" | "unanswered" | "answered by nobody";
+}
+
+export interface BrokenCalls {
+  /** Whether it has happened. */
+  isHit(): boolean;
+  /** From now on it does not happen any more. */
+  mend(): void;
 }
 
 /** A region: a deployment of its own, with its own database and its own secret. */
@@ -30,8 +37,8 @@ export interface TestRegion {
   readonly folder: string;
   start(more?: Settings): Promise<RunningServer>;
   call(operation: string, options?: CallOptions): Promise<Answer>;
-  /** Breaks the next call from another region. @returns whether that has happened */
-  breakNext(fault: Fault): () => boolean;
+  /** Breaks calls from other regions. */
+  breakCalls(fault: Fault): BrokenCalls;
   /** Starts a command of `rollcall` there. */
   begin(...args: string[]): ChildProcess;
   /** Runs one to its end. */
@@ -80,7 +87,7 @@ export async function createRegions<Name extends string>(
           const [method = "", path = ""] = operation.split(/ (.*)/);
           return send(ports[index] ?? 0, method, path, options);
         },
-        breakNext: proxy.breakNext,
+        breakCalls: proxy.breakCalls,
         begin: (...args) =>
           spawn(process.execPath, [join(import.meta.dirname, "../src/cli.ts"), ...args], {
             env: { PATH: process.env["PATH"], ...settings },
@@ -109,10 +116,11 @@ export async function createRegions<Name extends string>(
 /** Hands on what is sent to a region, unless it is to be broken. */
 async function startProxy(port: number) {
   let fault: Fault | undefined;
+  let isHit = false;
   const server = createHttpServer((incoming, outgoing) => {
     const isMeant = fault !== undefined && incoming.url?.endsWith(`/${fault.name}`) === true;
     const how = isMeant ? fault?.how : undefined;
-    if (isMeant) fault = undefined;
+    isHit ||= isMeant;
     if (how === "not sent") {
       incoming.socket.destroy();
       return;
@@ -145,9 +153,15 @@ async function startProxy(port: number) {
   await once(server, "listening");
   return {
     root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens on a port
-    breakNext(next: Fault) {
+    breakCalls(next: Fault): BrokenCalls {
       fault = next;
-      return () => fault === undefined;
+      isHit = false;
+      return {
+        isHit: () => isHit,
+        mend() {
+          fault = undefined;
+        },
+      };
     },
     close() {
       server.close();

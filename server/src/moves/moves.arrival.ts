@@ -34,7 +34,8 @@ interface Services {
 }
 
 const aboutApplication = compileParameters(Type.Object({ appid: IdInput("App") }));
-const aboutRegion = compileParameters(Type.Object({ appid: IdInput("App"), region: Text({ maxLength: 32 }) }));
+const regionName = Text({ maxLength: 32 });
+const aboutRegion = compileParameters(Type.Object({ appid: IdInput("App"), region: regionName, was: regionName }));
 
 /** What a region does for an application that moves (`moves.departure.ts` is who asks); whatever is asked twice does no harm. */
 export function moveHandlers(services: Services): RegionHandlers {
@@ -128,23 +129,24 @@ export function moveHandlers(services: Services): RegionHandlers {
       return known?.region ?? null;
     }),
 
+    /** Who has it gives it away, or takes back what has not arrived. */
     setRegion: {
       takes: "message",
       async answer(message, from) {
         requireMain(regions);
-        const { appid, region } = aboutRegion(Object.entries(Object(message)));
+        const { appid, region, was } = aboutRegion(Object.entries(Object(message)));
         if (regions.rootOf(region) === undefined) throw new ApiError("ParameterOutOfRange", "There is no such region.");
         return database.write(async ({ queries }) => {
           const known = await findApplicationRegion(appid, queries);
           if (known?.state === "handing over") throw movingError(); // it has to be gone from here first
-          // Who gives it away is who had it, or it is said for the second time.
-          if (known !== undefined && known.region !== from && known.region !== region) {
-            throw new ApiError("ObjectPermissionDenied", `${appid} lives in the region ${known.region}.`);
+          const here = await findPresence(appid, queries);
+          const host = here?.deleted_at === null ? own : known?.region;
+          const isTheirs = host === undefined || host === was || host === region; // in the last case it is said again
+          if (!isTheirs || host === own || region === own || (was !== from && region !== from)) {
+            throw new ApiError("ObjectPermissionDenied", `${appid} lives in the region ${host}.`);
           }
-          await putApplicationRegion(
-            { application_id: appid, region, state: "there", changed_at: clock.now() },
-            queries,
-          );
+          const row = { application_id: appid, region, state: "there", changed_at: clock.now() } as const;
+          await putApplicationRegion(row, queries);
           return true;
         });
       },

@@ -35,7 +35,7 @@ export interface MoveOptions {
 const roomMsMax = 600_000;
 
 /**
- * Moves an application of this region to another one, with everything that it owns.
+ * Moves an application of this region to another one, with everything that it owns. One that is there already is left there.
  *
  * 1. The other region is asked for room.
  * 2. It is marked: from here on every call is refused with ServiceUnavailable, and no write is answered any more.
@@ -60,6 +60,7 @@ export async function moveApplication(
   }
   const here = await findPresence(applicationId, database.reads);
   if (here === undefined || here.deleted_at !== null) {
+    if (known?.region === to && known.state === "there") return; // it has moved
     const elsewhere = known === undefined ? "" : `, it is in the region ${known.region}`;
     throw new MoveRefused(`there is no application ${applicationId} in the region ${own}${elsewhere}`);
   }
@@ -102,16 +103,16 @@ export async function finishMove(
   if (decided?.state !== "handing over") return;
   const { region: to } = decided;
   const appid = applicationId;
-  const tellMain = async (region: string) => {
+  const tellMain = async (region: string, was: string) => {
     if (own === mainRegion || to === mainRegion) return;
-    await regionCalls.call(mainRegion, "setRegion", { appid, region }).catch((error) => {
+    await regionCalls.call(mainRegion, "setRegion", { appid, region, was }).catch((error) => {
       if (!(error instanceof ApiError && error.condition === "ObjectPermissionDenied")) throw error; // it has moved on
     });
   };
-  await tellMain(to);
+  await tellMain(to, own);
   if ((await regionCalls.call(to, "openApplication", { appid })) !== true) {
     // It is nowhere else, so it is here.
-    await tellMain(own);
+    await tellMain(own, to);
     await database.write(async (transaction) => {
       revocations.judgeAgain(transaction);
       await deleteApplicationRegion(appid, transaction.queries);

@@ -124,5 +124,9 @@ async function readMessage(chunks: AsyncIterable<Uint8Array>, digest: string): P
   }
   const body = Buffer.concat(read);
   if (digestOf(body) !== digest) throw new ApiError("ParameterIncorrectFormat", "The message is not what was signed.");
-  return parseJson(body.toString("utf8"));
+  try {
+    return parseJson(body.toString("utf8"));
+  } catch (cause) {
+    throw new ApiError("ParameterIncorrectFormat", "The message is no JSON.", { cause });
+  }
 }
