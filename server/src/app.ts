@@ -1,3 +1,4 @@
+import { applicationsElsewhereOperatorRoutes } from "./applications/applications.elsewhere.operator.routes.ts";
 import { creationHandler, deletionHandler } from "./applications/applications.elsewhere.ts";
 import { applicationsOperatorRoutes } from "./applications/applications.operator.routes.ts";
 import type { AuditEvent } from "./audit/audit.events.ts";
@@ -229,6 +230,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...operatorsRoutes(services),
     ...auditOperatorRoutes(services),
     ...applicationsOperatorRoutes(services),
+    ...applicationsElsewhereOperatorRoutes(services),
     ...usersOperatorRoutes(services),
     ...usersTokensOperatorRoutes(services),
     ...usersExportOperatorRoutes(services),

@@ -113,8 +113,14 @@ describe("moveApplication", () => {
       const answer = await main.call(`${method} /_/api/applications/${appid}/${path}`, { token, body: {} });
       assertError(answer, 503, "ServiceUnavailable", 1284, moving);
     }
+    const read = await main.call(`GET /_/api/applications/${appid}`, { token });
+    assert.equal(read.body.result.movingTo, "eu");
     await main.app.database.write(({ queries }) => unmarkMoving(appid, queries));
     await moveApplication(appid, "eu", servicesOf(main));
+    const elsewhere = await main.call("GET /_/api/applications-elsewhere?pageSize=1000", { token });
+    const found = elsewhere.body.result.pageResults.find(({ id }: { id: string }) => id === appid);
+    const changed = `/Date(${main.now()})/`;
+    assert.deepEqual(found, { id: appid, region: "eu", serviceRoot: eu.url, state: "there", changed });
     const euToken = (await eu.createOperator()).token;
     const { body } = await eu.call(`GET /_/api/applications/${appid}`, { token: euToken });
     assert.equal(typeof body.result.suspended, "string");

@@ -162,11 +162,9 @@ describe("what main asks of another region", () => {
     answer = () => {};
     await register();
     calls = [];
-    const began = performance.now();
-    const answers = await Promise.all(Array.from({ length: 100 }, () => test.call("POST /devices", registration())));
-    assert.ok(answers.every(({ status }) => status === 503));
-    assert.deepEqual(calls, []);
-    assert.ok(performance.now() - began < 1_000);
+    const asked = Array.from({ length: 50 }, () => test.app.regionCalls.call("eu", "registerDevice", {}));
+    for (const each of await Promise.allSettled(asked)) assert.equal(each.status, "rejected");
+    assert.equal(calls.length, 0);
   });
 });
 
