@@ -8,6 +8,7 @@ import { type Fixture, startFixture } from "./fixture.ts";
 import { preferredTool } from "./load.ts";
 import { wrkVersion } from "./load-wrk.ts";
 import { describeMachine, readLoadAverage } from "./machine.ts";
+import { measureBackup } from "./measure-backup.ts";
 import { measureBatch } from "./measure-batch.ts";
 import { measureFileMemory } from "./measure-file-memory.ts";
 import { measureLogins } from "./measure-logins.ts";
@@ -34,6 +35,7 @@ const names = [
   "metrics",
   "transfers",
   "thumbnails",
+  "backup",
   "file-memory",
 ];
 const startedAt = new Date();
@@ -86,6 +88,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
     await measure("metrics", (report) => measureMetrics(fixture, options, report));
     await measure("transfers", (report) => measureTransfers(fixture, options, report));
     await measure("thumbnails", (report) => measureThumbnails(fixture, options, report));
+    await measure("backup", (report) => measureBackup(fixture, options, report));
     await fixture.server.stop();
     await measure("file-memory", (report) => measureFileMemory(fixture, options, report));
   }

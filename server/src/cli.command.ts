@@ -18,6 +18,9 @@ export interface Values {
   readonly cancel?: boolean;
   readonly json?: boolean;
   readonly yes?: boolean;
+  readonly force?: boolean;
+  readonly "other-secret"?: boolean;
+  readonly "without-files"?: boolean;
 }
 
 /** Something the person at the terminal did; printed without a stack. */

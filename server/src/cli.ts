@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { applicationCommands } from "./cli.applications.ts";
+import { archiveCommands } from "./cli.archives.ts";
 import { type Command, print, UsageError, withDatabase } from "./cli.command.ts";
 import { operatorCommands, recordCommand } from "./cli.operators.ts";
 import { regionCommands } from "./cli.regions.ts";
@@ -10,7 +11,6 @@ import { loadConfig } from "./config.ts";
 import { explainFailure } from "./failure.ts";
 import { kindOfId } from "./lib/ids.ts";
 import { OperatorNameError } from "./operators/operators.names.ts";
-import { serve } from "./serve.ts";
 import { ApplicationSettingsError, parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { changeApplicationSettings, shownSettings } from "./tenancy/settings-changes.ts";
 
@@ -18,6 +18,9 @@ const usage = `Usage: rollcall <command>
 
   serve                                    serve until SIGTERM
   migrate                                  bring the database schema up to date
+  backup FILE [--without-files] [--json]   write all there is to a new file, while it is served
+  verify-backup FILE [--json]              read a backup or an export to its end: whether every bit is as it was written
+  restore FILE [--force] [--other-secret]  make an empty deployment what the backup is; --force deletes what there is
   apps create --name N [--region R] [--json]
                                            create an application, perhaps in another region; its key is shown this once
   apps list [--json]                       list the applications
@@ -28,6 +31,8 @@ const usage = `Usage: rollcall <command>
   apps move APPID --region R               move an application of this region to another one; again finishes what broke off
   apps move APPID --cancel                 give up a move that broke off
   apps delete APPID --yes                  delete an application and everything it owns
+  apps export APPID FILE [--json]          write an application with its files to a new file, while it is served
+  apps import FILE [--name N] [--json]     take in an exported application, beside the others
   apps revoke-tokens APPID --yes           end every token of an application; its keys stay good
   apps compromised APPID --yes [--json]    end every token and key; the new key is shown this once
   apps keys list APPID [--json]            list its keys, and how many devices registered with each last
@@ -56,7 +61,7 @@ Settings come from the environment: see .env.example.
 `;
 
 const commands: Readonly<Record<string, Command>> = {
-  serve: (config) => serve(config),
+  serve: async (config) => (await import("./serve.ts")).serve(config),
 
   migrate: (config) =>
     withDatabase(config, async (_database, applied) => {
@@ -82,6 +87,7 @@ const commands: Readonly<Record<string, Command>> = {
     }),
 
   ...applicationCommands,
+  ...archiveCommands,
   ...regionCommands,
   ...operatorCommands,
   ...userCommands,
@@ -99,6 +105,9 @@ try {
       cancel: { type: "boolean" },
       json: { type: "boolean" },
       yes: { type: "boolean" },
+      force: { type: "boolean" },
+      "other-secret": { type: "boolean" },
+      "without-files": { type: "boolean" },
       help: { type: "boolean" },
     },
   });

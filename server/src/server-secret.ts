@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { newServerSecret } from "./lib/secrets.ts";
@@ -10,14 +10,37 @@ import { newServerSecret } from "./lib/secrets.ts";
  */
 export function loadSecrets(config: Pick<Config, "secrets" | "dataDir">): readonly string[] {
   if (config.secrets !== undefined) return config.secrets;
-  const file = join(config.dataDir, "secret");
+  const file = secretFile(config.dataDir);
   if (!existsSync(file)) createSecretFile(config.dataDir, file);
-  const lines = readFileSync(file, "utf8")
+  return readSecretFile(file);
+}
+
+/** Where the secrets lie that do not come from the environment. */
+export function secretFile(dataDir: string): string {
+  return join(dataDir, "secret");
+}
+
+/** @throws Error when there is none in it */
+export function readSecretFile(file: string): readonly string[] {
+  const lines = secretLines(readFileSync(file, "utf8"));
+  if (lines.length === 0) throw new Error(`${file} holds no secret`);
+  return lines;
+}
+
+/** The secrets in the text of such a file. */
+export function secretLines(text: string): readonly string[] {
+  return text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
-  if (lines.length === 0) throw new Error(`${file} holds no secret`);
-  return lines;
+}
+
+/** Puts secrets into the place of those in DATA_DIR, whole or not at all. */
+export function replaceSecretFile(dataDir: string, text: string): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const draft = `${secretFile(dataDir)}.${randomUUID()}`;
+  writeFileSync(draft, text, { mode: 0o600, flag: "wx", flush: true });
+  renameSync(draft, secretFile(dataDir));
 }
 
 /** Whole or not at all, and one winner when several processes start at once: a link never replaces a file. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { archivedTables } from "../src/archives/tables.ts";
-import { openSnapshot, type StoredRow } from "../src/db/snapshot.ts";
+import { openSnapshot } from "../src/db/open-snapshot.ts";
+import type { StoredRow } from "../src/db/snapshot.ts";
 import type { TestApp, TestUser } from "./harness.ts";
 import { begin, sendBytes } from "./tus.ts";
 import { dataPart, png, upload } from "./uploads.ts";
@@ -50,11 +51,11 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
     const reset = { application_id, user_id: john.id, digest: "d", tries_left: 3, expires_at: 9_007_199_254_740_991 };
     await queries.insertInto("password_resets").values(reset).execute();
     await queries.insertInto("unfinished_erasures").values({ application_id, object_id: "chk_gone" }).execute();
-    const batch = { application_id, id: "b", row_ids: "[]", done_until: "~", leased_until: 0 };
+    const batch = { application_id, id: "b", row_ids: "[]", done_until: "~", leased_until: Number.MAX_SAFE_INTEGER };
     await queries.insertInto("metric_batches").values(batch).execute();
   });
-  await test.createOperator();
-  await succeed("GET /_/api/applications", (await test.createOperator()).token);
+  const operator = await test.createOperator();
+  await succeed(`PATCH /_/api/applications/${appid}`, operator.token, { name: "Full" }); // leaves an entry in the audit log
   return { jane, john, checkinId, blobId, blob, pictureId, picture };
 }
 

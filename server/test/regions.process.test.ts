@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { openSnapshot } from "../src/db/snapshot.ts";
+import { openSnapshot } from "../src/db/open-snapshot.ts";
 import { type Answer, assertError, assertResult } from "./harness.ts";
 import { createRegions, type TestRegion } from "./regions.ts";
 import { killRunningServers, type RunningServer } from "./running-server.ts";

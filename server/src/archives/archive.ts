@@ -1,5 +1,7 @@
+import { restoringName } from "../db/migrate.ts";
+import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Snapshot, StoredRow } from "../db/snapshot.ts";
-import { openSnapshot } from "../db/snapshot.ts";
+import { PlainFailure } from "../failure.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import { ArchiveWriter } from "./archive-writer.ts";
@@ -36,7 +38,8 @@ export interface ArchiveServices {
 export interface ArchiveProgress {
   readonly rows: number;
   readonly files: number;
-  readonly bytes: number;
+  /** Of files. */
+  readonly bytes?: number;
 }
 
 /** An object of the store that a row of the snapshot names. */
@@ -62,6 +65,10 @@ export async function* writeArchive(
   onProgress: (progress: ArchiveProgress) => void = () => {},
 ): AsyncGenerator<Uint8Array, ArchiveEnd> {
   const { head, extras } = contents;
+  if (snapshot.migrations.includes(restoringName)) {
+    await snapshot.close();
+    throw new PlainFailure("The database is half restored: there is nothing to archive yet.");
+  }
   const writer = new ArchiveWriter();
   const spool = await createSpool<NamedObject>();
   try {
@@ -86,7 +93,7 @@ export async function* writeArchive(
 async function* writeTables(
   writer: ArchiveWriter,
   snapshot: Snapshot,
-  { head: { applicationId }, tables, change = (_table, row) => row }: ArchiveContents,
+  { head: { applicationId, isWithoutFiles }, tables, change = (_table, row) => row }: ArchiveContents,
   spool: Spool<NamedObject>,
   onProgress: (progress: ArchiveProgress) => void,
 ): AsyncGenerator<Uint8Array, ArchiveEnd["rows"]> {
@@ -99,7 +106,7 @@ async function* writeTables(
       for await (const stored of snapshot.rows(table, having)) {
         const row = change(table, stored);
         if (row === undefined) continue;
-        const object = objectOf(table, row);
+        const object = isWithoutFiles ? undefined : objectOf(table, row);
         if (object !== undefined) await spool.add(object);
         yield row;
       }
@@ -111,7 +118,7 @@ async function* writeTables(
       yield* writer.entry(rowsName(table, part), content);
       counts[table] += rows;
       total += rows;
-      onProgress({ rows: total, files: 0, bytes: 0 });
+      onProgress({ rows: total, files: 0 });
     }
   }
   return counts;

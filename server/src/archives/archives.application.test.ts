@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -9,9 +9,17 @@ import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
 import { sqliteUrl, startTestApp, type TestApp } from "../../test/harness.ts";
 import { download } from "../../test/uploads.ts";
+import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
+import type { StoredRow } from "../db/snapshot.ts";
+import { maintain } from "../maintenance.ts";
 import { loadSecrets } from "../server-secret.ts";
-import { exportApplication } from "./export-application.ts";
-import { type ImportOptions, importApplication } from "./import-application.ts";
+import { openSigningSecret, sealSigningSecret, updateSigningSecret } from "../tenancy/policies.ts";
+import { ArchiveWriter } from "./archive-writer.ts";
+import { exportApplication, NoSuchApplication } from "./export-application.ts";
+import { ArchiveError, endName, fileName, headName, rowsName } from "./format.ts";
+import { ApplicationExists, type ImportOptions, importApplication } from "./import-application.ts";
+import { loadArchive } from "./load.ts";
+import { writeRows } from "./rows.ts";
 import { exportedTables } from "./tables.ts";
 
 function servicesOf({ app, config }: TestApp) {
@@ -94,11 +102,198 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
     it("is refused where it is already, and nothing of that changes", async () => {
       const { appid } = source.application;
       const there = await readTables(source.config.databaseUrl);
-      await assert.rejects(importInto(source, Readable.from([archive])), {
-        name: "ApplicationExists",
-        message: `there is an application ${appid} already`,
-      });
+      const exists = new ApplicationExists(`there is an application ${appid} already`);
+      await assert.rejects(importInto(source, Readable.from([archive])), exists);
       assert.deepEqual(await readTables(source.config.databaseUrl), there);
     });
   });
 }
+
+describe("importing an application", () => {
+  let source: TestApp;
+  let target: TestApp;
+  let archive: Buffer;
+  before(async () => {
+    source = await start("importing", false);
+    target = await start("imported", false);
+    await fillApplication(source);
+    archive = await buffer(exportFrom(source));
+  });
+  after(async () => {
+    await source.close();
+    await target.close();
+  });
+
+  /** The archive, with a halt in it before its last bytes. */
+  function halting(): {
+    readonly bytes: AsyncGenerator<Buffer>;
+    readonly halted: Promise<void>;
+    goOn(): void;
+    fail(): void;
+  } {
+    const halted = Promise.withResolvers<void>();
+    const going = Promise.withResolvers<void>();
+    async function* bytes() {
+      yield archive.subarray(0, -4_096);
+      halted.resolve();
+      await going.promise;
+      yield archive.subarray(-4_096);
+    }
+    const fail = () => going.reject(new Error("the connection broke"));
+    return { bytes: bytes(), halted: halted.promise, goOn: going.resolve, fail };
+  }
+
+  async function canRegister(): Promise<boolean> {
+    const { appid, appkey } = source.application;
+    return (await target.call("POST /devices", { body: { appid, appkey, platform: "test" } })).status === 201;
+  }
+
+  async function countRows(): Promise<number> {
+    const { appid } = source.application;
+    const found = await readTables(target.config.databaseUrl, exportedTables, appid);
+    return Object.values(found).flat().length;
+  }
+
+  const keysOf = ({ application: { appid } }: TestApp) => join(target.config.dataDir, "files", appid);
+
+  it("nobody sees it before it is whole, maintenance leaves it alone, and neighbours write meanwhile", async () => {
+    const { appid } = source.application;
+    const operator = await target.createOperator();
+    const { bytes, halted, goOn } = halting();
+    const imported = importInto(target, bytes);
+    await halted;
+    assert.ok((await countRows()) > 20);
+    await maintain(target.app);
+    const listed = await target.call("GET /_/api/applications", { token: operator.token });
+    assert.ok(!listed.text.includes(appid));
+    assert.equal(await canRegister(), false);
+    const { token } = await target.signUp();
+    assert.equal((await target.call("POST /checkins", { token, body: { location: "1,2" } })).status, 201);
+    await assert.rejects(importInto(target, Readable.from([archive])), {
+      message: `${appid} is being imported already`,
+    });
+    goOn();
+    await imported;
+    assert.equal(await canRegister(), true);
+    await remove(target);
+  });
+
+  it("one that breaks off, is damaged or not whole leaves nothing", async () => {
+    const { bytes, halted, fail } = halting();
+    const imported = importInto(target, bytes);
+    await halted;
+    fail();
+    await assert.rejects(imported, { message: "the connection broke" });
+    const damaged = Buffer.from(archive);
+    damaged.writeUInt8(damaged.readUInt8(damaged.length - 3_000) ^ 1, damaged.length - 3_000);
+    await assert.rejects(importInto(target, Readable.from([damaged])), ArchiveError);
+    await assert.rejects(importInto(target, Readable.from([archive.subarray(0, -1_024)])), ArchiveError);
+    assert.equal(await countRows(), 0);
+    assert.ok(!existsSync(keysOf(source)));
+  });
+
+  it("what a process leaves that dies is erased by maintenance, minutes later", async () => {
+    const { bytes, halted, fail } = halting();
+    const imported = importInto(target, bytes).catch(() => {});
+    await halted; // and is never heard of again
+    await maintain(target.app);
+    assert.ok((await countRows()) > 20);
+    target.advance(300_001);
+    await maintain(target.app);
+    assert.equal(await countRows(), 0);
+    assert.ok(!existsSync(keysOf(source)));
+    fail();
+    await imported;
+    assert.equal(await countRows(), 0);
+  });
+
+  it("one that was given up by apps delete does not come to its end", async () => {
+    const { appid } = source.application;
+    const { bytes, halted, goOn } = halting();
+    const imported = importInto(target, bytes);
+    await halted;
+    await remove(target);
+    goOn();
+    await assert.rejects(imported, { message: `The import of ${appid} was ended by somebody else` });
+    assert.equal(await countRows(), 0);
+  });
+
+  it("rows and bytes of another application are refused", async () => {
+    const { appid } = target.application;
+    const theirs: { table: string; rows: readonly StoredRow[] }[] = [];
+    const { head, end } = await loadArchive(Readable.from([archive]), {
+      async rows(table, rows) {
+        theirs.push({ table, rows });
+      },
+    });
+    async function* forged(change: (row: StoredRow) => StoredRow, key: string) {
+      const writer = new ArchiveWriter();
+      yield* writer.entry(headName, Buffer.from(JSON.stringify(head)));
+      for (const { table, rows } of theirs) {
+        const changed = Readable.from(rows.map((row) => (table === "devices" ? change(row) : row)));
+        for await (const { content } of writeRows(changed)) yield* writer.entry(rowsName(table, 1), content);
+      }
+      yield* writer.entry(fileName(key), Buffer.from("x"));
+      yield* writer.entry(endName, Buffer.from(JSON.stringify({ ...end, files: 1, bytes: 1 })));
+      yield* writer.end();
+    }
+    const key = `${appid}/blb_1/original`;
+    await assert.rejects(
+      importInto(
+        target,
+        forged((row) => ({ ...row, application_id: appid }), key),
+      ),
+      {
+        name: "ArchiveError",
+        message: "The archive holds rows of devices that are not the application's",
+      },
+    );
+    await assert.rejects(
+      importInto(
+        target,
+        forged((row) => row, key),
+      ),
+      {
+        name: "ArchiveError",
+        message: `The archive holds ${key}, which belongs to no file of it`,
+      },
+    );
+    assert.equal(await countRows(), 0);
+    assert.equal(await target.app.bytes.size(key), undefined);
+  });
+
+  it("under another secret everything comes but the tokens; signed requests go on, and it can have another name", async () => {
+    const { appid, appkey } = source.application;
+    const secret = "a shared secret of signed requests";
+    const sealed = sealSigningSecret(appid, secret, loadSecrets(source.config));
+    await source.app.database.write(({ queries }) => updateSigningSecret(appid, sealed, queries));
+    const other = await start("secret", false, { ROLLCALL_SECRET: "quite another secret for tests" });
+    try {
+      const { hasTokens } = await importInto(other, exportFrom(source), { name: "Moved" });
+      assert.equal(hasTokens, false);
+      const rows = await readTables(other.config.databaseUrl, ["applications", "user_tokens"], appid);
+      const [application = "{}"] = rows["applications"] ?? [];
+      const { name, signing_secret } = JSON.parse(application);
+      assert.deepEqual([name, rows["user_tokens"]], ["Moved", []]);
+      assert.equal(openSigningSecret(appid, signing_secret, loadSecrets(other.config)), secret);
+      const device = await other.call("POST /devices", { body: { appid, appkey, platform: "test" } });
+      assert.equal(device.status, 201);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("there is no export of what is not there or being deleted", async () => {
+    const gone = await source.createApplication();
+    await remove(source, gone.appid, false);
+    for (const id of [gone.appid, source.app.ids.newId("App")]) {
+      await assert.rejects(buffer(exportFrom(source, id)), new NoSuchApplication(`there is no application ${id}`));
+    }
+  });
+
+  /** As `apps delete` does. */
+  async function remove({ app }: TestApp, appid = source.application.appid, isErased = true): Promise<void> {
+    await app.database.write(({ queries }) => updateApplicationDeleted(appid, app.clock.now(), queries));
+    if (isErased) await deleteApplicationRows(appid, app);
+  }
+});

@@ -1,11 +1,17 @@
 import type { Config } from "../config.ts";
-import { openSnapshot } from "../db/snapshot.ts";
+import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { version } from "../version.ts";
 import { type ArchiveProgress, writeArchive } from "./archive.ts";
 import { type ArchiveEnd, fingerprintOf, secretName } from "./format.ts";
 import { archivedTables } from "./tables.ts";
+
+export interface BackupOptions {
+  /** Leaves out the bytes of files. */
+  readonly isWithoutFiles?: boolean;
+  readonly onProgress?: (progress: ArchiveProgress) => void;
+}
 
 /**
  * All bytes of a backup of the deployment, which may be served meanwhile. Every write that was answered before this is
@@ -15,7 +21,7 @@ import { archivedTables } from "./tables.ts";
 export async function* backUp(
   config: Pick<Config, "databaseUrl" | "region" | "secrets">,
   services: { readonly bytes: ByteStore; readonly clock: Clock; readonly secrets: readonly string[] },
-  onProgress?: (progress: ArchiveProgress) => void,
+  { isWithoutFiles = false, onProgress }: BackupOptions = {},
 ): AsyncGenerator<Uint8Array, ArchiveEnd> {
   const { databaseUrl, region } = config;
   const { bytes, clock, secrets } = services;
@@ -27,6 +33,7 @@ export async function* backUp(
     release: version,
     region,
     secrets: secrets.map(fingerprintOf),
+    isWithoutFiles,
   } as const;
   const isInDataDir = config.secrets === undefined;
   const extras = isInDataDir ? [{ name: secretName, content: Buffer.from(`${secrets.join("\n")}\n`) }] : [];

@@ -1,5 +1,7 @@
 import { Readable } from "node:stream";
-import { openSnapshot, type Snapshot, type StoredRow } from "../db/snapshot.ts";
+import { openSnapshot } from "../db/open-snapshot.ts";
+import type { Snapshot, StoredRow } from "../db/snapshot.ts";
+import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { openSigningSecret } from "../tenancy/policies.ts";
@@ -18,7 +20,7 @@ export interface ExportServices {
 }
 
 /** There is no such application, or it is being deleted. */
-export class NoSuchApplication extends Error {
+export class NoSuchApplication extends PlainFailure {
   override name = "NoSuchApplication";
 }
 
@@ -61,6 +63,7 @@ export async function* archiveApplication(
       region,
       applicationId,
       secrets: secrets.map(fingerprintOf),
+      isWithoutFiles: false,
     } as const;
     const extras = signing === undefined ? [] : [{ name: signingSecretName, content: Buffer.from(signing) }];
     function change(table: string, row: StoredRow): StoredRow | undefined {

@@ -1,4 +1,5 @@
 import { hkdfSync } from "node:crypto";
+import { PlainFailure } from "../failure.ts";
 
 /** The first entry: what it is that follows. */
 export interface ArchiveHead {
@@ -17,6 +18,8 @@ export interface ArchiveHead {
   readonly migrations: readonly string[];
   /** Fingerprints of the secrets of the deployment, newest first. */
   readonly secrets: readonly string[];
+  /** Whether the bytes of files were left out, because they are kept safe by other means. */
+  readonly isWithoutFiles: boolean;
 }
 
 /** The last entry but its digests: what there was, so that it can be told from what is there. */
@@ -44,7 +47,7 @@ export interface MissingObject {
 }
 
 /** The archive is no archive, of another version, or not whole; nothing may be made of it. */
-export class ArchiveError extends Error {
+export class ArchiveError extends PlainFailure {
   override name = "ArchiveError";
 }
 
@@ -96,6 +99,7 @@ export function parseHead(content: Buffer): ArchiveHead {
   if (head.version !== 1) throw new ArchiveError(`The archive has version ${head.version}, and this release reads 1`);
   const { kind, applicationId, migrations, secrets } = head;
   const isRight =
+    typeof head.isWithoutFiles === "boolean" &&
     (kind === "backup" || (kind === "application" && typeof applicationId === "string")) &&
     [head.created, head.release, head.region].every((text) => typeof text === "string") &&
     [migrations, secrets].every((texts) => Array.isArray(texts) && texts.every((text) => typeof text === "string"));

@@ -4,6 +4,7 @@ import type { Database, Transaction } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import { migrations } from "../db/migrations/list.ts";
 import type { StoredRow } from "../db/snapshot.ts";
+import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { findTaker } from "../storage/loose-bytes.ts";
@@ -47,7 +48,7 @@ export interface ImportedApplication {
 }
 
 /** An application of this id is there, or what is left of one. */
-export class ApplicationExists extends Error {
+export class ApplicationExists extends PlainFailure {
   override name = "ApplicationExists";
 }
 
@@ -168,8 +169,8 @@ function requireApplication({ kind, applicationId, migrations: theirs }: Archive
     throw new ArchiveError("This is a backup of a whole deployment: see restore");
   }
   const names = migrations.map(({ name }) => name);
-  if (JSON.stringify(theirs) === JSON.stringify(names)) return applicationId;
   const isNewer = theirs.some((name) => !names.includes(name));
+  if (!isNewer && theirs.length === names.length) return applicationId;
   throw new ArchiveError(
     isNewer
       ? "The archive was made by a newer release than this one: import it with that one"

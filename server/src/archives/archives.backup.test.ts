@@ -1,0 +1,384 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
+import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
+import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
+import { runProgram, sqliteUrl, startTestApp, type TestApp } from "../../test/harness.ts";
+import { download } from "../../test/uploads.ts";
+import { type Config, loadConfig } from "../config.ts";
+import { migrate } from "../db/migrate.ts";
+import { migrations } from "../db/migrations/list.ts";
+import { openDatabase } from "../db/open.ts";
+import { beginRestoring, endRestoring } from "../db/restoring.ts";
+import { PlainFailure } from "../failure.ts";
+import { originalKey } from "../files/files.uploads.ts";
+import { createClock } from "../lib/clock.ts";
+import { loadSecrets } from "../server-secret.ts";
+import { readArchiveFile, writeArchiveFile } from "./archive-file.ts";
+import { ArchiveWriter } from "./archive-writer.ts";
+import { backUp } from "./backup.ts";
+import { archiveApplication } from "./export-application.ts";
+import { endName, headName } from "./format.ts";
+import { loadArchive } from "./load.ts";
+import { restore } from "./restore.ts";
+import { archivedTables } from "./tables.ts";
+
+/** Backups of a deployment that is served, restored into others. */
+
+let test: TestApp;
+let full: FullApplication;
+const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+const file = join(folder, "backup.tar");
+const databases: TestDatabase[] = [];
+before(async () => {
+  test = await startTestApp();
+  full = await fillApplication(test);
+});
+after(async () => {
+  await test.close();
+  for (const { drop } of databases) await drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Settings extends Readonly<Record<string, string>> {
+  readonly DATA_DIR: string;
+  readonly DATABASE_URL: string;
+}
+
+function settingsOf({ config }: TestApp): Settings {
+  const { dataDir, databaseUrl, secrets } = config;
+  return { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ROLLCALL_SECRET: secrets?.join() ?? "" };
+}
+
+/** Of an empty deployment on the database that is tested, or on the embedded one. */
+async function emptyDeployment(isEmbedded = false): Promise<Settings> {
+  const dataDir = join(folder, `${databases.length}`);
+  const database = await createTestDatabase(dataDir);
+  databases.push(database);
+  const DATABASE_URL = isEmbedded ? sqliteUrl(dataDir) : database.url;
+  return { DATA_DIR: dataDir, DATABASE_URL, ROLLCALL_SECRET: test.config.secrets?.join() ?? "" };
+}
+
+function backUpTest({ app, config }: TestApp) {
+  return backUp(config, { ...app, secrets: loadSecrets(config) });
+}
+
+function restoreInto(settings: Settings, path = file, options: { isForced?: boolean; isOtherSecret?: boolean } = {}) {
+  const { isForced = false, isOtherSecret = false } = options;
+  const config: Config = loadConfig(settings);
+  return restore(() => readArchiveFile(path), config, { isForced, isOtherSecret, clock: createClock() });
+}
+
+/** Nothing but the message is told, and nothing is changed. */
+async function assertRefused(refused: Promise<unknown>, message: RegExp): Promise<void> {
+  await assert.rejects(refused, (error) => {
+    assert.ok(error instanceof PlainFailure);
+    assert.match(error.message, message);
+    return true;
+  });
+}
+
+/** Everything but the log of what was done. */
+async function readData(databaseUrl: string) {
+  const tables = archivedTables.filter((table) => table !== "audit_log");
+  return readTables(databaseUrl, tables);
+}
+
+describe("rollcall backup, verify-backup, restore", () => {
+  it("a backup is written beside the server, for its owner alone, never over another file, and is restored", async () => {
+    const backup = await runProgram("src/cli.ts", ["backup", file], settingsOf(test));
+    assert.equal(backup.stderr, "");
+    assert.match(backup.stdout, /^wrote .*backup\.tar: \d+ rows, 4 files of \d+ bytes\n$/);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.ok(!existsSync(`${file}.partial`));
+    const settings = await emptyDeployment();
+    const [again, verified, restored] = await Promise.all([
+      runProgram("src/cli.ts", ["backup", file], settingsOf(test)),
+      runProgram("src/cli.ts", ["verify-backup", file], {}),
+      runProgram("src/cli.ts", ["restore", file], settings),
+    ]);
+    assert.match(again.stderr, /^There is a file .*backup\.tar already: archives are never written over\.\n$/);
+    assert.match(verified.stdout, /^whole: a backup of .*\n\d+ rows, 4 files/);
+    assert.match(restored.stdout, /^restored \d+ rows, 4 files/);
+    assert.deepEqual([again.code, verified.code, restored.code], [1, 0, 0]);
+    const { audit_log: entries = [] } = await readTables(settings.DATABASE_URL, ["audit_log"]);
+    for (const action of ["backup", "restore"]) {
+      assert.equal(entries.filter((entry) => JSON.parse(entry).action === action).length, 1, action);
+    }
+  });
+});
+
+describe("a backup", () => {
+  it("has something of every table in it, here", async () => {
+    const rows = await readTables(test.config.databaseUrl);
+    for (const table of archivedTables) assert.ok((rows[table] ?? []).length > 0, `fill ${table} in fillApplication`);
+  });
+
+  for (const [where, isEmbedded] of Object.entries({ "a database like it": false, "an embedded one": true })) {
+    it(`is the same restored into ${where}: every row, every file, every token`, async () => {
+      const before = await readData(test.config.databaseUrl);
+      const settings = await emptyDeployment(isEmbedded);
+      await restoreInto(settings);
+      assert.deepEqual(await readData(settings.DATABASE_URL), before);
+
+      const restored = await startTestApp(settings);
+      try {
+        const { jane, john, blobId, blob, pictureId, picture } = full;
+        const read = async (path: string, { token }: { token: string }) =>
+          (await download(restored, path, { token })).bytes;
+        assert.ok((await read(`/blobs/${blobId}/file`, jane)).equals(blob));
+        assert.ok((await read(`/pictures/${pictureId}/file`, john)).equals(picture));
+        assert.equal((await restored.call("GET /users/me", { token: john.token })).status, 200);
+      } finally {
+        await restored.close();
+      }
+    });
+  }
+
+  it("a file that is deleted while it is written is deleted in what is restored, with all that belongs to it", async () => {
+    const other = await startTestApp();
+    try {
+      const { jane, john, blobId, pictureId } = await fillApplication(other);
+      const path = join(folder, "deleted.tar");
+      async function* deletingMeanwhile() {
+        let isDeleted = false;
+        for await (const bytes of backUpTest(other)) {
+          yield bytes;
+          if (isDeleted) continue; // the moment of the rows has passed, and no file has been read
+          isDeleted = true;
+          await other.call(`DELETE /pictures/${pictureId}`, { token: john.token });
+        }
+      }
+      await writeArchiveFile(path, deletingMeanwhile());
+      const settings = await emptyDeployment();
+      const { end } = await restoreInto(settings, path);
+      assert.deepEqual(end.missing, { deleted: 1, lost: 0, damaged: 0 });
+      const restored = await startTestApp(settings);
+      try {
+        const statusOf = async (path: string, { token }: { token: string }) =>
+          (await restored.call(`GET ${path}`, { token })).status;
+        assert.equal(await statusOf(`/pictures/${pictureId}`, john), 404);
+        assert.equal(await statusOf(`/blobs/${blobId}`, jane), 200);
+        const usage = async ({ config }: TestApp) =>
+          (await readTables(config.databaseUrl, ["file_usage"]))["file_usage"];
+        assert.deepEqual(await usage(restored), await usage(other));
+        const { users = [] } = await readTables(settings.DATABASE_URL, ["users"]);
+        assert.ok(users.every((row) => JSON.parse(row).profile_picture_id === null));
+      } finally {
+        await restored.close();
+      }
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("says which files have lost their bytes or are not what was uploaded, and holds the rest; the command fails", async () => {
+    const other = await startTestApp();
+    try {
+      const { blobId, pictureId, picture } = await fillApplication(other);
+      const { appid } = other.application;
+      await other.app.bytes.deleteAll(originalKey(appid, blobId));
+      async function* rotten() {
+        yield Buffer.alloc(picture.length, 1);
+      }
+      await other.app.bytes.write(originalKey(appid, pictureId), rotten());
+      const path = join(folder, "lossy.tar");
+      const { code, stderr } = await runProgram("src/cli.ts", ["backup", path], settingsOf(other));
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        /^1 files have no bytes in the store, 1 files are not as they were uploaded\. Everything else is in/,
+      );
+      const missing = new Map<string, string>();
+      const load = { missing: async ({ id, why }: { id: string; why: string }) => void missing.set(id, why) };
+      const { end } = await loadArchive(readArchiveFile(path), load);
+      assert.deepEqual([end.files, end.missing], [3, { deleted: 0, lost: 1, damaged: 1 }]);
+      assert.deepEqual(Object.fromEntries(missing), { [blobId]: "lost", [pictureId]: "damaged" });
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("can leave out the bytes of files, for who keeps their store safe by other means", async () => {
+    const path = join(folder, "rows.tar");
+    const { app, config } = test;
+    const services = { ...app, secrets: loadSecrets(config) };
+    await writeArchiveFile(path, backUp(config, services, { isWithoutFiles: true }));
+    const settings = { ...(await emptyDeployment()), FILES_URL: config.filesUrl };
+    await restoreInto(settings, path); // what is in the store stays
+    assert.deepEqual(await readData(settings.DATABASE_URL), await readData(config.databaseUrl));
+    const restored = await startTestApp(settings);
+    const { jane, blobId, blob } = full;
+    const { bytes } = await download(restored, `/blobs/${blobId}/file`, { token: jane.token });
+    assert.ok(bytes.equals(blob));
+    await restored.close();
+  });
+
+  it("that finds the disk full leaves nothing, and says why", async () => {
+    const path = join(folder, "full.tar");
+    const cli = join(import.meta.dirname, "../cli.ts");
+    const limited = ["--fsize=100000", process.execPath, cli, "backup", path]; // the kernel lets no file grow beyond it
+    const { status, stderr } = spawnSync("prlimit", limited, {
+      env: { PATH: process.env["PATH"], ...settingsOf(test) },
+      encoding: "utf8",
+    });
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /EFBIG|file too large/i);
+    assert.ok(!existsSync(path) && !existsSync(`${path}.partial`));
+  });
+
+  it("holds the secret that lies in DATA_DIR, and brings it along", async () => {
+    const source = { ...(await emptyDeployment(true)), ROLLCALL_SECRET: "" };
+    const target = { ...(await emptyDeployment(true)), ROLLCALL_SECRET: "" };
+    const deployment = await startTestApp(source);
+    const { token } = await deployment.signUp();
+    const path = join(folder, "embedded.tar");
+    await writeArchiveFile(path, backUpTest(deployment));
+    await deployment.close();
+    await assertRefused(
+      restoreInto({ ...target, ROLLCALL_SECRET: "quite another secret for tests" }, path),
+      /^ROLLCALL_SECRET is not the secret of this backup, which `tar -xOf FILE secret` prints\./,
+    );
+    await restoreInto(target, path);
+    const secretOf = ({ DATA_DIR }: Settings) => join(DATA_DIR, "secret");
+    assert.deepEqual(readFileSync(secretOf(target)), readFileSync(secretOf(source)));
+    assert.equal(statSync(secretOf(target)).mode & 0o777, 0o600);
+    const restored = await startTestApp(target);
+    assert.equal((await restored.call("GET /users/me", { token })).status, 200);
+    await restored.close();
+  });
+});
+
+describe("restoring", () => {
+  it("what is damaged or no backup is refused before anything is written", async () => {
+    const settings = await emptyDeployment();
+    const wrong = join(folder, "wrong.tar");
+    writeFileSync(wrong, "no backup at all".repeat(100));
+    await assertRefused(restoreInto(settings, wrong), /^This is no archive of Rollcall$/);
+    const archive = readFileSync(file);
+    writeFileSync(wrong, archive.subarray(0, archive.length / 2));
+    await assertRefused(restoreInto(settings, wrong), /^The archive /);
+    assert.ok(!existsSync(settings.DATA_DIR));
+  });
+
+  it("a backup of a newer release is refused", async () => {
+    const path = join(folder, "newer.tar");
+    const { head, end } = await loadArchive(readArchiveFile(file), {});
+    const writer = new ArchiveWriter();
+    async function* forged() {
+      yield* writer.entry(
+        headName,
+        Buffer.from(JSON.stringify({ ...head, migrations: [...head.migrations, "9999-next"] })),
+      );
+      yield* writer.entry(endName, Buffer.from(JSON.stringify({ ...end, rows: {}, files: 0, bytes: 0 })));
+      yield* writer.end();
+    }
+    await writeArchiveFile(path, forged());
+    await assertRefused(
+      restoreInto(await emptyDeployment(), path),
+      /^The archive was made by a newer release than this one/,
+    );
+  });
+
+  it("a backup of an older schema is brought up to date", async () => {
+    const source = await emptyDeployment();
+    const released = migrations.slice(0, 12).map(({ name }) => name);
+    const old = await openDatabase(source.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
+    await beginRestoring(released, old);
+    await old.write(async ({ queries }) => {
+      await endRestoring(queries);
+      await sql`insert into applications (application_id, name, token_version, created_at, settings)
+        values ('app_old', 'Old', 3, 1, '{}')`.execute(queries);
+      await sql`insert into operators (id, name, created_at) values ('opr_old', 'Ada', 1)`.execute(queries);
+    });
+    const path = join(folder, "older.tar");
+    const { app } = test;
+    await writeArchiveFile(path, backUp(loadConfig(source), { ...app, secrets: loadSecrets(test.config) }));
+    await old.close();
+
+    const settings = await emptyDeployment();
+    await restoreInto(settings, path);
+    const { applications = [], operators = [] } = await readTables(settings.DATABASE_URL);
+    assert.deepEqual(
+      applications.map((row) => JSON.parse(row)),
+      [
+        {
+          ...{
+            application_id: "app_old",
+            name: "Old",
+            token_version: 3,
+            created_at: 1,
+            deleted_at: null,
+            settings: "{}",
+          },
+          ...{ suspended_at: null, signing_secret: null, key_generation: 0, importing_until: null },
+        },
+      ],
+    );
+    assert.equal(JSON.parse(operators[0] ?? "").role, "owner");
+  });
+
+  it("an exported application alone makes a deployment of its own", async () => {
+    const path = join(folder, "application.tar");
+    const { app, config, application } = test;
+    const services = { ...config, ...app, secrets: loadSecrets(config) };
+    await writeArchiveFile(path, archiveApplication(application.appid, services));
+    const settings = { ...(await emptyDeployment()), ROLLCALL_SECRET: "quite another secret for tests" };
+    await restoreInto(settings, path);
+    const rows = async (url: string) => readTables(url, ["users", "checkins", "files", "metadata"], application.appid);
+    assert.deepEqual(await rows(settings.DATABASE_URL), await rows(config.databaseUrl));
+  });
+
+  it("under another secret it is refused; with --other-secret users sign in anew", async () => {
+    const settings = { ...(await emptyDeployment()), ROLLCALL_SECRET: "quite another secret for tests" };
+    const message = /^The secret of this backup came from its environment: set ROLLCALL_SECRET to what it was\./;
+    await assertRefused(restoreInto(settings), message);
+    await restoreInto(settings, file, { isOtherSecret: true });
+    const restored = await startTestApp(settings);
+    assert.equal((await restored.call("GET /users/me", { token: full.john.token })).status, 401);
+    await restored.close();
+  });
+
+  it("where there is something it is refused, also where files alone are; --force deletes what there is", async () => {
+    const settings = await emptyDeployment();
+    const stray = join(settings.DATA_DIR, "files", "app_of_others");
+    mkdirSync(stray, { recursive: true });
+    await assertRefused(
+      restoreInto(settings),
+      /^There is something already: .*files has files in it\. With --force it is deleted\.$/,
+    );
+    await restoreInto(settings, file, { isForced: true });
+    assert.ok(!existsSync(stray));
+    await assertRefused(
+      restoreInto(settings),
+      /^There is something already: the database has data in it, .*files has files in it/,
+    );
+    await restoreInto(settings, file, { isForced: true });
+    assert.deepEqual(await readData(settings.DATABASE_URL), await readData(test.config.databaseUrl));
+  });
+
+  it("half of it is never served: it has to be run again with --force", async () => {
+    const settings = await emptyDeployment();
+    const bucket = {
+      FILES_URL: "s3://bucket?endpoint=http://127.0.0.1:1",
+      AWS_ACCESS_KEY_ID: "a",
+      AWS_SECRET_ACCESS_KEY: "a",
+    };
+    await assert.rejects(restoreInto({ ...settings, ...bucket })); // at the first file
+    const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
+    const message = /^A restore into this database was not finished\. Run it again, with --force\.$/;
+    await assertRefused(migrate(database), message);
+    await database.close();
+    await restoreInto(settings, file, { isForced: true });
+    assert.deepEqual(await readData(settings.DATABASE_URL), await readData(test.config.databaseUrl));
+  });
+
+  it("a database that is served is never restored into", async () => {
+    const refused = restoreInto(settingsOf(test), file, { isForced: true });
+    await assertRefused(refused, /^The database is in use: stop what runs on it first\.$/);
+  });
+});

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { after, before, describe, it } from "node:test";
+import { fillApplication } from "../../test/full-application.ts";
+import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { loadSecrets } from "../server-secret.ts";
+import { backUp } from "./backup.ts";
+import { ArchiveError } from "./format.ts";
+import { loadArchive } from "./load.ts";
+import { blockBytes, parseTarHeader, tarHeader } from "./tar.ts";
+
+let test: TestApp;
+let archive: Buffer;
+before(async () => {
+  test = await startTestApp();
+  await fillApplication(test);
+  const { app, config } = test;
+  archive = await buffer(Readable.from(backUp(config, { ...app, secrets: loadSecrets(config) })));
+});
+after(() => test.close());
+
+/** Bytes that arrive in pieces of this size. */
+async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+function verify(bytes: Buffer, size = 65_536) {
+  return loadArchive(inPieces(bytes, size), {});
+}
+
+/** Where each entry begins, and its name. */
+function entriesOf(bytes: Buffer): { name: string; start: number; end: number }[] {
+  const entries = [];
+  for (let start = 0; ; ) {
+    const header = parseTarHeader(bytes.subarray(start, start + blockBytes));
+    if (header === undefined) return entries;
+    const end = start + blockBytes + Math.ceil(header.size / blockBytes) * blockBytes;
+    entries.push({ name: header.name, start, end });
+    start = end;
+  }
+}
+
+describe("an archive", () => {
+  it("is read whole in pieces of any size", async () => {
+    const { head, end } = await verify(archive);
+    assert.deepEqual([head.kind, head.region, end.files, end.missing.lost], ["backup", "main", 4, 0]);
+    for (const size of [1, 511, 513, archive.length]) assert.deepEqual(await verify(archive, size), { head, end });
+  });
+
+  it("with a single bit flipped anywhere is refused", async () => {
+    const step = Math.max(1, Math.floor(archive.length / 400)) | 1;
+    for (let at = 0; at < archive.length; at += step) {
+      const flipped = Buffer.from(archive);
+      flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (at % 8)), at);
+      await assert.rejects(verify(flipped), ArchiveError, `byte ${at} of ${archive.length}`);
+    }
+  });
+
+  it("names the file whose bytes have changed", async () => {
+    const file = entriesOf(archive).find(({ name }) => name.startsWith("files/"));
+    assert.ok(file);
+    const changed = Buffer.from(archive);
+    changed.writeUInt8(changed.readUInt8(file.start + blockBytes) ^ 1, file.start + blockBytes);
+    await assert.rejects(verify(changed), { message: `The archive is damaged: ${file.name}` });
+  });
+
+  it("that is cut anywhere, goes on behind its end, or is none, is refused", async () => {
+    for (let length = 0; length < archive.length; length += Math.floor(archive.length / 100)) {
+      await assert.rejects(verify(archive.subarray(0, length)), ArchiveError, `${length} of ${archive.length}`);
+    }
+    await assert.rejects(verify(archive.subarray(0, -1)), ArchiveError);
+    await assert.rejects(verify(Buffer.concat([archive, Buffer.alloc(1)])), ArchiveError);
+    await assert.rejects(verify(Buffer.alloc(0)), ArchiveError);
+    for (const other of ["no archive", "SQLite format 3\0".padEnd(4_096, "x"), "\0".repeat(2_048)]) {
+      await assert.rejects(verify(Buffer.from(other)), ArchiveError, other.slice(0, 20));
+    }
+  });
+
+  it("without one of its entries, with one twice, or in another order, is refused", async () => {
+    const entries = entriesOf(archive);
+    assert.ok(entries.length > 20);
+    for (const [index, { name, start, end }] of entries.entries()) {
+      const without = Buffer.concat([archive.subarray(0, start), archive.subarray(end)]);
+      await assert.rejects(verify(without), ArchiveError, `without ${name}`);
+      const twice = Buffer.concat([archive.subarray(0, end), archive.subarray(start)]);
+      await assert.rejects(verify(twice), ArchiveError, `${name} twice`);
+      const next = entries[index + 1];
+      if (next === undefined) continue;
+      const [first, second] = [archive.subarray(start, end), archive.subarray(next.start, next.end)];
+      if (first.equals(second)) continue;
+      const swapped = Buffer.concat([archive.subarray(0, start), second, first, archive.subarray(next.end)]);
+      await assert.rejects(verify(swapped), ArchiveError, `${next.name} before ${name}`);
+    }
+  });
+
+  it("holds names and sizes that the oldest form of tar has no room for", () => {
+    for (const size of [0, 1, 8_589_934_591, 8_589_934_592, 2 ** 52]) {
+      for (const name of ["a", `files/${"x".repeat(94)}`, `files/${"y".repeat(80)}/${"z".repeat(90)}`]) {
+        assert.deepEqual(parseTarHeader(tarHeader(name, size)), { name, size });
+      }
+    }
+    for (const name of ["", "/a", "../a", "a/../b", "a//b", ".a", "ä", "a\0", "x".repeat(101)]) {
+      assert.throws(() => tarHeader(name, 1), RangeError, name);
+    }
+  });
+});

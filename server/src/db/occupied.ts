@@ -1,0 +1,36 @@
+import { existsSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import postgres from "postgres";
+
+/** Whether another process has the database open, as a server does that runs. */
+export async function isOccupied(url: string): Promise<boolean> {
+  return url.startsWith("file:") ? isOccupiedFile(fileURLToPath(url)) : isOccupiedServer(url);
+}
+
+/** Every connection holds a lock that lets nobody else have the file alone. */
+function isOccupiedFile(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    database.exec("pragma locking_mode = exclusive; begin exclusive; commit");
+    return false;
+  } catch (error) {
+    if ((error as { errcode?: unknown }).errcode === 5) return true; // SQLITE_BUSY
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+async function isOccupiedServer(url: string): Promise<boolean> {
+  const client = postgres(url, { max: 1, connection: { application_name: "rollcall archive" }, onnotice: () => {} });
+  try {
+    const [row] = await client`
+      select count(*)::int as connections from pg_stat_activity
+      where datname = current_database() and application_name = 'rollcall'`;
+    return row?.["connections"] > 0;
+  } finally {
+    await client.end({ timeout: 5 });
+  }
+}

@@ -1,0 +1,61 @@
+import { sql } from "kysely";
+import type { Database, Queries } from "./database.ts";
+import { restoringName } from "./migrate.ts";
+import { migrations } from "./migrations/list.ts";
+import { deploymentTables, tablesInErasureOrder } from "./tables.ts";
+
+/** Tables that only older schemas have; before what they refer to. */
+const formerTables = ["operator_tokens", "revoked_tokens"];
+
+/** All tables that a database of ours can have, children before what they refer to. */
+const allTables: readonly string[] = [
+  ...formerTables,
+  ...tablesInErasureOrder,
+  "applications",
+  ...deploymentTables,
+  "schema_migrations",
+];
+
+/** Whether there is anything in the database that a restore would have to replace. */
+export async function isEmptyDatabase({ reads }: Database): Promise<boolean> {
+  for (const table of await listTables(reads)) {
+    if (table === "schema_migrations") continue;
+    const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(reads);
+    if (rows.length > 0) return false;
+  }
+  return true;
+}
+
+/**
+ * Drops every table of ours, and makes the schema of the release that had these migrations, marked as being restored: until
+ * {@link endRestoring} nobody serves it.
+ */
+export async function beginRestoring(names: readonly string[], database: Database): Promise<void> {
+  const { ddl, lockMigrations } = database.dialect;
+  await database.write(async ({ queries }) => {
+    for (const statement of lockMigrations) await statement.execute(queries);
+    for (const table of await listTables(queries)) await sql`drop table ${sql.table(table)}`.execute(queries);
+    await sql`create table schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}`.execute(
+      queries,
+    );
+    const wanted = migrations.filter(({ name }) => names.includes(name));
+    for (const { statements, fill } of wanted) {
+      for (const statement of statements(ddl)) await statement.execute(queries);
+      await fill?.(queries);
+    }
+    for (const name of [...names, restoringName]) {
+      await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
+    }
+  });
+}
+
+/** From now on the database can be served. */
+export async function endRestoring(queries: Queries): Promise<void> {
+  await sql`delete from schema_migrations where name = ${restoringName}`.execute(queries);
+}
+
+/** Those of our tables that there are. */
+async function listTables(queries: Queries): Promise<string[]> {
+  const there = new Set((await queries.introspection.getTables()).map(({ name }) => name));
+  return allTables.filter((table) => there.has(table));
+}
