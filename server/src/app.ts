@@ -256,6 +256,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...moveHandlers({ ...services, secrets }),
     registerDevice: registrationHandler({
       regions,
+      log,
       findOperation: (name) => operations.find(({ route }) => route.operation === name),
     }),
   };

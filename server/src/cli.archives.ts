@@ -89,7 +89,9 @@ export const archiveCommands: Readonly<Record<string, Command>> = {
           async finish(applicationId, { queries }) {
             const elsewhere = await findApplicationRegion(applicationId, queries);
             if (elsewhere !== undefined) {
-              throw new UsageError(`${applicationId} lives in the region ${elsewhere.region}: it would be served in both`);
+              throw new UsageError(
+                `${applicationId} lives in the region ${elsewhere.region}: it would be served in both`,
+              );
             }
             await recordCommand({ action: "importApplication", applicationId, target: applicationId }, queries);
           },

@@ -61,6 +61,28 @@ export const regionCommands: Readonly<Record<string, Command>> = {
       print(json ? JSON.stringify(all) : table(names, all));
     }),
 
+  "apps locate": (config, { region = "" }, [given]) =>
+    withDatabase(config, async (database) => {
+      const appid = requireAppid("apps locate", given);
+      requireMain(config, "apps locate");
+      if (region === config.region) throw new UsageError("apps locate needs --region, another one of REGIONS");
+      requireRegion(config, region);
+      const isThere = await withCalls(config, (calls) => calls.call(region, "hasApplication", { appid }));
+      if (isThere !== true) throw new UsageError(`the region ${region} serves no application ${appid}`);
+      await database.write(async ({ queries }) => {
+        if ((await findLiveApplication(appid, queries)) !== undefined) {
+          throw new UsageError(`${appid} lives in this region as well: delete it here first`);
+        }
+        const { clock } = createMakers();
+        await putApplicationRegion({ application_id: appid, region, state: "there", changed_at: clock.now() }, queries);
+        await recordCommand(
+          { action: "locateApplication", applicationId: appid, target: appid, details: { region } },
+          queries,
+        );
+      });
+      print(`${appid} is in ${region}`);
+    }),
+
   "apps move": (config, { region, cancel = false }, [given]) =>
     withDatabase(config, async (database) => {
       const appid = requireAppid("apps move", given);

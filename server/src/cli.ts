@@ -30,6 +30,7 @@ const usage = `Usage: rollcall <command>
   apps resume APPID                        serve it again
   apps move APPID --region R               move an application of this region to another one; again finishes what broke off
   apps move APPID --cancel                 give up a move that broke off
+  apps locate APPID --region R             tell the main region of an application that came to be in another one by itself
   apps delete APPID --yes                  delete an application and everything it owns
   apps export APPID FILE [--json]          write an application with its files to a new file, while it is served
   apps import FILE [--name N] [--json]     take in an exported application, beside the others

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openSnapshot } from "../src/db/open-snapshot.ts";
 import { type Answer, assertError, assertResult } from "./harness.ts";
 import { createRegions, type TestRegion } from "./regions.ts";
@@ -15,6 +16,7 @@ let eu: TestRegion;
 let us: TestRegion;
 let remove: () => Promise<void>;
 let runningMain: RunningServer;
+let runningEu: RunningServer;
 let application: Credentials;
 type Credentials = { readonly appid: string; readonly appkey: string };
 
@@ -22,7 +24,7 @@ before(async () => {
   const made = await createRegions(["main", "eu", "us"]);
   ({ main, eu, us } = made.regions);
   remove = made.remove;
-  [runningMain] = await Promise.all([main.start(), eu.start()]);
+  [runningMain, runningEu] = await Promise.all([main.start(), eu.start()]);
   application = await createIn("eu");
 });
 after(async () => {
@@ -61,6 +63,23 @@ describe("an application of a remote region", () => {
       const device = await eu.call("GET /devices/current", { token: accessToken });
       assert.equal(device.body.result.uniqueId, "the one device");
     }
+  });
+
+  it("registers with parameters that nobody knows, as at home, and is logged there under the main region's request_id", async () => {
+    const strange = `{"appid":"${application.appid}","appkey":"${application.appkey}","platform":"test","x":1e400,
+      "y":[1e400],"z":12345678901234567890,"__proto__":{"a":1},"":null,"n":${"[".repeat(500)}${"]".repeat(500)}}`;
+    for (const region of [main, eu]) {
+      const { status, body } = await region.call("POST /devices", { body: strange });
+      assert.equal(status, 201, JSON.stringify(body));
+      if (region === eu) continue;
+      const line = new RegExp(
+        `"request_id":"${body.request_id}","method":"POST","path":"/devices","operation":"registerDevice"`,
+      );
+      while (!line.test(runningEu.output())) await sleep(20);
+    }
+    const form = `appid=${application.appid}&appkey=${application.appkey}&platform=a%20b&x=%ff&%ff=1`;
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    assert.equal((await main.call("POST /devices", { body: form, headers })).status, 201);
   });
 
   it("is refused as at home, and one that nobody knows, or that lives in main, as ever", async () => {
@@ -109,6 +128,21 @@ describe("an application of a remote region", () => {
       assert.deepEqual(statuses, [200, 201, 200, 401].slice(0, items.length), mode);
       assert.equal(body.result.responses[1].result.serviceRoot, eu.root);
     }
+  });
+});
+
+describe("an application that came to be in a remote region by itself", () => {
+  it("is known to main when it has been told, if it is there", async () => {
+    const made: Credentials = JSON.parse(await eu.printed("apps", "create", "--name", "Local", "--json"));
+    assert.equal((await register(main, made)).status, 401);
+    const { appid } = made;
+    assert.equal(await main.printed("apps", "locate", appid, "--region", "eu"), `${appid} is in eu\n`);
+    assert.equal((await register(main, made)).body.result.serviceRoot, eu.root);
+    const local = await createIn("main");
+    const { code, stderr } = await main.run("apps", "locate", local.appid, "--region", "eu");
+    assert.deepEqual([code, stderr.split("\n")[0]], [2, `the region eu serves no application ${local.appid}`]);
+    const refused = await eu.run("apps", "locate", appid, "--region", "us");
+    assert.match(refused.stderr, /^apps locate is for the region main, this is eu/);
   });
 });
 

@@ -12,7 +12,7 @@ interface LoggedCall {
   readonly status: number;
   readonly failure: ApiError | undefined;
   readonly ms: number;
-  readonly caller: AnyCaller | undefined;
+  readonly caller?: AnyCaller | undefined;
   readonly address: string;
   /** The id of the request that it came in, for an item of a batch. */
   readonly batch?: string;

@@ -119,6 +119,12 @@ export function moveHandlers(services: Services): RegionHandlers {
       return true;
     }),
 
+    /** Whether it is served here. */
+    hasApplication: onApplication(async (appid) => {
+      const here = await findPresence(appid, database.reads);
+      return here?.deleted_at === null && here.moving_to === null;
+    }),
+
     /** Where the main region believes that it lives. */
     findRegion: onApplication(async (appid) => {
       requireMain(regions);

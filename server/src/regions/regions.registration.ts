@@ -3,9 +3,12 @@ import { ApiError } from "../errors.ts";
 import type { Call, RawParameters } from "../http/call.ts";
 import type { Operation } from "../http/operations.ts";
 import { compileParameters } from "../http/parameters.ts";
+import { logLine } from "../http/request-log.ts";
 import { RawResult } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import { IdInput, Text } from "../http/wire.ts";
+import { writeJson } from "../lib/json.ts";
+import type { Log } from "../log.ts";
 import type { RegionCalls } from "./regions.calls.ts";
 import type { MessageHandler } from "./regions.endpoint.ts";
 import type { Regions } from "./regions.ts";
@@ -60,9 +63,11 @@ export function createRegistrationElsewhere(services: {
 /** What this region answers to the others. */
 export function registrationHandler({
   regions,
+  log,
   findOperation,
 }: {
   readonly regions: Regions;
+  readonly log: Log;
   findOperation(name: string): Operation | undefined;
 }): MessageHandler {
   const readMessage = compileParameters(Registration);
@@ -84,7 +89,19 @@ export function registrationHandler({
         isForwarded: true,
         readParameters: () => readPairs(parameters),
       };
-      const { failure, content } = await operation.perform(call, undefined);
+      const began = performance.now();
+      const { failure, content, status } = await operation.perform(call, undefined);
+      const { route } = operation;
+      const ms = performance.now() - began;
+      logLine(log, {
+        ...call,
+        method: route.method,
+        path: route.path,
+        operation: route.operation,
+        status,
+        failure,
+        ms,
+      });
       if (failure !== undefined) throw failure;
       return { result: content.slice(resultMember.length) };
     },
@@ -100,9 +117,11 @@ const Registration = Type.Object({
   requestId: Text({ maxLength: 64 }),
 });
 
-/** A name, or a value, that was no text: no operation knows it. */
+/** What JSON can hold. No operation takes the rest: what is named by a parameter of this one has been refused by now. */
 function* writable(parameters: RawParameters): Generator<readonly [name: string, value: unknown]> {
-  for (const [name, value] of parameters) if (typeof value !== "symbol") yield [name, value];
+  for (const [name, value] of parameters) {
+    if (typeof value !== "symbol" && !("problem" in writeJson(value))) yield [name, value];
+  }
 }
 
 function readPairs(pairs: unknown): RawParameters {
