@@ -78,9 +78,10 @@ export async function moveApplication(
     const isDecided = await database.write(({ queries }) => decideMove(applicationId, to, clock.now(), queries));
     if (!isDecided) throw new MoveRefused(`${applicationId} has been deleted meanwhile`);
   } catch (error) {
-    await database.write(({ queries }) => unmarkMoving(applicationId, queries));
-    await regionCalls.call(to, "dropApplication", { appid: applicationId }).catch(() => {}); // the next try drops it
-    throw error;
+    if (!(await giveUp(applicationId, database))) {
+      await regionCalls.call(to, "dropApplication", { appid: applicationId }).catch(() => {}); // the next try drops it
+      throw error;
+    }
   }
   await finishMove(applicationId, services);
 }
@@ -120,13 +121,16 @@ export async function finishMove(
     });
     throw new MoveRefused(`the region ${to} has lost ${appid}: it is served here again`);
   }
-  await database.write(async (transaction) => {
+  const isGone = await database.write(async (transaction) => {
     const { queries } = transaction;
     const at = clock.now();
+    if ((await findApplicationRegion(appid, queries))?.state !== "handing over") return false; // somebody else did it
     revocations.judgeAgain(transaction);
     await updateApplicationDeleted(appid, at, queries);
     await putApplicationRegion({ application_id: appid, region: to, state: "there", changed_at: at }, queries);
+    return true;
   });
+  if (!isGone) return;
   await deleteApplicationRows(appid, services, { signal });
 }
 
@@ -145,6 +149,20 @@ export async function cancelMove(applicationId: string, services: MoveServices):
     return moving;
   });
   await regionCalls.call(to, "dropApplication", { appid: applicationId }).catch(() => {}); // the next move drops it
+}
+
+/**
+ * Serves it here again, unless it has been decided after all: a commit may be on disk that nobody was told of.
+ *
+ * @returns whether it has
+ */
+function giveUp(applicationId: string, database: Database): Promise<boolean> {
+  return database.write(async ({ queries }) => {
+    const known = await findApplicationRegion(applicationId, queries);
+    if (known?.state === "handing over") return true;
+    await unmarkMoving(applicationId, queries);
+    return false;
+  });
 }
 
 /** The main region would send clients elsewhere. @throws MoveRefused */

@@ -45,6 +45,7 @@ type Settings = Pick<Config, "region" | "regions" | "regionSecrets" | "regionTim
 /** Bytes that are sent may stand still for so long, and what they came to may take so long. */
 const silentMsMax = 600_000;
 const socketsMax = 64;
+/** Of one region. */
 const waitingMax = 1_000;
 /** After a region could not be reached, it is not tried again for so long. */
 const pauseMs = 1_000;
@@ -63,7 +64,8 @@ export function createRegionCalls(
   const agents = { http: agentOf(HttpAgent), https: agentOf(HttpsAgent) };
   /** Of each region that was out of reach: until when it is left alone. */
   const pauses = new Map<string, number>();
-  let waiting = 0;
+  /** How many calls of each are under way. */
+  const waiting = new Map<string, number>();
 
   function newHead(name: string, region: string, digest: string): CallHead {
     return { name, from: own, to: region, at: clock.now(), nonce: takeRandomBytes(18).toString("base64url"), digest };
@@ -108,8 +110,9 @@ export function createRegionCalls(
 
   /** @throws ApiError ServiceUnavailable when it cannot be reached, or is somebody else */
   async function ask(region: string, work: () => Promise<unknown>): Promise<unknown> {
-    if ((pauses.get(region) ?? 0) > performance.now() || waiting >= waitingMax) throw unavailable(region);
-    waiting += 1;
+    const count = waiting.get(region) ?? 0;
+    if ((pauses.get(region) ?? 0) > performance.now() || count >= waitingMax) throw unavailable(region);
+    waiting.set(region, count + 1);
     try {
       return await work();
     } catch (err) {
@@ -117,7 +120,7 @@ export function createRegionCalls(
       pauses.set(region, performance.now() + pauseMs);
       throw unavailable(region, err);
     } finally {
-      waiting -= 1;
+      waiting.set(region, (waiting.get(region) ?? 1) - 1);
     }
   }
 
