@@ -123,6 +123,7 @@ describe("creating an application", () => {
       name: "Listed",
       createdAt: test.now(),
       isSuspended: false,
+      importingUntil: null,
       movingTo: null,
       isBeingDeleted: false,
     });
