@@ -21,9 +21,9 @@ const ladder = [
     "version.ts",
   ],
   ["db", "http"],
-  ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "storage", "tenancy"],
+  ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "regions", "storage", "tenancy"],
   ["slices"],
-  ["archives", "user-exporters.ts"],
+  ["archives", "moves", "user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
   ["serve.ts", "start.ts", "main.ts", "cli.ts"],
 ];

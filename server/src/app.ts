@@ -1,3 +1,5 @@
+import { applicationsElsewhereOperatorRoutes } from "./applications/applications.elsewhere.operator.routes.ts";
+import { creationHandler, deletionHandler } from "./applications/applications.elsewhere.ts";
 import { applicationsOperatorRoutes } from "./applications/applications.operator.routes.ts";
 import type { AuditEvent } from "./audit/audit.events.ts";
 import { auditOperatorRoutes } from "./audit/audit.operator.routes.ts";
@@ -8,7 +10,7 @@ import { createIdTokens } from "./auth/oidc.ts";
 import { createOperatorTokens, type OperatorTokens } from "./auth/operator-tokens.ts";
 import { createOperatorCallers } from "./auth/operators.ts";
 import { createPasswords, type Passwords } from "./auth/passwords.ts";
-import { createRevocations } from "./auth/revocations.ts";
+import { createRevocations, type Revocations } from "./auth/revocations.ts";
 import { createSignInGuard, type LockOut } from "./auth/sign-in-guard.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
@@ -50,10 +52,15 @@ import { type Compactor, createCompactor } from "./metrics/metrics.compactor.ts"
 import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
 import { createPseudonyms } from "./metrics/metrics.pseudonyms.ts";
 import { metricsRoutes } from "./metrics/metrics.routes.ts";
+import { moveHandlers } from "./moves/moves.arrival.ts";
 import { operatorsRoutes } from "./operators/operators.routes.ts";
 import { operatorsSessionsRoutes } from "./operators/operators.sessions.routes.ts";
 import { createPictures, type Pictures } from "./pictures/pictures.ts";
 import { createFuzzing, type Fuzzing } from "./privacy/fuzzing.ts";
+import { createRegionCalls, type RegionCalls } from "./regions/regions.calls.ts";
+import { type RegionHandlers, regionsEndpoint } from "./regions/regions.endpoint.ts";
+import { createRegistrationElsewhere, registrationHandler } from "./regions/regions.registration.ts";
+import { createRegions, type Regions } from "./regions/regions.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
@@ -98,6 +105,9 @@ export interface App {
   /** When all of it was done last, as `Date.now()` has it. */
   readonly maintenance: { finishedAt: number | undefined };
   readonly siblings: Siblings;
+  readonly revocations: Revocations;
+  readonly regions: Regions;
+  readonly regionCalls: RegionCalls;
   /**
    * Refuses new requests, lets those in flight finish for at most `graceMs`, and closes the database. Can be called
    * again and then waits for the same end.
@@ -136,7 +146,11 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const tokenUses = createTokenUses(database);
   const policies = createPolicies({ secrets, database });
   const rateLimits = createRateLimits(readRateLimits(config), clock);
-  const callers = createCallers({ tokens, tokenUses, policies, database, clock }, config);
+  const serverUrl = () => config.publicUrl ?? transport.url();
+  const regions = createRegions(config, { reads: database.reads, serverUrl });
+  const regionCalls = createRegionCalls(config, { clock, log });
+  const registrationElsewhere = createRegistrationElsewhere({ regions, regionCalls, database });
+  const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock }, config);
   const operatorTokens = createOperatorTokens({ ...config, secrets });
   const operatorCallers = createOperatorCallers({ operatorTokens, database, background, clock }, config);
   const revocations = createRevocations(callers);
@@ -201,8 +215,6 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
           log,
           describeOperation: (name) => describeOperation(name, routes, endpoints),
         });
-
-  const serverUrl = () => config.publicUrl ?? transport.url();
   const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
 
   let isDraining = false;
@@ -213,6 +225,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     tokenUses,
     policies,
     rateLimits,
+    regions,
+    registrationElsewhere,
     revocations,
     passwords,
     audit,
@@ -263,6 +277,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...operatorsRoutes(services),
     ...auditOperatorRoutes(services),
     ...applicationsOperatorRoutes(services),
+    ...applicationsElsewhereOperatorRoutes(services),
     ...usersOperatorRoutes(services),
     ...usersTokensOperatorRoutes(services),
     ...usersExportOperatorRoutes(services),
@@ -278,15 +293,28 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
 
   const runOnce = createRunOnce({ database, clock, secrets });
+  const requireServed = regions.areSeveral ? policies.requireServed : undefined;
   const trail = createTrail({ audit, database });
-  const operations = routes.map((route) => createOperation(route, { runOnce, trail, rateLimits, log }));
+  const operations = routes.map((route) => createOperation(route, { requireServed, runOnce, trail, rateLimits, log }));
   dispatcher.add(operations);
+  const regionHandlers: RegionHandlers = {
+    createApplication: creationHandler(services),
+    deleteApplication: deletionHandler(services),
+    ...moveHandlers({ ...services, secrets }),
+    registerDevice: registrationHandler({
+      regions,
+      log,
+      logSample: config.logSample,
+      findOperation: (name) => operations.find(({ route }) => route.operation === name),
+    }),
+  };
   const transport = await createTransport({
     config,
     certificate,
     log,
     operations,
     endpoints,
+    internalEndpoints: regions.areSeveral ? [regionsEndpoint(config, { handlers: regionHandlers, clock, log })] : [],
     pages: documentationPages({ routes, endpoints }, config.publicUrl),
     guardedPages: insight?.pages ?? [],
     observer: insight?.observer,
@@ -294,6 +322,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     beginTurn: callers.noticeRevocations,
     authenticate,
     rateLimits,
+    requireServed,
     isDraining: services.isDraining,
   });
 
@@ -303,6 +332,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     const endBy = performance.now() + graceMs;
     await transport.drain(graceMs);
     await insight?.listener?.close();
+    regionCalls.close();
     await background.stop();
     await pictures.close();
     await tokenUses.save().catch((err) => log.warn({ err }, "when tokens were used last was not written down"));
@@ -332,6 +362,9 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     insight,
     maintenance,
     siblings,
+    revocations,
+    regions,
+    regionCalls,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

@@ -15,7 +15,7 @@ import { loadSecrets } from "./server-secret.ts";
 import { createPolicies, updateSigningSecret } from "./tenancy/policies.ts";
 
 /** No token is kept in memory here: the servers of the database notice by themselves. */
-const revocations = createRevocations({ recheckAll() {} });
+export const revocations = createRevocations({ recheckAll() {} });
 
 /** The commands about an application that there is. */
 export const applicationCommands: Readonly<Record<string, Command>> = {
@@ -160,7 +160,7 @@ function change(
   });
 }
 
-function requireAppid(command: string, appid: string | undefined): string {
+export function requireAppid(command: string, appid: string | undefined): string {
   if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError(`${command} needs an APPID`);
   return appid;
 }
@@ -171,8 +171,9 @@ function requireKeyId(command: string, keyId: string | undefined): string {
 }
 
 async function requireThere(appid: string, queries: Transaction["queries"]): Promise<void> {
-  if ((await findLiveApplication(appid, queries)) === undefined)
-    throw new UsageError(`there is no application ${appid}`);
+  const found = await findLiveApplication(appid, queries);
+  if (found === undefined) throw new UsageError(`there is no application ${appid}`);
+  if (found.moving_to !== null) throw new UsageError(`${appid} is moving to the region ${found.moving_to}`);
 }
 
 /** The secret that a file holds, as the clients have it already. */

@@ -19,6 +19,7 @@ import { openDatabase } from "./db/open.ts";
 import { openSnapshot } from "./db/open-snapshot.ts";
 import { PlainFailure } from "./failure.ts";
 import { kindOfId } from "./lib/ids.ts";
+import { findApplicationRegion } from "./regions/regions.directory.store.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { openByteStore } from "./storage/open.ts";
 
@@ -85,8 +86,15 @@ export const archiveCommands: Readonly<Record<string, Command>> = {
         { database, bytes, clock, secrets },
         {
           name: wanted,
-          finish: (applicationId, { queries }) =>
-            recordCommand({ action: "importApplication", applicationId, target: applicationId }, queries),
+          async finish(applicationId, { queries }) {
+            const elsewhere = await findApplicationRegion(applicationId, queries);
+            if (elsewhere !== undefined) {
+              throw new UsageError(
+                `${applicationId} lives in the region ${elsewhere.region}: it would be served in both`,
+              );
+            }
+            await recordCommand({ action: "importApplication", applicationId, target: applicationId }, queries);
+          },
           onProgress: showProgress,
         },
       );

@@ -14,6 +14,8 @@ export interface Values {
   readonly role?: string;
   readonly app?: string;
   readonly label?: string;
+  readonly region?: string;
+  readonly cancel?: boolean;
   readonly json?: boolean;
   readonly yes?: boolean;
   readonly force?: boolean;

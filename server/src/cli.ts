@@ -1,25 +1,18 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import {
-  deleteApplicationRows,
-  insertApplication,
-  type ListedApplication,
-  listApplications,
-  updateApplicationDeleted,
-} from "./applications/applications.store.ts";
-import { applicationCommands, requireName } from "./cli.applications.ts";
+import { applicationCommands } from "./cli.applications.ts";
 import { archiveCommands } from "./cli.archives.ts";
-import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { type Command, print, UsageError, withDatabase } from "./cli.command.ts";
 import { healthCommands } from "./cli.health.ts";
 import { operatorCommands, recordCommand } from "./cli.operators.ts";
+import { regionCommands } from "./cli.regions.ts";
 import { userCommands } from "./cli.users.ts";
 import { loadConfig } from "./config.ts";
 import { explainFailure } from "./failure.ts";
 import { kindOfId } from "./lib/ids.ts";
 import { OperatorNameError } from "./operators/operators.names.ts";
 import { start } from "./start.ts";
-import { openByteStore } from "./storage/open.ts";
 import { ApplicationSettingsError, parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { changeApplicationSettings, shownSettings } from "./tenancy/settings-changes.ts";
 
@@ -31,12 +24,16 @@ const usage = `Usage: rollcall <command>
   backup FILE [--without-files] [--json]   write all there is to a new file, while it is served
   verify-backup FILE [--json]              read a backup or an export to its end: whether every bit is as it was written
   restore FILE [--force] [--other-secret]  make an empty deployment what the backup is; --force deletes what there is
-  apps create --name N [--json]            create an application; its key is shown this once
+  apps create --name N [--region R] [--json]
+                                           create an application, perhaps in another region; its key is shown this once
   apps list [--json]                       list the applications
   apps configure APPID FILE.json [--json]  set what the file says in place of all settings before
   apps rename APPID --name N               give an application another name
   apps suspend APPID                       refuse everything that its clients ask for
   apps resume APPID                        serve it again
+  apps move APPID --region R               move an application of this region to another one; again finishes what broke off
+  apps move APPID --cancel                 give up a move that broke off
+  apps locate APPID --region R             tell the main region of an application that came to be in another one by itself
   apps delete APPID --yes                  delete an application and everything it owns
   apps export APPID FILE [--json]          write an application with its files to a new file, while it is served
   apps import FILE [--name N] [--json]     take in an exported application, beside the others
@@ -75,30 +72,6 @@ const commands: Readonly<Record<string, Command>> = {
       print(applied.length === 0 ? "The schema is up to date." : applied.map((name) => `applied ${name}`).join("\n"));
     }),
 
-  "apps create": (config, { name, json = false }) =>
-    withDatabase(config, async (database) => {
-      const wanted = requireName("apps create", name);
-      const created = await database.write(async ({ queries }) => {
-        const application = await insertApplication(wanted, createMakers(), queries);
-        const { appid } = application;
-        await recordCommand({ action: "createApplication", applicationId: appid, target: appid }, queries);
-        return application;
-      });
-      print(json ? JSON.stringify(created) : `appid   ${created.appid}\nappkey  ${created.appkey}`);
-    }),
-
-  "apps list": (config, { json = false }) =>
-    withDatabase(config, async (database) => {
-      const applications = await listApplications(database.reads);
-      const rows = applications.map(({ appid, name, createdAt, isSuspended, isBeingDeleted, importingUntil }) => ({
-        appid,
-        name,
-        created: new Date(createdAt).toISOString(),
-        state: stateOf({ isSuspended, isBeingDeleted, importingUntil }),
-      }));
-      print(json ? JSON.stringify(rows) : table(["appid", "name", "created", "state"], rows));
-    }),
-
   "apps configure": (config, { json = false }, [appid, file]) =>
     withDatabase(config, async (database) => {
       if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps configure needs an APPID");
@@ -117,23 +90,10 @@ const commands: Readonly<Record<string, Command>> = {
       print(json ? JSON.stringify(shownSettings(settings)) : lines.join("\n"));
     }),
 
-  "apps delete": (config, { yes = false }, [appid]) =>
-    withDatabase(config, async (database) => {
-      if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps delete needs an APPID");
-      if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
-      await database.write(async ({ queries }) => {
-        const isThere = await updateApplicationDeleted(appid, createMakers().clock.now(), queries);
-        if (!isThere) throw new UsageError(`there is no application ${appid}`);
-        await recordCommand({ action: "deleteApplication", applicationId: appid, target: appid }, queries);
-      });
-      const bytes = await openByteStore(config);
-      await deleteApplicationRows(appid, { database, bytes }, { onStep: showProgress });
-      print(`deleted ${appid}`);
-    }),
-
   ...healthCommands,
   ...applicationCommands,
   ...archiveCommands,
+  ...regionCommands,
   ...operatorCommands,
   ...userCommands,
 };
@@ -146,6 +106,8 @@ try {
       role: { type: "string" },
       app: { type: "string" },
       label: { type: "string" },
+      region: { type: "string" },
+      cancel: { type: "boolean" },
       json: { type: "boolean" },
       yes: { type: "boolean" },
       force: { type: "boolean" },
@@ -174,18 +136,4 @@ try {
   if (isMisuse) console.error(`${error.message}\n\n${usage}`);
   else console.error(isWrongFile ? error.message : explainFailure(error));
   process.exitCode = isMisuse || isWrongFile ? 2 : 1;
-}
-
-function stateOf({
-  isSuspended,
-  isBeingDeleted,
-  importingUntil,
-}: Omit<ListedApplication, "appid" | "name" | "createdAt">) {
-  if (importingUntil !== null) return "being imported";
-  if (isBeingDeleted) return "being deleted";
-  return isSuspended ? "suspended" : "active";
-}
-
-function showProgress(rowsErased: number): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${rowsErased} rows erased `);
 }

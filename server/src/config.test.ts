@@ -27,6 +27,7 @@ const integers: [name: string, minimum: number, maximum: number][] = [
   ["OPERATOR_SESSION_MS", 1_000, 315_360_000_000],
   ["OPERATOR_IDLE_MS", 1_000, 315_360_000_000],
   ["AUDIT_DAYS", 1, 3_650],
+  ["REGION_TIMEOUT_MS", 100, 60_000],
   ["TOKEN_CACHE_ITEMS_MAX", 1, 10_000_000],
   ["PASSWORD_HASH_MEMORY_KIB", 8, 4_194_304],
   ["PASSWORD_HASH_PASSES", 1, 100],
@@ -73,6 +74,9 @@ describe("loadConfig", () => {
       publicUrl: undefined,
       secrets: undefined,
       region: "main",
+      regions: new Map(),
+      regionSecrets: [],
+      regionTimeoutMs: 5_000,
       authSchemes: ["service", "bearer"],
       deviceTokenLifetimeMs: 90 * 86_400_000,
       userTokenLifetimeMs: 30 * 86_400_000,
@@ -154,6 +158,8 @@ describe("loadConfig", () => {
       PUBLIC_URL: "ftp://host",
       ROLLCALL_SECRET: "short",
       REGION: "Mars!",
+      REGIONS: "main",
+      REGION_SECRET: "short",
       AUTH_SCHEMES: "two words",
       SMTP_URL: "https://host",
       MAIL_FROM: "nobody",
@@ -364,6 +370,38 @@ describe("loadConfig", () => {
     assert.deepEqual(problemsOf({ REQUIRE_HTTPS: "true", PUBLIC_URL: "https://a" }), []);
   });
 
+  it("REGIONS are pairs of a name and an http(s) root, name main and REGION, and need a REGION_SECRET", () => {
+    const REGION_SECRET = "s".repeat(16);
+    const REGIONS = "main=https://a.example, eu = http://127.0.0.1:81/eu/ ,constructor=http://[::1]";
+    const config = loadConfig({ REGIONS, REGION: "eu", REGION_SECRET: `${REGION_SECRET},${REGION_SECRET}2` });
+    assert.deepEqual(
+      [...config.regions],
+      [
+        ["main", "https://a.example"],
+        ["eu", "http://127.0.0.1:81/eu"],
+        ["constructor", "http://[::1]"],
+      ],
+    );
+    assert.deepEqual(config.regionSecrets, [REGION_SECRET, `${REGION_SECRET}2`]);
+    const main = "main=https://a";
+    const wrong = [
+      "eu",
+      "eu=",
+      "=https://b",
+      "eu=b",
+      "eu=ftp://b",
+      "EU=https://b",
+      "eu=https://u:p@b",
+      "eu=https://b?c",
+    ];
+    for (const entry of [...wrong, "eu=https://b#c", 'eu=https://b/"', main]) {
+      assert.equal(problemsOf({ REGIONS: `${main},${entry}`, REGION_SECRET }).length, 1, entry);
+    }
+    assert.match(`${problemsOf({ REGIONS: "eu=https://b", REGION: "eu", REGION_SECRET })}`, /^REGIONS must name main/);
+    assert.match(`${problemsOf({ REGIONS: main, REGION: "eu", REGION_SECRET })}`, /^REGIONS must name main and what/);
+    assert.match(`${problemsOf({ REGIONS: main })}`, /^REGION_SECRET must be set/);
+  });
+
   it("words of choice: REGION, AUTH_SCHEMES, LOG_LEVEL", () => {
     assert.equal(loadConfig({ REGION: "eu-west-1" }).region, "eu-west-1");
     for (const region of ["EU", "a.b", "a b", "é", "a".repeat(33)])
@@ -386,6 +424,7 @@ describe("loadConfig", () => {
 /** What else must be set for a setting to be right. */
 const companions: Readonly<Record<string, Environment>> = {
   FILES_DOWNLOAD: bucket,
+  REGIONS: { REGION_SECRET: "s".repeat(20) },
   TLS_CERT_FILE: { TLS_KEY_FILE: "key.pem" },
   TLS_KEY_FILE: { TLS_CERT_FILE: "cert.pem" },
   OTEL_EXPORTER_OTLP_HEADERS: collector,
@@ -408,6 +447,8 @@ function other(name: string): string {
     PUBLIC_URL: "https://a",
     ROLLCALL_SECRET: "s".repeat(20),
     REGION: "eu",
+    REGIONS: "main=https://a",
+    REGION_SECRET: "s".repeat(20),
     AUTH_SCHEMES: "x",
     SMTP_URL: "smtp://host",
     MAIL_FROM: "a@b",

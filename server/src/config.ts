@@ -17,6 +17,11 @@ export interface Config {
   /** Newest first; undefined means "made and kept in dataDir". */
   readonly secrets: readonly string[] | undefined;
   readonly region: string;
+  /** Where clients reach each region, without a trailing slash, by the names of the regions; empty where there is but one. */
+  readonly regions: ReadonlyMap<string, string>;
+  /** Newest first; empty where there is but one region. */
+  readonly regionSecrets: readonly string[];
+  readonly regionTimeoutMs: number;
   readonly authSchemes: readonly string[];
   readonly deviceTokenLifetimeMs: number;
   readonly userTokenLifetimeMs: number;
@@ -146,6 +151,19 @@ export const settings = [
       "Seals tokens, at least 16 characters. To rotate: new,old. Empty: made and kept in DATA_DIR (SQLite only; PostgreSQL needs it set).",
   },
   { name: "REGION", default: "main", about: "Name of this deployment's region; tokens are bound to it." },
+  {
+    name: "REGIONS",
+    default: "",
+    about:
+      "All regions and where clients reach them, the same in each: main=https://api.example.org,eu=https://eu.example.org; empty for one alone.",
+  },
+  {
+    name: "REGION_SECRET",
+    default: "",
+    about:
+      "Signs calls between regions, at least 16 characters, the same in each; needed with REGIONS. The first signs, all separated by commas are good.",
+  },
+  { name: "REGION_TIMEOUT_MS", default: "5000", about: "Longest wait for the answer of another region." },
   { name: "AUTH_SCHEMES", default: "Service,Bearer", about: "Words accepted before the token in Authorization." },
   { name: "DEVICE_TOKEN_LIFETIME_MS", default: "7776000000", about: "Lifetime of a device token (90 days)." },
   { name: "USER_TOKEN_LIFETIME_MS", default: "2592000000", about: "Lifetime of a user token (30 days)." },
@@ -398,7 +416,28 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   );
 
   const region = text("REGION");
-  check("REGION", /^[a-z0-9-]{1,32}$/.test(region), "must be 1 to 32 of a-z, 0-9 and -");
+  check("REGION", isRegionName(region), "must be 1 to 32 of a-z, 0-9 and -");
+  const regionList = list("REGIONS").map((entry) => readRegion(entry));
+  const regions = new Map(regionList);
+  const areRegions =
+    regions.size === regionList.length && regionList.every(([name, root]) => isRegionName(name) && isRegionRoot(root));
+  check(
+    "REGIONS",
+    areRegions,
+    "must be name=root pairs separated by commas, each name once, each root an http(s) URL of a host and perhaps a path",
+  );
+  check(
+    "REGIONS",
+    !areRegions || regions.size === 0 || (regions.has(mainRegion) && regions.has(region)),
+    `must name ${mainRegion} and what REGION says`,
+  );
+  const regionSecrets = list("REGION_SECRET");
+  check("REGION_SECRET", regions.size === 0 || regionSecrets.length > 0, "must be set when REGIONS is");
+  check(
+    "REGION_SECRET",
+    regionSecrets.every((secret) => secret.length >= secretCharactersMin),
+    `must have at least ${secretCharactersMin} characters (openssl rand -hex 32 makes a good one)`,
+  );
   const authSchemes = list("AUTH_SCHEMES").map((word) => word.toLowerCase());
   check(
     "AUTH_SCHEMES",
@@ -471,6 +510,9 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     publicUrl: publicUrl === "" ? undefined : publicUrl,
     secrets: secrets.length === 0 ? undefined : secrets,
     region,
+    regions,
+    regionSecrets,
+    regionTimeoutMs: integer("REGION_TIMEOUT_MS", 100, 60_000),
     authSchemes,
     deviceTokenLifetimeMs: integer("DEVICE_TOKEN_LIFETIME_MS", 1_000, tenYearsMs),
     userTokenLifetimeMs: integer("USER_TOKEN_LIFETIME_MS", 1_000, tenYearsMs),
@@ -566,6 +608,25 @@ const tenYearsMs = 315_360_000_000;
 const senderPattern =
   /^(?:(?<bare>[^\s<>,;@]+@[^\s<>,;@]+)|(?<name>[^\p{Cc}<>]*)<(?<bracketed>[^\s<>,;@]+@[^\s<>,;@]+)>)$/u;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
+
+/** The region that clients begin with, and that knows where each application lives. */
+export const mainRegion = "main";
+
+function isRegionName(text: string): boolean {
+  return /^[a-z0-9-]{1,32}$/.test(text);
+}
+
+/** `eu=https://eu.example.org/` without the slash. */
+function readRegion(entry: string): readonly [name: string, root: string] {
+  const [name = "", ...root] = entry.split("=");
+  return [name.trim(), root.join("=").trim().replace(/\/+$/, "")];
+}
+
+function isRegionRoot(text: string): boolean {
+  if (!isUrl(text, ["http:", "https:"])) return false;
+  const { username, password, search, hash } = new URL(text);
+  return [username, password, search, hash].every((part) => part === "") && !/[?#\s"\\]/.test(text);
+}
 
 /** One per core, but the thread pool has four threads and files need one of them. */
 function defaultHashThreads(workers: number): number {

@@ -40,7 +40,7 @@ export const errorCatalogue = {
     errorNumber: 261,
     status: 401,
     message: "Incorrect token type.",
-    when: "The token is missing, unreadable, expired, revoked or of another deployment.",
+    when: "The token is missing, unreadable, expired, revoked or of another deployment; of another region, `serviceRoot` says where.",
     remedy: "register again",
   },
   AuthAPICallDisabledByDeveloper: {
@@ -232,7 +232,7 @@ export const errorCatalogue = {
     status: 503,
     message: "The service is not available right now. Try again.",
     retryAfterSeconds: 1,
-    when: "The database or the store of files is out of reach or full, a queue is full, or the server is shutting down.",
+    when: "The database, the store of files or a region is out of reach or full, a queue is full, the application moves to another region, or the server is shutting down.",
     remedy: "retry later",
   },
   InternalError: {
@@ -264,16 +264,23 @@ export function errorRow(condition: ErrorCondition): ErrorRow {
 export class ApiError extends Error {
   readonly condition: ErrorCondition;
   readonly retryAfterSeconds: number | undefined;
+  /** Where the client has to go, when it is the wrong region. */
+  readonly serviceRoot: string | undefined;
 
   constructor(
     condition: ErrorCondition,
     message?: string,
-    options?: { readonly cause?: unknown; readonly retryAfterSeconds?: number },
+    options?: {
+      readonly cause?: unknown;
+      readonly retryAfterSeconds?: number | undefined;
+      readonly serviceRoot?: string | undefined;
+    },
   ) {
     super(message ?? errorRow(condition).message ?? "", options);
     this.name = "ApiError";
     this.condition = condition;
     this.retryAfterSeconds = options?.retryAfterSeconds ?? errorRow(condition).retryAfterSeconds;
+    this.serviceRoot = options?.serviceRoot;
   }
 }
 

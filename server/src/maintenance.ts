@@ -11,7 +11,9 @@ import { settleUploads } from "./files/files.resumable.expiry.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { runInCall } from "./lib/current-call.ts";
 import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
+import { finishMove } from "./moves/moves.departure.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
+import { listApplicationRegions } from "./regions/regions.directory.store.ts";
 import { eraseOldLooseBytes } from "./storage/loose-bytes.ts";
 import { loadApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { eraseUser } from "./users/users.erasure.ts";
@@ -124,6 +126,13 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     const { crashReportsDays, metricsDays } = retentionOf(await loadApplicationSettings(appid, database.reads));
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
+  }
+  for (const { application_id, state } of await listApplicationRegions(database.reads)) {
+    if (state !== "handing over") continue;
+    await finishMove(application_id, { ...app, region: config.region }, signal).catch((err) => {
+      signal?.throwIfAborted();
+      log.warn({ err, appid: application_id }, "an application is not where it moves to yet");
+    });
   }
   await settleUploads(app, signal);
   // Last: a store that is out of reach must not keep the rest from being done.

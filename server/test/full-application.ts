@@ -53,6 +53,8 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
     await queries.insertInto("unfinished_erasures").values({ application_id, object_id: "chk_gone" }).execute();
     const batch = { application_id, id: "b", row_ids: "[]", done_until: "~", leased_until: Number.MAX_SAFE_INTEGER };
     await queries.insertInto("metric_batches").values(batch).execute();
+    const elsewhere = { application_id: "app_elsewhere", region: "eu", state: "there", changed_at: 0 } as const;
+    await queries.insertInto("application_regions").values(elsewhere).execute();
   });
   const operator = await test.createOperator();
   await succeed(`PATCH /_/api/applications/${appid}`, operator.token, { name: "Full" }); // leaves an entry in the audit log

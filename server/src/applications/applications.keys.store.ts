@@ -35,8 +35,8 @@ export async function insertKey(
   label: string | null,
   { clock, ids }: { readonly clock: Clock; readonly ids: IdGenerator },
   queries: Queries,
+  appkey = newApplicationKey(),
 ): Promise<NewApplicationKey> {
-  const appkey = newApplicationKey();
   const key = { id: ids.newId("ApplicationKey"), label, created_at: clock.now() };
   await queries
     .insertInto("application_keys")

@@ -19,6 +19,7 @@ export const Application = Type.Object({
   name: Type.String(),
   created: WireDate,
   suspended: Type.Optional({ ...WireDate, description: "Since when; absent while it is not." }),
+  movingTo: Type.Optional(Type.String({ description: "The region that it is on its way to." })),
 });
 
 /** What the application's devices register with. */
@@ -32,11 +33,12 @@ export const CreatedApplication = Type.Object({
 export const ApplicationPage = PageOf(Application);
 
 export function presentApplication(application: LiveApplication): Static<typeof Application> {
-  const { application_id, name, created_at, suspended_at } = application;
+  const { application_id, name, created_at, suspended_at, moving_to } = application;
   return {
     id: application_id,
     name,
     created: formatDate(created_at),
     ...(suspended_at !== null && { suspended: formatDate(suspended_at) }),
+    ...(moving_to !== null && { movingTo: moving_to }),
   };
 }

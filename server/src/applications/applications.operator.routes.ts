@@ -124,7 +124,8 @@ export function applicationsOperatorRoutes(services: {
 
   /** Every caller of the application is judged again, in this process as in the others. */
   function setSuspended(appid: string, at: number | null): Promise<LiveApplication | undefined> {
-    return database.write((transaction) => {
+    return database.write(async (transaction) => {
+      await requireApplication(appid, transaction.queries);
       revocations.judgeAgain(transaction);
       return updateApplication(appid, { suspended_at: at }, transaction.queries);
     });

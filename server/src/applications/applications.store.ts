@@ -8,6 +8,7 @@ import { tablesInErasureOrder } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
+import { newApplicationKey } from "../lib/secrets.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { insertKey } from "./applications.keys.store.ts";
 
@@ -17,19 +18,29 @@ export interface NewApplication {
   readonly appkey: string;
 }
 
-/** Creates an application with its first key, to be committed with the caller's transaction. */
+/** What an application is going to be known by. */
+export function newApplication(ids: IdGenerator): NewApplication {
+  return { appid: ids.newId("App"), appkey: newApplicationKey() };
+}
+
+/**
+ * Creates an application with its first key, to be committed with the caller's transaction.
+ *
+ * @param credentials what it is to be known by, where that has been told before
+ */
 export async function insertApplication(
   name: string,
   { clock, ids }: { readonly clock: Clock; readonly ids: IdGenerator },
   queries: Queries,
+  credentials: NewApplication = newApplication(ids),
 ): Promise<NewApplication> {
-  const appid = ids.newId("App");
+  const { appid, appkey } = credentials;
   await queries
     .insertInto("applications")
     .values({ application_id: appid, name, token_version: 0, created_at: clock.now(), deleted_at: null })
     .execute();
-  const { appkey } = await insertKey(appid, null, { clock, ids }, queries);
-  return { appid, appkey };
+  await insertKey(appid, null, { clock, ids }, queries, appkey);
+  return credentials;
 }
 
 export interface ListedApplication {
@@ -40,6 +51,8 @@ export interface ListedApplication {
   readonly isBeingDeleted: boolean;
   /** Set while it is imported: then it is not to be erased before. */
   readonly importingUntil: number | null;
+  /** The region that it is on its way to. */
+  readonly movingTo: string | null;
 }
 
 /** All applications, oldest first. */
@@ -52,6 +65,7 @@ export async function listApplications(queries: Queries): Promise<ListedApplicat
     isSuspended: row.suspended_at !== null,
     isBeingDeleted: row.deleted_at !== null,
     importingUntil: row.importing_until,
+    movingTo: row.moving_to,
   }));
 }
 
@@ -61,9 +75,10 @@ export interface LiveApplication {
   readonly name: string;
   readonly created_at: number;
   readonly suspended_at: number | null;
+  readonly moving_to: string | null;
 }
 
-const liveColumns = ["application_id", "name", "created_at", "suspended_at"] as const;
+const liveColumns = ["application_id", "name", "created_at", "suspended_at", "moving_to"] as const;
 
 export function findLiveApplication(applicationId: string, queries: Queries): Promise<LiveApplication | undefined> {
   return queries

@@ -125,6 +125,7 @@ describe("creating an application", () => {
       isSuspended: false,
       isBeingDeleted: false,
       importingUntil: null,
+      movingTo: null,
     });
     const ids = listed.map(({ appid }) => appid);
     assert.deepEqual(ids, [...ids].sort());

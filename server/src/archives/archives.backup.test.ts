@@ -330,7 +330,7 @@ describe("restoring", () => {
             deleted_at: null,
             settings: "{}",
           },
-          ...{ suspended_at: null, signing_secret: null, key_generation: 0, importing_until: null },
+          ...{ suspended_at: null, signing_secret: null, key_generation: 0, importing_until: null, moving_to: null },
         },
       ],
     );

@@ -19,7 +19,7 @@ export async function renewImport(applicationId: string, now: number, queries: Q
 
 /** The columns of an application that is not to be seen yet. */
 export function hiddenColumns(now: number) {
-  return { deleted_at: now, importing_until: now + leaseMs };
+  return { deleted_at: now, importing_until: now + leaseMs, moving_to: null };
 }
 
 /** Shows the application: from now on it is served. @throws Error when somebody has ended the import */

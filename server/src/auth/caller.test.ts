@@ -173,6 +173,39 @@ describe("refusals that cost no look-up (hostile.md 1)", () => {
     }
   });
 
+  it("of a token of another region the refusal tells the serviceRoot, without the database as well", async (t) => {
+    const regions = { REGIONS: "main=https://a.example,eu=https://eu.example/x", REGION_SECRET: "a secret of regions" };
+    const app = await startApp(t, regions);
+    const eu = await startApp(t, { ...regions, REGION: "eu", ROLLCALL_SECRET: "a secret of that region" });
+    const token = await eu.registerDevice();
+    const foreign = [token, token.slice(0, -1), `${token}A`, "eu.", "eu.x", `eu.${"A".repeat(200)}`];
+    const notOfIt = [
+      "eu",
+      "main.x",
+      ".eu.x",
+      "x.eu.y",
+      "EU.x",
+      "__proto__.x",
+      "constructor.x",
+      token.replace("eu.", "us."),
+    ];
+    await app.app.database.write(async ({ queries }) => {
+      for (const table of ["devices", "applications", "application_regions"]) {
+        await sql`alter table ${sql.table(table)} rename to ${sql.table(`${table}_away`)}`.execute(queries);
+      }
+    });
+    for (const each of [...foreign, ...notOfIt]) {
+      const serviceRoot = foreign.includes(each) ? { serviceRoot: "https://eu.example/x" } : {};
+      for (const operation of ["POST /users/login", "GET /users/me", "POST /batch", "DELETE /checkins/x"]) {
+        const { status, body } = await app.call(operation, { token: each });
+        const { request_id } = body;
+        const [error, message] = ["AuthAccessTokenInvalid", "Incorrect token type."];
+        const expected = { status: 401, error, errorNumber: 261, message, ...serviceRoot, request_id, success: false };
+        assert.deepEqual([status, body], [401, expected], `${operation} ${each}`);
+      }
+    }
+  });
+
   it("the cache of opened tokens is bounded, and no token gets another's place", async (t) => {
     const app = await startApp(t, { TOKEN_CACHE_ITEMS_MAX: "1" });
     const users = [await app.signUp(), await app.signUp(), await app.signUp()];

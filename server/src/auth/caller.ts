@@ -4,6 +4,7 @@ import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
 import type { Caller, ClientKind } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Regions } from "../regions/regions.ts";
 import type { Policies, PolicyColumns } from "../tenancy/policies.ts";
 import { readToken } from "./authorization.ts";
 import type { TokenUses } from "./token-uses.ts";
@@ -44,12 +45,13 @@ export function createCallers(
     readonly tokens: Tokens;
     readonly tokenUses: TokenUses;
     readonly policies: Policies;
+    readonly regions: Pick<Regions, "rootOfToken" | "rootOfHost">;
     readonly database: Database;
     readonly clock: Clock;
   },
   settings: { readonly authSchemes: readonly string[]; readonly tokenCacheItemsMax: number },
 ): Callers {
-  const { tokens, tokenUses, policies, database, clock } = services;
+  const { tokens, tokenUses, policies, regions, database, clock } = services;
   const schemes = new Set(settings.authSchemes);
   const known = new LRUCache<string, KnownToken>({ max: settings.tokenCacheItemsMax });
   let revision = 0;
@@ -60,7 +62,7 @@ export function createCallers(
     const found = known.get(token);
     if (found !== undefined) return found;
     const claims = tokens.open(token);
-    if (claims === undefined) throw new ApiError("AuthAccessTokenInvalid");
+    if (claims === undefined) throw refuseToken(regions.rootOfToken(token));
     const { applicationId, userId = "", tokenId } = claims;
     return { claims, caller: undefined, confirmedAt: -1, use: { applicationId, userId, tokenId, usedAt: 0 } };
   }
@@ -77,7 +79,7 @@ export function createCallers(
     const state = await findState(database, claims);
     if (state === undefined) {
       known.delete(token);
-      throw new ApiError("AuthAccessTokenInvalid");
+      throw refuseToken(await regions.rootOfHost(claims.applicationId)); // perhaps the application has moved
     }
     if (state.disabled_at !== null) {
       known.delete(token); // it is good again when the user is
@@ -115,6 +117,11 @@ export function createCallers(
       revision += 1;
     },
   };
+}
+
+/** @param serviceRoot where the caller has to register, when that is elsewhere */
+function refuseToken(serviceRoot: string | undefined): ApiError {
+  return new ApiError("AuthAccessTokenInvalid", undefined, { serviceRoot });
 }
 
 function requireKind(caller: Caller, required: ClientKind): Caller {
@@ -163,7 +170,12 @@ const findAliveToken = prepare<
     .where("device.id", "=", parameter("deviceId"))
     .where("device.token_version", "=", parameter("deviceVersion"))
     .select(["user.token_version as user_version", "user.disabled_at", "token.user_version as token_user_version"])
-    .select(["application.settings", "application.signing_secret", "application.suspended_at"]),
+    .select([
+      "application.settings",
+      "application.signing_secret",
+      "application.suspended_at",
+      "application.moving_to",
+    ]),
 );
 
 /** @returns undefined when the token is dead */

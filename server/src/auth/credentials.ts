@@ -34,5 +34,10 @@ const findKey = prepare<{ applicationId: string; digest: string }, FoundKey>((qu
     .where("key.retired_at", "is", null)
     .whereRef("key.generation", "=", "application.key_generation")
     .select(["key.id as keyId", "application.token_version as applicationVersion", "key.token_version as keyVersion"])
-    .select(["application.settings", "application.signing_secret", "application.suspended_at"]),
+    .select([
+      "application.settings",
+      "application.signing_secret",
+      "application.suspended_at",
+      "application.moving_to",
+    ]),
 );

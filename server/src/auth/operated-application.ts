@@ -1,25 +1,28 @@
 import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
+import { movingError } from "../http/policy.ts";
 import { IdInput } from "../http/wire.ts";
 
 /** The path parameter by which an operator says which application is meant; spread it into the others of the path. */
 export const applicationPathParameters = { appid: IdInput("App") };
 
 /**
- * To be called first by every operator's operation on one application. One that is being deleted is gone.
+ * To be called first by every operator's operation on one application. One that is being deleted is gone; of one that moves
+ * to another region nothing can be read or changed meanwhile.
  *
- * @throws ApiError ItemDoesNotExist
+ * @throws ApiError ItemDoesNotExist, ServiceUnavailable
  */
 export async function requireApplication(applicationId: string, queries: Queries): Promise<void> {
   const [found] = await findLive(queries, { applicationId });
   if (found === undefined) throw new ApiError("ItemDoesNotExist");
+  if (found.moving_to !== null) throw movingError();
 }
 
-const findLive = prepare<{ applicationId: string }, { application_id: string }>((queries, parameter) =>
+const findLive = prepare<{ applicationId: string }, { moving_to: string | null }>((queries, parameter) =>
   queries
     .selectFrom("applications")
-    .select("application_id")
+    .select("moving_to")
     .where("application_id", "=", parameter("applicationId"))
     .where("deleted_at", "is", null),
 );

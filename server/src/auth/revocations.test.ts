@@ -203,9 +203,9 @@ describe("revocation within one process", () => {
   for (const { what, end } of endings.filter(({ what }) => !what.includes("deletion"))) {
     it(`${what}: a token that was known to be good is checked again, and is dead`, async () => {
       const { user } = await setUp();
-      const { database, clock } = test.app;
+      const { database, clock, regions } = test.app;
       const callers = createCallers(
-        { tokens, tokenUses: createTokenUses(database), policies, database, clock },
+        { tokens, tokenUses: createTokenUses(database), policies, regions, database, clock },
         test.config,
       );
       const authorization = `Service ${user.token}`;
@@ -223,9 +223,9 @@ describe("revocation within one process", () => {
 
   it("while a token is being checked does not pass for checked", async () => {
     const { token } = await test.signUp();
-    const { database, clock } = test.app;
+    const { database, clock, regions } = test.app;
     const callers = createCallers(
-      { tokens, tokenUses: createTokenUses(database), policies, database, clock },
+      { tokens, tokenUses: createTokenUses(database), policies, regions, database, clock },
       test.config,
     );
     const checking = callers.authenticate(`Service ${token}`, "user");

@@ -34,6 +34,7 @@ export interface Tables {
   operators: OperatorsTable;
   operator_sessions: OperatorSessionsTable;
   audit_log: AuditLogTable;
+  application_regions: ApplicationRegionsTable;
   metadata: MetadataTable;
   unfinished_erasures: UnfinishedErasuresTable;
   files: FilesTable;
@@ -45,6 +46,7 @@ export interface Tables {
 
 /** The tables that belong to the deployment and to no application. */
 export const deploymentTables = [
+  "application_regions",
   "audit_log",
   "leases",
   "operator_sessions",
@@ -120,6 +122,8 @@ interface ApplicationsTable {
   key_generation: Generated<number>;
   /** While it is imported: marked as deleted, and not to be erased before then (`archives/imports.store.ts`). */
   importing_until: Generated<number | null>;
+  /** The region that it is on its way to, which may be this one; until it is there nothing is served of it. */
+  moving_to: Generated<string | null>;
 }
 
 interface ApplicationKeysTable {
@@ -446,6 +450,21 @@ interface AuditLogTable {
 }
 
 /**
+ * Where applications live that do not live here: in the main region all of those, elsewhere what has moved away. Nothing
+ * else of them is known here.
+ */
+interface ApplicationRegionsTable {
+  application_id: string;
+  region: string;
+  /**
+   * `being made`: the other region may have it or not yet. `there`: it is served there. `handing over`: it is there, and
+   * still here; from here on there is no way back.
+   */
+  state: "being made" | "there" | "handing over";
+  changed_at: number;
+}
+
+/**
  * A bag of keys on an object: a check-in, a user, a device or the application. Nothing refers to the object, because it
  * may be in any of several tables: see `metadata.objects.ts` for how a row never outlives it.
  */
@@ -562,6 +581,7 @@ export type UserTokenRow = Selectable<UserTokensTable>;
 export type OperatorRow = Selectable<OperatorsTable>;
 export type OperatorSessionRow = Selectable<OperatorSessionsTable>;
 export type AuditRow = Selectable<AuditLogTable>;
+export type ApplicationRegionRow = Selectable<ApplicationRegionsTable>;
 export type MetadataRow = Selectable<MetadataTable>;
 export type FileRow = Selectable<FilesTable>;
 export type ResumableUploadRow = Selectable<ResumableUploadsTable>;

@@ -40,6 +40,12 @@ export const RegisterDevice = Type.Object({
 export const DeviceRegistration = Type.Object({
   accessToken: Type.String({ description: "Device access token, opaque." }),
   accessTokenExpires: WireDate,
+  serviceRoot: Type.Optional(
+    Type.String({
+      format: "uri",
+      description: "Of an application in a remote region: the base address of all other calls.",
+    }),
+  ),
   serverSignature: Type.Optional(
     Type.String({ description: "Of an application with a shared secret: proves that the server has it." }),
   ),

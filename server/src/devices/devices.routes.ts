@@ -9,6 +9,8 @@ import { type Route, route } from "../http/route.ts";
 import { signRegistration } from "../http/signatures.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type IdGenerator, kindOfId } from "../lib/ids.ts";
+import type { RegistrationElsewhere } from "../regions/regions.registration.ts";
+import type { Regions } from "../regions/regions.ts";
 import type { Policies } from "../tenancy/policies.ts";
 import {
   ChangeDevice,
@@ -27,10 +29,12 @@ export function devicesRoutes(services: {
   readonly tokens: Tokens;
   readonly policies: Policies;
   readonly rateLimits: RateLimits;
+  readonly regions: Regions;
+  readonly registrationElsewhere: RegistrationElsewhere;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, policies, rateLimits, clock, ids } = services;
+  const { database, tokens, policies, rateLimits, regions, registrationElsewhere, clock, ids } = services;
 
   const registerDevice = route({
     method: "POST",
@@ -48,7 +52,11 @@ export function devicesRoutes(services: {
       const { appid, appkey, platform, uniqueId } = parameters;
       if (kindOfId(appid) !== "App") throw new ApiError("ApplicationIdMalformed");
       const credentials = await findCredentials(appid, appkey, { database, policies });
-      if (credentials === undefined) throw new ApiError("AuthAppCredentialsInvalid");
+      if (credentials === undefined) {
+        const host = call.isForwarded ? undefined : await regions.hostOf(appid);
+        if (host !== undefined) return registrationElsewhere.register(host, appid, call);
+        throw new ApiError("AuthAppCredentialsInvalid");
+      }
       const { policy } = credentials;
       requireEnabled(policy, registerDevice, call.path);
       rateLimits.admitTo({ id: appid, policy }, registerDevice, call);
@@ -83,7 +91,12 @@ export function devicesRoutes(services: {
         policy,
       });
       const { signing } = policy;
-      return signing === undefined ? token : { ...token, serverSignature: signRegistration(signing.secret, appkey) };
+      const serviceRoot = regions.serviceRoot();
+      return {
+        ...token,
+        ...(serviceRoot !== undefined && { serviceRoot }),
+        ...(signing !== undefined && { serverSignature: signRegistration(signing.secret, appkey) }),
+      };
     },
   });
 

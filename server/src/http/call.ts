@@ -10,6 +10,10 @@ export interface Call {
   readonly idempotencyKey: unknown;
   /** Whether the client has gone, and nobody waits for the answer; absent of an item of a batch. */
   readonly isGone?: () => boolean;
+  /** True for what another region asks for in the name of its caller: it is not for a third one. */
+  readonly isForwarded?: true;
+  /** Says that it is a matter of another region: the log of this one does not tell whom it came from. */
+  forgetAddress?(): void;
   /** Of a call that may be run several times: it counts against limits once. */
   readonly admission?: { isAdmitted: boolean } | undefined;
   /** The parameters of the path, unescaped. */

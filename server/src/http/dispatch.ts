@@ -95,8 +95,10 @@ export function createDispatcher(options: {
       }
       const { operation, path, query } = target;
       const { method } = operation.route;
+      const { authorization, address } = outer;
       const call: Call = {
-        ...outer,
+        authorization,
+        address,
         requestId,
         path,
         idempotencyKey: inner.idempotencyKey,

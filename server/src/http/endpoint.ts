@@ -5,6 +5,7 @@ import { type ArrivingBytes, arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
 import { setOrigin } from "./cors.ts";
 import { type MountOptions, requireSignedRequest, routerPath, setOperation } from "./mount.ts";
+import type { RequireServed } from "./operations.ts";
 import { requireEnabled } from "./policy.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import type { UserCaller } from "./route.ts";
@@ -66,9 +67,12 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 export function mountEndpoint(
   server: FastifyInstance,
   endpoint: Endpoint,
-  options: Omit<MountOptions, "scheme"> & { readonly rateLimits: RateLimits },
+  options: Omit<MountOptions, "scheme"> & {
+    readonly rateLimits: RateLimits;
+    readonly requireServed?: RequireServed | undefined;
+  },
 ): void {
-  const { authenticate, limits, rateLimits } = options;
+  const { authenticate, limits, rateLimits, requireServed } = options;
 
   async function answer(request: FastifyRequest, operation: EndpointOperation): Promise<EndpointReply> {
     const body = arrivingBytes(request.raw, limits.requestTimeoutMs);
@@ -77,14 +81,10 @@ export function mountEndpoint(
     try {
       requireEnabled(caller.policy, operation, path, caller);
       rateLimits.admit(operation, { address: request.address, path }, caller);
-      return await endpoint.answer({
-        caller,
-        operation,
-        path,
-        headers: request.headers,
-        contentType: request.contentType,
-        body,
-      });
+      const { headers, contentType } = request;
+      const answered = await endpoint.answer({ caller, operation, path, headers, contentType, body });
+      if (operation.method !== "HEAD") await requireServed?.(caller.applicationId);
+      return answered;
     } finally {
       body.end();
       await discardRest(request.raw);

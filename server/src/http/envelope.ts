@@ -17,6 +17,9 @@ export const ErrorEnvelope = Type.Object({
   error: Type.String(),
   errorNumber: Type.Integer(),
   message: Type.Optional(Type.String()),
+  serviceRoot: Type.Optional(
+    Type.String({ description: "Of the region that the token or its application belongs to." }),
+  ),
   request_id: Type.String(),
   success: Type.Literal(false),
 });
@@ -53,8 +56,11 @@ export function successReply(status: number, resultJson: string): Reply {
 
 export function errorReply(failure: ApiError): Reply {
   const { status, error, errorNumber } = errorRow(failure.condition);
-  const { message } = failure;
-  const content = JSON.stringify({ error, errorNumber, ...(message === "" ? {} : { message }) }).slice(1, -1);
+  const { message, serviceRoot } = failure;
+  const content = JSON.stringify({ error, errorNumber, ...(message === "" ? {} : { message }), serviceRoot }).slice(
+    1,
+    -1,
+  );
   const quota = failure instanceof RateLimitExceeded && { quota: failure.quota };
   return { status, content, isSuccess: false, failure, ...quota };
 }

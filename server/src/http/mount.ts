@@ -44,6 +44,9 @@ export function mountOperation(
       requestId: request.id,
       authorization,
       address: request.address,
+      forgetAddress() {
+        request.address = "";
+      },
       idempotencyKey,
       isGone: () => reply.raw.destroyed,
       path: request.params as Record<string, unknown>, // the router's, by the names in the path

@@ -67,17 +67,27 @@ export interface Operation {
   perform(call: Call, caller: AnyCaller | undefined): Promise<Reply>;
 }
 
+/**
+ * Makes sure that an application is served here still, after something was written: what is written while it moves away
+ * may not move with it, and must not be answered.
+ *
+ * @throws ApiError ServiceUnavailable
+ */
+export type RequireServed = (applicationId: string) => Promise<void>;
+
 /** Makes operations of declarations. */
 export function createOperation(
   route: Route,
   services: {
+    /** Absent where no application can move. */
+    readonly requireServed?: RequireServed | undefined;
     readonly runOnce: RunOnce;
     readonly trail: Trail;
     readonly rateLimits: RateLimits;
     readonly log: Logger;
   },
 ): Operation {
-  const { runOnce, trail, rateLimits, log } = services;
+  const { requireServed, runOnce, trail, rateLimits, log } = services;
   const readPath = compileOptional(route.pathParameters);
   const readParameters = compileOptional(route.parameters);
   const serialize = createSerializer(route.result);
@@ -152,6 +162,9 @@ export function createOperation(
         reply = await (route.upload === undefined
           ? answerOnce(call, caller)
           : answerUpload(route.upload, call, caller));
+        if (requireServed !== undefined && reply.isSuccess && route.method !== "GET" && isClient(caller)) {
+          await requireServed(caller.applicationId);
+        }
       } catch (error) {
         if (isOperator(caller) && error instanceof ApiError && error.condition === "ObjectPermissionDenied") {
           await trail.noteRefusal({ caller, route, call });

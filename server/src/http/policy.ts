@@ -4,6 +4,8 @@ import type { Call } from "./call.ts";
 
 /** What an operator has set for an application, as far as calls are judged by it. */
 export interface ApplicationPolicy {
+  /** It is on its way to another region, and nothing is served until it is there. */
+  readonly isMoving: boolean;
   /** Every operation is switched off. */
   readonly isSuspended: boolean;
   /** Operations that are switched off, as `POST /users`. */
@@ -53,13 +55,23 @@ export function parseOperationPattern(text: string): OperationPattern | undefine
   return { method: method.toUpperCase(), segments: segmentsOf(path) };
 }
 
+/** So long a client waits before it tries again. */
+const movingSeconds = 10;
+
+/** What everybody is answered while an application moves. */
+export function movingError(): ApiError {
+  const message = "The application is moving to another region. Try again.";
+  return new ApiError("ServiceUnavailable", message, { retryAfterSeconds: movingSeconds });
+}
+
 /**
- * Refuses what the operator has switched off for the application.
+ * Refuses what the operator has switched off for the application, and everything while it moves.
  *
  * @param self who calls; undefined where nobody is known
- * @throws ApiError AuthAPICallDisabledByDeveloper
+ * @throws ApiError AuthAPICallDisabledByDeveloper, ServiceUnavailable
  */
 export function requireEnabled(policy: ApplicationPolicy, route: Operation, path: Call["path"], self?: Self): void {
+  if (policy.isMoving) throw movingError();
   if (policy.isSuspended) throw new ApiError("AuthAPICallDisabledByDeveloper", "The application is suspended.");
   for (const pattern of policy.disabledOperations) {
     if (isMeant(pattern, route, path, self)) throw new ApiError("AuthAPICallDisabledByDeveloper");

@@ -18,9 +18,10 @@ import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
+import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";
 import { lingerOn } from "./linger.ts";
 import { mountOperation } from "./mount.ts";
-import type { Authenticate, Operation } from "./operations.ts";
+import type { Authenticate, Operation, RequireServed } from "./operations.ts";
 import { createPeers } from "./peer.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { describeRequest, logRequest, pathOf } from "./request-log.ts";
@@ -70,6 +71,7 @@ export interface TransportOptions {
   readonly log: Logger;
   readonly operations: readonly Operation[];
   readonly endpoints: readonly Endpoint[];
+  readonly internalEndpoints: readonly InternalEndpoint[];
   readonly pages: readonly Page[];
   readonly guardedPages: readonly GuardedPage[];
   /** Counts; undefined where nobody wants to know. */
@@ -80,6 +82,7 @@ export interface TransportOptions {
   beginTurn(): void;
   readonly authenticate: Authenticate;
   readonly rateLimits: RateLimits;
+  readonly requireServed: RequireServed | undefined;
   /** True once the process is on its way out: new requests are refused. */
   isDraining(): boolean;
 }
@@ -175,6 +178,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const failure = toApiError(error);
     request.failure = failure;
+    if (failure.serviceRoot !== undefined) request.address = ""; // a matter of another region: not ours to write down
     if (failure.condition === "InternalError") {
       log.error({ request_id: request.id, err: failure.cause ?? failure }, "request failed");
     }
@@ -271,8 +275,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       authenticate: options.authenticate,
       limits: config,
       rateLimits: options.rateLimits,
+      requireServed: options.requireServed,
     });
   }
+  for (const endpoint of options.internalEndpoints) mountInternalEndpoint(server, endpoint);
   for (const page of options.pages) mountPage(server, page);
   for (const page of options.guardedPages) mountGuardedPage(server, page);
 

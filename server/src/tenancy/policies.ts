@@ -3,6 +3,7 @@ import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import {
   type ApplicationPolicy,
+  movingError,
   type OperationPattern,
   type PolicyLimits,
   parseOperationPattern,
@@ -16,10 +17,17 @@ export interface PolicyColumns {
   readonly settings: string;
   readonly signing_secret: string | null;
   readonly suspended_at: number | null;
+  readonly moving_to: string | null;
 }
 
 /** The policies of applications: made once of what is stored, for as long as that stays the same. */
 export interface Policies {
+  /**
+   * After something was written: makes sure that it was not too late.
+   *
+   * @throws ApiError ServiceUnavailable when the application moves to another region, or is gone
+   */
+  requireServed(applicationId: string): Promise<void>;
   of(applicationId: string, stored: PolicyColumns): ApplicationPolicy;
   /** @returns undefined when there is no such application */
   load(applicationId: string): Promise<ApplicationPolicy | undefined>;
@@ -41,17 +49,23 @@ export function createPolicies({ secrets, database }: { secrets: readonly string
   function of(applicationId: string, stored: PolicyColumns): ApplicationPolicy {
     const found = made.get(applicationId);
     if (found !== undefined && isSame(found, stored)) return found.policy;
-    const { settings, signing_secret, suspended_at } = stored;
+    const { settings, signing_secret, suspended_at, moving_to } = stored;
     const policy = makePolicy(stored, signing_secret === null ? undefined : sealer.open(signing_secret, applicationId));
-    made.set(applicationId, { settings, signing_secret, suspended_at, policy });
+    made.set(applicationId, { settings, signing_secret, suspended_at, moving_to, policy });
     return policy;
+  }
+
+  async function load(applicationId: string): Promise<ApplicationPolicy | undefined> {
+    const [stored] = await findStored(database.reads, { applicationId });
+    return stored && of(applicationId, stored);
   }
 
   return {
     of,
-    async load(applicationId) {
-      const [stored] = await findStored(database.reads, { applicationId });
-      return stored && of(applicationId, stored);
+    load,
+    async requireServed(applicationId) {
+      const policy = await load(applicationId);
+      if (policy === undefined || policy.isMoving) throw movingError();
     },
     seal: (applicationId, secret) => sealer.seal(secret, applicationId),
   };
@@ -89,7 +103,7 @@ export async function updateSigningSecret(
 const findStored = prepare<{ applicationId: string }, PolicyColumns>((queries, parameter) =>
   queries
     .selectFrom("applications")
-    .select(["settings", "signing_secret", "suspended_at"])
+    .select(["settings", "signing_secret", "suspended_at", "moving_to"])
     .where("application_id", "=", parameter("applicationId"))
     .where("deleted_at", "is", null),
 );
@@ -98,7 +112,8 @@ function isSame(made: PolicyColumns, stored: PolicyColumns): boolean {
   return (
     made.settings === stored.settings &&
     made.signing_secret === stored.signing_secret &&
-    made.suspended_at === stored.suspended_at
+    made.suspended_at === stored.suspended_at &&
+    made.moving_to === stored.moving_to
   );
 }
 
@@ -111,6 +126,7 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     limits = {},
   } = parseApplicationSettings(stored.settings);
   return {
+    isMoving: stored.moving_to !== null,
     isSuspended: stored.suspended_at !== null,
     disabledOperations: disabledOperations.map(parseOperationPattern).filter(isPattern),
     origins: origins === undefined ? undefined : new Set(origins),

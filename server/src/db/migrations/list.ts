@@ -15,6 +15,7 @@ import { applicationControl } from "./0014-application-control.ts";
 import { operatorViews } from "./0015-operator-views.ts";
 import { manyNodes } from "./0016-many-nodes.ts";
 import { imports } from "./0017-imports.ts";
+import { regions } from "./0018-regions.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   operatorViews,
   manyNodes,
   imports,
+  regions,
 ];

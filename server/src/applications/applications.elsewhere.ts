@@ -1,0 +1,106 @@
+import type { Audit } from "../audit/audit.ts";
+import type { Revocations } from "../auth/revocations.ts";
+import type { Background } from "../background.ts";
+import { mainRegion } from "../config.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import { compileParameters } from "../http/parameters.ts";
+import { Type } from "../http/schema.ts";
+import { IdInput, Text } from "../http/wire.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import { digestSecret } from "../lib/secrets.ts";
+import { findApplicationRegion } from "../regions/regions.directory.store.ts";
+import type { MessageHandler } from "../regions/regions.endpoint.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import { deleteApplicationRows, insertApplication, updateApplicationDeleted } from "./applications.store.ts";
+
+interface Services {
+  readonly database: Database;
+  readonly bytes: ByteStore;
+  readonly background: Background;
+  readonly revocations: Revocations;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}
+
+/**
+ * Creates an application here that the main region has asked for. It has chosen id and key, so that asking twice, after an
+ * answer that was lost, makes one.
+ */
+export function creationHandler({ database, audit, clock, ids }: Services): MessageHandler {
+  const readMessage = compileParameters(
+    Type.Object({ appid: IdInput("App"), appkey: Text({ maxLength: 256 }), name: Text({}) }),
+  );
+  return {
+    takes: "message",
+    async answer(message, from) {
+      requireMain(from);
+      const { appid, appkey, name } = readMessage(Object.entries(Object(message)));
+      return database.write(async ({ queries }) => {
+        if (await isTaken(appid, queries)) {
+          if (await hasKey(appid, appkey, queries)) return true;
+          throw new ApiError("ItemAlreadyExists");
+        }
+        await insertApplication(name, { clock, ids }, queries, { appid, appkey });
+        await audit.record(askedBy(from, "createApplication", appid), queries);
+        return true;
+      });
+    },
+  };
+}
+
+/** Deletes an application of this region that the main region wants deleted. One that is not here is no failure. */
+export function deletionHandler(services: Services): MessageHandler {
+  const { database, bytes, background, revocations, audit, clock } = services;
+  const readMessage = compileParameters(Type.Object({ appid: IdInput("App") }));
+  return {
+    takes: "message",
+    async answer(message, from) {
+      requireMain(from);
+      const { appid } = readMessage(Object.entries(Object(message)));
+      const isThere = await database.write(async (transaction) => {
+        revocations.judgeAgain(transaction);
+        const isMarked = await updateApplicationDeleted(appid, clock.now(), transaction.queries);
+        if (isMarked) await audit.record(askedBy(from, "deleteApplication", appid), transaction.queries);
+        return isMarked;
+      });
+      // What a shutdown leaves is maintenance's.
+      if (isThere) {
+        background.run("deleteApplicationRows", (signal) =>
+          deleteApplicationRows(appid, { database, bytes }, { signal }),
+        );
+      }
+      return isThere;
+    },
+  };
+}
+
+/** @throws ApiError AuthFailed */
+function requireMain(from: string): void {
+  if (from !== mainRegion) throw new ApiError("AuthFailed", `Only the region ${mainRegion} may ask for this.`);
+}
+
+async function isTaken(appid: string, queries: Queries): Promise<boolean> {
+  const here = await queries
+    .selectFrom("applications")
+    .select("application_id")
+    .where("application_id", "=", appid)
+    .executeTakeFirst();
+  return here !== undefined || (await findApplicationRegion(appid, queries)) !== undefined;
+}
+
+async function hasKey(appid: string, appkey: string, queries: Queries): Promise<boolean> {
+  const key = await queries
+    .selectFrom("application_keys")
+    .select("id")
+    .where("application_id", "=", appid)
+    .where("digest", "=", digestSecret(appkey))
+    .executeTakeFirst();
+  return key !== undefined;
+}
+
+function askedBy(region: string, action: string, appid: string) {
+  return { actor: { kind: "system" }, action, applicationId: appid, target: appid, details: { region } } as const;
+}

@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { deleteApplicationRows } from "../applications/applications.store.ts";
+import { ArchiveError } from "../archives/format.ts";
+import { importApplication } from "../archives/import-application.ts";
+import type { Audit } from "../audit/audit.ts";
+import type { Revocations } from "../auth/revocations.ts";
+import type { Background } from "../background.ts";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import { compileParameters } from "../http/parameters.ts";
+import { movingError } from "../http/policy.ts";
+import { Type } from "../http/schema.ts";
+import { IdInput, Text } from "../http/wire.ts";
+import type { Clock } from "../lib/clock.ts";
+import {
+  deleteApplicationRegion,
+  findApplicationRegion,
+  putApplicationRegion,
+} from "../regions/regions.directory.store.ts";
+import type { MessageHandler, RegionHandlers, StreamHandler } from "../regions/regions.endpoint.ts";
+import type { Regions } from "../regions/regions.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import { dropArrived, findPresence, markMoving, openArrived } from "./moves.store.ts";
+
+interface Services {
+  readonly database: Database;
+  readonly bytes: ByteStore;
+  readonly secrets: readonly string[];
+  readonly regions: Regions;
+  readonly background: Background;
+  readonly revocations: Revocations;
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+
+const aboutApplication = compileParameters(Type.Object({ appid: IdInput("App") }));
+const regionName = Text({ maxLength: 32 });
+const aboutRegion = compileParameters(Type.Object({ appid: IdInput("App"), region: regionName, was: regionName }));
+
+/** What a region does for an application that moves (`moves.departure.ts` is who asks); whatever is asked twice does no harm. */
+export function moveHandlers(services: Services): RegionHandlers {
+  const { database, bytes, secrets, regions, background, revocations, audit, clock } = services;
+  const { own } = regions;
+
+  /** Drops what an earlier try has left. @returns whether there is room for the application */
+  async function makeRoom(appid: string): Promise<boolean> {
+    const isDropped = await database.write(({ queries }) => dropArrived(appid, own, clock.now(), queries));
+    if (isDropped) {
+      background.run("deleteApplicationRows", (signal) =>
+        deleteApplicationRows(appid, { database, bytes }, { signal }),
+      );
+    }
+    const here = await findPresence(appid, database.reads);
+    if (here !== undefined && here.deleted_at === null)
+      throw new ApiError("ItemAlreadyExists", `${appid} is here already.`);
+    return here === undefined;
+  }
+
+  /** Takes the application in. Nobody is served before the region that sent it says that this is what it sent. */
+  const takeIn: StreamHandler = {
+    takes: "bytes",
+    async answer(chunks, { subject, isWhole }) {
+      const digest = createHash("sha256");
+      async function* measured() {
+        for await (const chunk of chunks) {
+          digest.update(chunk);
+          yield chunk;
+        }
+      }
+      const archive = measured();
+      try {
+        const { rows, end } = await importApplication(
+          archive,
+          { database, bytes, clock, secrets },
+          {
+            async finish(appid, { queries }) {
+              if (appid !== subject) throw new ArchiveError(`It is of ${appid}`);
+              await markMoving(appid, own, queries);
+            },
+          },
+        );
+        for await (const _ of archive); // what is behind the end counts as well
+        return { digest: digest.digest("hex"), rows, files: end.files, isWhole: isWhole() };
+      } catch (error) {
+        if (error instanceof ArchiveError) throw new ApiError("ParameterIncorrectFormat", error.message);
+        throw error;
+      }
+    },
+  };
+
+  return {
+    makeRoom: onApplication(async (appid) => ({ isFree: await makeRoom(appid) })),
+    takeIn,
+
+    /** @returns false when it is not here */
+    openApplication: onApplication((appid, from) =>
+      database.write(async (transaction) => {
+        const { queries } = transaction;
+        if (await openArrived(appid, own, queries)) {
+          revocations.judgeAgain(transaction);
+          await deleteApplicationRegion(appid, queries);
+          const target = { applicationId: appid, target: appid };
+          await audit.record(
+            { actor: { kind: "system" }, action: "moveApplication", ...target, details: { from, to: own } },
+            queries,
+          );
+          return true;
+        }
+        // It may have been opened before, and may have moved on since.
+        const here = await findPresence(appid, queries);
+        if (here?.deleted_at === null) return true;
+        const next = await findApplicationRegion(appid, queries);
+        return next !== undefined && next.region !== from;
+      }),
+    ),
+
+    dropApplication: onApplication(async (appid) => {
+      await makeRoom(appid);
+      return true;
+    }),
+
+    /** Whether it is served here. */
+    hasApplication: onApplication(async (appid) => {
+      const here = await findPresence(appid, database.reads);
+      return here?.deleted_at === null && here.moving_to === null;
+    }),
+
+    /** Where the main region believes that it lives. */
+    findRegion: onApplication(async (appid) => {
+      requireMain(regions);
+      const here = await findPresence(appid, database.reads);
+      if (here?.deleted_at === null && here.moving_to === null) return own;
+      const known = await findApplicationRegion(appid, database.reads);
+      if (known?.state === "handing over") throw movingError();
+      return known?.region ?? null;
+    }),
+
+    /** Who has it gives it away, or takes back what has not arrived. */
+    setRegion: {
+      takes: "message",
+      async answer(message, from) {
+        requireMain(regions);
+        const { appid, region, was } = aboutRegion(Object.entries(Object(message)));
+        if (regions.rootOf(region) === undefined) throw new ApiError("ParameterOutOfRange", "There is no such region.");
+        return database.write(async ({ queries }) => {
+          const known = await findApplicationRegion(appid, queries);
+          if (known?.state === "handing over") throw movingError(); // it has to be gone from here first
+          const here = await findPresence(appid, queries);
+          const host = here?.deleted_at === null ? own : known?.region;
+          const isTheirs = host === undefined || host === was || host === region; // in the last case it is said again
+          if (!isTheirs || host === own || region === own || (was !== from && region !== from)) {
+            throw new ApiError("ObjectPermissionDenied", `${appid} lives in the region ${host}.`);
+          }
+          const row = { application_id: appid, region, state: "there", changed_at: clock.now() } as const;
+          await putApplicationRegion(row, queries);
+          return true;
+        });
+      },
+    },
+  };
+}
+
+function onApplication(work: (appid: string, from: string) => Promise<unknown>): MessageHandler {
+  return {
+    takes: "message",
+    answer: (message, from) => work(aboutApplication(Object.entries(Object(message))).appid, from),
+  };
+}
+
+/** @throws ApiError OperationNotFound */
+function requireMain({ isMain }: Regions): void {
+  if (!isMain) throw new ApiError("OperationNotFound", "Only the main region knows where applications live.");
+}

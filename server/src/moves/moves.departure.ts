@@ -1,0 +1,211 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
+import { type ExportServices, exportApplication } from "../archives/export-application.ts";
+import type { Revocations } from "../auth/revocations.ts";
+import { mainRegion } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import type { RegionCalls } from "../regions/regions.calls.ts";
+import {
+  deleteApplicationRegion,
+  findApplicationRegion,
+  putApplicationRegion,
+} from "../regions/regions.directory.store.ts";
+import { decideMove, findPresence, markMoving, unmarkMoving } from "./moves.store.ts";
+
+export interface MoveServices extends ExportServices {
+  readonly database: Database;
+  readonly regionCalls: RegionCalls;
+  readonly revocations: Pick<Revocations, "judgeAgain">;
+}
+
+/** It cannot move, or not now; it is served where it was. */
+export class MoveRefused extends Error {
+  override name = "MoveRefused";
+}
+
+export interface MoveOptions {
+  /** Ends it, as long as there is a way back. */
+  readonly signal?: AbortSignal;
+  /** Hears how many bytes have been sent. */
+  readonly onProgress?: (bytes: number) => void;
+}
+
+const roomMsMax = 600_000;
+
+/**
+ * Moves an application of this region to another one, with everything that it owns. One that is there already is left there.
+ *
+ * 1. The other region is asked for room.
+ * 2. It is marked: from here on every call is refused with ServiceUnavailable, and no write is answered any more.
+ * 3. It is sent as an archive. The other region takes it in, serves none of it, and tells the digest of what arrived.
+ * 4. That is right: it is decided, and written down. Before, any failure leaves it here; from here on this goes forward
+ *    alone, by {@link finishMove}.
+ *
+ * @throws MoveRefused, ApiError
+ */
+export async function moveApplication(
+  applicationId: string,
+  to: string,
+  services: MoveServices,
+  { signal, onProgress }: MoveOptions = {},
+): Promise<void> {
+  const { database, region: own, regionCalls, clock } = services;
+  const known = await findApplicationRegion(applicationId, database.reads);
+  if (known?.state === "handing over") {
+    if (known.region !== to) throw new MoveRefused(`${applicationId} is moving to the region ${known.region} already`);
+    await finishMove(applicationId, services);
+    return;
+  }
+  const here = await findPresence(applicationId, database.reads);
+  if (here === undefined || here.deleted_at !== null) {
+    if (known?.region === to && known.state === "there") return; // it has moved
+    const elsewhere = known === undefined ? "" : `, it is in the region ${known.region}`;
+    throw new MoveRefused(`there is no application ${applicationId} in the region ${own}${elsewhere}`);
+  }
+  if (here.moving_to === own)
+    throw new MoveRefused(`${applicationId} has not come here yet: it is moved by where it was`);
+
+  await requireKnownHere(applicationId, services);
+  await askForRoom(applicationId, to, services, signal);
+  if (!(await database.write(({ queries }) => markMoving(applicationId, to, queries)))) {
+    throw new MoveRefused(`${applicationId} is moving to another region already, or being deleted`);
+  }
+  try {
+    await send(applicationId, to, services, { ...(signal && { signal }), ...(onProgress && { onProgress }) });
+    signal?.throwIfAborted();
+    const isDecided = await database.write(({ queries }) => decideMove(applicationId, to, clock.now(), queries));
+    if (!isDecided) throw new MoveRefused(`${applicationId} has been deleted meanwhile`);
+  } catch (error) {
+    if (!(await giveUp(applicationId, database))) {
+      await regionCalls.call(to, "dropApplication", { appid: applicationId }).catch(() => {}); // the next try drops it
+      throw error;
+    }
+  }
+  await finishMove(applicationId, services);
+}
+
+/**
+ * Goes on with a move that has been decided, until nothing is left of the application here. Can be done as often as one
+ * likes.
+ *
+ * 5. The main region is told.
+ * 6. The other region serves it.
+ * 7. Here it is deleted, but for where it is: old tokens are refused with that, and registrations carried out there.
+ */
+export async function finishMove(
+  applicationId: string,
+  services: Pick<MoveServices, "database" | "region" | "regionCalls" | "revocations" | "bytes" | "clock">,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { database, region: own, regionCalls, revocations, clock } = services;
+  const decided = await findApplicationRegion(applicationId, database.reads);
+  if (decided?.state !== "handing over") return;
+  const { region: to } = decided;
+  const appid = applicationId;
+  const tellMain = async (region: string, was: string) => {
+    if (own === mainRegion || to === mainRegion) return;
+    await regionCalls.call(mainRegion, "setRegion", { appid, region, was }).catch((error) => {
+      if (!(error instanceof ApiError && error.condition === "ObjectPermissionDenied")) throw error; // it has moved on
+    });
+  };
+  await tellMain(to, own);
+  if ((await regionCalls.call(to, "openApplication", { appid })) !== true) {
+    // It is nowhere else, so it is here.
+    await tellMain(own, to);
+    await database.write(async (transaction) => {
+      revocations.judgeAgain(transaction);
+      await deleteApplicationRegion(appid, transaction.queries);
+      await unmarkMoving(appid, transaction.queries);
+    });
+    throw new MoveRefused(`the region ${to} has lost ${appid}: it is served here again`);
+  }
+  const isGone = await database.write(async (transaction) => {
+    const { queries } = transaction;
+    const at = clock.now();
+    if ((await findApplicationRegion(appid, queries))?.state !== "handing over") return false; // somebody else did it
+    revocations.judgeAgain(transaction);
+    await updateApplicationDeleted(appid, at, queries);
+    await putApplicationRegion({ application_id: appid, region: to, state: "there", changed_at: at }, queries);
+    return true;
+  });
+  if (!isGone) return;
+  await deleteApplicationRows(appid, services, { signal });
+}
+
+/** Gives up a move that broke off before it was decided. @throws MoveRefused when there is none */
+export async function cancelMove(applicationId: string, services: MoveServices): Promise<void> {
+  const { database, region: own, regionCalls } = services;
+  const to = await database.write(async ({ queries }) => {
+    const here = await findPresence(applicationId, queries);
+    const decided = await findApplicationRegion(applicationId, queries);
+    const moving = here?.deleted_at === null ? here.moving_to : null;
+    if (moving === null || moving === own) throw new MoveRefused(`${applicationId} is not moving away from here`);
+    if (decided?.state === "handing over") {
+      throw new MoveRefused(`${applicationId} is in the region ${moving} already: run apps move again to finish it`);
+    }
+    await unmarkMoving(applicationId, queries);
+    return moving;
+  });
+  await regionCalls.call(to, "dropApplication", { appid: applicationId }).catch(() => {}); // the next move drops it
+}
+
+/**
+ * Serves it here again, unless it has been decided after all: a commit may be on disk that nobody was told of.
+ *
+ * @returns whether it has
+ */
+function giveUp(applicationId: string, database: Database): Promise<boolean> {
+  return database.write(async ({ queries }) => {
+    const known = await findApplicationRegion(applicationId, queries);
+    if (known?.state === "handing over") return true;
+    await unmarkMoving(applicationId, queries);
+    return false;
+  });
+}
+
+/** The main region would send clients elsewhere. @throws MoveRefused */
+async function requireKnownHere(appid: string, { region: own, regionCalls }: MoveServices): Promise<void> {
+  if (own === mainRegion) return;
+  const known = await regionCalls.call(mainRegion, "findRegion", { appid });
+  if (known !== null && known !== own) {
+    throw new MoveRefused(`the region ${mainRegion} says that ${appid} lives in the region ${String(known)}`);
+  }
+}
+
+/** Waits until what an earlier move has left there is gone. @throws MoveRefused, ApiError */
+async function askForRoom(
+  appid: string,
+  to: string,
+  { regionCalls }: MoveServices,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const deadline = performance.now() + roomMsMax;
+  for (;;) {
+    const { isFree } = Object(await regionCalls.call(to, "makeRoom", { appid })) as { isFree?: unknown }; // as it answers
+    if (isFree === true) return;
+    if (performance.now() > deadline) throw new MoveRefused(`${appid} is still being erased in the region ${to}`);
+    await sleep(250, undefined, signal && { signal });
+  }
+}
+
+/** @throws ApiError ServiceUnavailable, and whatever the other region refuses it for */
+async function send(appid: string, to: string, services: MoveServices, options: MoveOptions): Promise<void> {
+  const { signal, onProgress } = options;
+  const digest = createHash("sha256");
+  let bytes = 0;
+  async function* measured() {
+    for await (const chunk of exportApplication(appid, services)) {
+      signal?.throwIfAborted();
+      digest.update(chunk);
+      bytes += chunk.length;
+      onProgress?.(bytes);
+      yield chunk;
+    }
+  }
+  const answer = Object(await services.regionCalls.send(to, "takeIn", appid, measured())) as Record<string, unknown>; // compared with what was sent
+  if (answer["digest"] !== digest.digest("hex") || answer["isWhole"] !== true) {
+    throw new ApiError("ServiceUnavailable", `What came to the region ${to} is not what was sent`);
+  }
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
+import { freePorts } from "../../test/regions.ts";
+import { dataPart, upload } from "../../test/uploads.ts";
+import { maintain } from "../maintenance.ts";
+import { findApplicationRegion, putApplicationRegion } from "../regions/regions.directory.store.ts";
+import { cancelMove, MoveRefused, moveApplication } from "./moves.departure.ts";
+import { findPresence, unmarkMoving } from "./moves.store.ts";
+
+/** Moves between two servers of one process; between real ones: `test/regions.moves.process.test.ts`. */
+
+let main: TestApp;
+let eu: TestApp;
+before(async () => {
+  const [mainPort, euPort] = await freePorts(2);
+  const settings = {
+    REGIONS: `main=http://127.0.0.1:${mainPort},eu=http://127.0.0.1:${euPort}`,
+    REGION_SECRET: "a secret between regions",
+  };
+  main = await startTestApp({ ...settings, PORT: `${mainPort}` });
+  eu = await startTestApp({ ...settings, PORT: `${euPort}`, REGION: "eu", ROLLCALL_SECRET: "a secret of that region" });
+});
+after(async () => {
+  await main.close();
+  await eu.close();
+});
+
+function servicesOf({ app, config }: TestApp) {
+  return { ...app, ...config, secrets: config.secrets ?? [] };
+}
+
+describe("moveApplication", () => {
+  it("a decided move is finished by maintenance, and the tokens that were known here are refused at once", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { token } = await main.signUp("Jane", application);
+    const services = servicesOf(main);
+    const lost = { ...services.regionCalls, call: failAt("openApplication", services.regionCalls.call) };
+    await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls: lost }), /no answer/);
+    const refused = await main.call("GET /users/me", { token });
+    assertError(refused, 503, "ServiceUnavailable", 1284, "The application is moving to another region. Try again.");
+    await assert.rejects(cancelMove(appid, services), MoveRefused);
+
+    await maintain(main.app);
+    const gone = await main.call("GET /users/me", { token });
+    assert.deepEqual([gone.status, gone.body.serviceRoot], [401, eu.url]);
+    assert.equal(await findPresence(appid, main.app.database.reads), undefined);
+    assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
+    await moveApplication(appid, "eu", services); // it has moved
+  });
+
+  it("an application that the other region has lost meanwhile is served here again", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { token } = await main.signUp("Jane", application);
+    const services = servicesOf(main);
+    const lost = { ...services.regionCalls, call: failAt("openApplication", services.regionCalls.call) };
+    await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls: lost }), /no answer/);
+    await services.regionCalls.call("eu", "dropApplication", { appid }).catch(() => {});
+    await assert.rejects(moveApplication(appid, "eu", services), /the region eu has lost .* it is served here again/);
+    assert.equal((await main.call("GET /users/me", { token })).status, 200);
+  });
+
+  it("what is here already, or elsewhere, or being deleted, or not there, does not move", async () => {
+    const { appid } = await main.createApplication();
+    const services = servicesOf(main);
+    const never = main.app.ids.newId("App");
+    await assert.rejects(moveApplication(never, "eu", services), /there is no application/);
+    const row = { application_id: never, region: "us", state: "there", changed_at: 0 } as const;
+    await main.app.database.write(({ queries }) => putApplicationRegion(row, queries));
+    await assert.rejects(moveApplication(never, "eu", services), /it is in the region us/);
+    await assert.rejects(cancelMove(appid, services), /is not moving/);
+    const twin = { application_id: appid, name: "", token_version: 0, created_at: 0, deleted_at: null };
+    await eu.app.database.write(({ queries }) => queries.insertInto("applications").values(twin).execute());
+    await assert.rejects(moveApplication(appid, "eu", services), /is here already/);
+    const { reads } = main.app.database;
+    assert.deepEqual(await findPresence(appid, reads), { deleted_at: null, moving_to: null });
+    assert.equal(await findApplicationRegion(appid, reads), undefined);
+  });
+
+  it("an archive that was altered on the way is not served by anybody", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { token } = await main.signUp("Jane", application);
+    await upload(main, token, "/blobs", dataPart(Buffer.alloc(100_000, "a")));
+    const services = servicesOf(main);
+    const { send } = services.regionCalls;
+    for (const alter of [flipByte, dropTail, addTail]) {
+      const altering: typeof send = (region, name, subject, bytes) => send(region, name, subject, alter(bytes));
+      const regionCalls = { ...services.regionCalls, send: altering };
+      await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /./, alter.name);
+      assert.equal((await main.call("GET /users/me", { token })).status, 200);
+      assert.notEqual((await findPresence(appid, eu.app.database.reads))?.deleted_at, null);
+    }
+    // Neither is one of another application than was said.
+    const other = await main.createApplication();
+    const misnaming: typeof send = (region, name, _subject, bytes) => send(region, name, other.appid, bytes);
+    const regionCalls = { ...services.regionCalls, send: misnaming };
+    await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /It is of/);
+  });
+
+  it("one that is suspended moves as it is, and one that moves cannot be changed by operators", async () => {
+    const { appid } = await main.createApplication();
+    const { token } = await main.createOperator();
+    await main.call(`POST /_/api/applications/${appid}/suspend`, { token });
+    await main.app.database.write(({ queries }) =>
+      queries.updateTable("applications").set({ moving_to: "eu" }).where("application_id", "=", appid).execute(),
+    );
+    const moving = "The application is moving to another region. Try again.";
+    for (const operation of ["POST suspend", "POST resume", "PATCH settings", "GET users", "POST keys"]) {
+      const [method, path] = operation.split(" ");
+      const answer = await main.call(`${method} /_/api/applications/${appid}/${path}`, { token, body: {} });
+      assertError(answer, 503, "ServiceUnavailable", 1284, moving);
+    }
+    const read = await main.call(`GET /_/api/applications/${appid}`, { token });
+    assert.equal(read.body.result.movingTo, "eu");
+    await main.app.database.write(({ queries }) => unmarkMoving(appid, queries));
+    await moveApplication(appid, "eu", servicesOf(main));
+    const elsewhere = await main.call("GET /_/api/applications-elsewhere?pageSize=1000", { token });
+    const found = elsewhere.body.result.pageResults.find(({ id }: { id: string }) => id === appid);
+    const changed = `/Date(${main.now()})/`;
+    assert.deepEqual(found, { id: appid, region: "eu", serviceRoot: eu.url, state: "there", changed });
+    const euToken = (await eu.createOperator()).token;
+    const { body } = await eu.call(`GET /_/api/applications/${appid}`, { token: euToken });
+    assert.equal(typeof body.result.suspended, "string");
+  });
+});
+
+/** Makes calls of this name, and learns nothing of what came of them. */
+function failAt(name: string, call: (region: string, name: string, message: unknown) => Promise<unknown>) {
+  return async (region: string, called: string, message: unknown) => {
+    if (called === name) throw new Error("no answer");
+    return call(region, called, message);
+  };
+}
+
+type Bytes = AsyncIterable<Uint8Array>;
+
+async function* flipByte(bytes: Bytes) {
+  let isDone = false;
+  for await (const chunk of bytes) {
+    const copy = Buffer.from(chunk);
+    if (!isDone) copy[copy.length - 1] = (copy.at(-1) ?? 0) ^ 1;
+    isDone = true;
+    yield copy;
+  }
+}
+
+async function* dropTail(bytes: Bytes) {
+  let last: Uint8Array | undefined;
+  for await (const chunk of bytes) {
+    if (last !== undefined) yield last;
+    last = chunk;
+  }
+}
+
+async function* addTail(bytes: Bytes) {
+  yield* bytes;
+  yield Buffer.alloc(512, 1);
+}

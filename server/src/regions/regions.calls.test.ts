@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { after, before, describe, it } from "node:test";
+import {
+  type Answer,
+  assertError,
+  assertResult,
+  openRaw,
+  send,
+  startTestApp,
+  type TestApp,
+} from "../../test/harness.ts";
+import { messageBytesMax } from "./regions.calls.ts";
+import { putApplicationRegion } from "./regions.directory.store.ts";
+import { answerHeader, type CallHead, callHeader, createCallSignatures, digestOf } from "./regions.signatures.ts";
+
+/** Calls between regions, with somebody in the middle: whoever has no REGION_SECRET can neither call nor answer. */
+
+const secret = "a secret between regions";
+const signatures = createCallSignatures([secret]);
+let test: TestApp;
+let eu: Server;
+/** What the other region, or who stands in its place, does with a call. */
+let answer: RequestListener;
+let calls: IncomingMessage[];
+let appid: string;
+before(async () => {
+  eu = createServer((request, reply) => {
+    calls.push(request);
+    answer(request, reply);
+  }).listen(0, "127.0.0.1");
+  await once(eu, "listening");
+  const euRoot = `http://127.0.0.1:${(eu.address() as AddressInfo).port}/behind/a/proxy`; // it listens on a port
+  test = await startTestApp({
+    REGIONS: `main=http://main.example,eu=${euRoot}`,
+    REGION_SECRET: `${secret}, another secret between`,
+    REGION_TIMEOUT_MS: "300",
+  });
+  appid = test.app.ids.newId("App");
+  const row = { application_id: appid, region: "eu", state: "there", changed_at: 0 } as const;
+  await test.app.database.write(({ queries }) => putApplicationRegion(row, queries));
+});
+after(async () => {
+  await test.close();
+  eu.closeAllConnections();
+  eu.close();
+});
+
+const registration = () => ({ body: { appid, appkey: "rk_key", platform: "test" } });
+
+/** Lets the pause pass in which a region that failed is left alone. */
+async function register(): Promise<Answer> {
+  calls = [];
+  for (;;) {
+    const answered = await test.call("POST /devices", registration());
+    if (calls.length > 0) return answered;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function headOf({ headers, url }: IncomingMessage): CallHead {
+  const head = signatures.read(url?.split("/").at(-1) ?? "", `${headers[callHeader]}`);
+  assert.ok(head, "the call is signed");
+  return head;
+}
+
+/** Answers as a region does. */
+function answerWith(value: unknown, change: (head: CallHead) => CallHead = (head) => head): RequestListener {
+  return (request, reply) => {
+    request.resume();
+    const body = Buffer.from(JSON.stringify(value));
+    reply.setHeader(answerHeader, signatures.signAnswer(change(headOf(request)), body)).end(body);
+  };
+}
+
+const token = { accessToken: "eu.token", accessTokenExpires: "/Date(1)/", serviceRoot: "http://eu.example" };
+
+describe("what main asks of another region", () => {
+  it("goes to the root in REGIONS, signed, with what the client sent and whom it came from", async () => {
+    let sent: { body: Buffer; head: CallHead } | undefined;
+    answer = async (request, reply) => {
+      sent = { body: await buffer(request), head: headOf(request) };
+      answerWith({ result: { result: JSON.stringify(token) } })(request, reply);
+    };
+    assertResult(await register(), 201, token);
+    assert.equal(calls[0]?.url, "/behind/a/proxy/_/regions/registerDevice");
+    const { nonce, ...head } = sent?.head ?? { nonce: "" };
+    const digest = digestOf(sent?.body ?? Buffer.alloc(0));
+    assert.deepEqual(head, { name: "registerDevice", from: "main", to: "eu", at: test.now(), digest });
+    assert.match(nonce, /^[\w-]{24}$/);
+    const { requestId, ...message } = JSON.parse(`${sent?.body}`);
+    const parameters = Object.entries(registration().body);
+    assert.deepEqual(message, { appid, address: "127.0.0.1", parameters });
+    assert.match(requestId, /^[\w-]+$/);
+  });
+
+  it("a refusal is passed on as it is, and one that nobody knows is ServiceUnavailable", async () => {
+    const refused = (condition: string, more: object = {}) =>
+      answerWith({ refused: { condition, message: "Why.", ...more } });
+    answer = refused("AuthAPICallDisabledByDeveloper");
+    assertError(await register(), 403, "AuthAPICallDisabledByDeveloper", 257, "Why.");
+    answer = refused("RateLimitExceeded", { retryAfterSeconds: 7 });
+    const limited = await register();
+    assertError(limited, 429, "RateLimitExceeded", 1282, "Why.");
+    assert.equal(limited.headers["retry-after"], "7");
+    answer = refused("constructor");
+    assertError(await register(), 503, "ServiceUnavailable", 1284, "Why.");
+  });
+
+  it("who cannot answer as that region does is taken for nobody, whatever he sends, and however slowly", async () => {
+    const forged: Readonly<Record<string, RequestListener>> = {
+      "no signature": (_, reply) => reply.end(JSON.stringify({ result: { result: JSON.stringify(token) } })),
+      "a made-up one": (_, reply) => reply.setHeader(answerHeader, "A".repeat(43)).end("{}"),
+      "that of another call": answerWith({ result: {} }, (head) => ({ ...head, nonce: "of another call" })),
+      "that of another region": answerWith({ result: {} }, (head) => ({ ...head, to: "us" })),
+      "the call's own": (request, reply) =>
+        reply.setHeader(answerHeader, `${request.headers[callHeader]}`.split(" ").at(-1) ?? "").end("{}"),
+      "a redirect": (_, reply) => reply.writeHead(307, { location: `${test.url}/service/ping` }).end(),
+      "an error": (_, reply) => reply.writeHead(500).end("Internal Server Error"),
+      garbage: (request) => request.socket.end("HTTP/9 garbage\r\n\r\n"),
+      nothing: (request) => request.socket.destroy(),
+      "nothing, ever": () => {},
+      "a byte now and then": (request, reply) => {
+        const timer = setInterval(() => reply.write(" "), 20);
+        request.socket.on("close", () => clearInterval(timer));
+      },
+      "more than anybody can hold": (request, reply) => {
+        const chunk = Buffer.alloc(1_048_576, " ");
+        let left = messageBytesMax + 2 * chunk.length;
+        const write = () => {
+          for (; left > 0; left -= chunk.length) if (!reply.write(chunk)) return;
+          reply.end();
+        };
+        reply.on("drain", write);
+        request.resume().on("end", write);
+      },
+    };
+    for (const [what, listener] of Object.entries(forged)) {
+      answer = listener;
+      const answered = await register();
+      assertError(answered, 503, "ServiceUnavailable", 1284, "The region eu is out of reach. Try again.");
+      assert.equal(answered.headers["retry-after"], "1", what);
+    }
+    assert.ok(!JSON.stringify(test.logLines).includes("rk_key"));
+  });
+
+  it("signed nonsense is no token, and sends nobody round in circles", async () => {
+    for (const result of [null, 1, "x", [], { result: 1 }, { movedTo: "main" }, { movedTo: "mars" }, { movedTo: {} }]) {
+      answer = answerWith({ result });
+      assert.equal((await register()).status, 503);
+      assert.equal(calls.length, 1);
+    }
+    answer = answerWith({ result: { movedTo: "eu" } });
+    assert.equal((await register()).status, 503);
+    assert.equal(calls.length, 3);
+  });
+
+  it("one that is out of reach is left alone for a second, so that nobody waits for it in vain", async () => {
+    answer = () => {};
+    await register();
+    calls = [];
+    const asked = Array.from({ length: 50 }, () => test.app.regionCalls.call("eu", "registerDevice", {}));
+    for (const each of await Promise.allSettled(asked)) assert.equal(each.status, "rejected");
+    assert.equal(calls.length, 0);
+  });
+});
+
+describe("what another region may ask of this one", () => {
+  const head = (more: Partial<CallHead> = {}): CallHead => ({
+    name: "findRegion",
+    from: "eu",
+    to: "main",
+    at: test.now(),
+    nonce: `nonce${Math.random()}`,
+    digest: digestOf(body()),
+    ...more,
+  });
+  const body = () => Buffer.from(JSON.stringify({ appid }));
+  const ask = (header: string | undefined, path = "/_/regions/findRegion", sent: Buffer = body()) =>
+    send(test.port, "POST", path, { body: sent, ...(header !== undefined && { headers: { [callHeader]: header } }) });
+  const refusal = "This is for other regions, which sign what they ask for.";
+
+  it("is answered when it is signed with one of the secrets, and the answer is signed, too", async () => {
+    for (const each of [secret, "another secret between"]) {
+      const call = head();
+      const { status, headers, text } = await ask(createCallSignatures([each]).sign(call));
+      assert.deepEqual([status, text], [200, '{"result":"eu"}']);
+      assert.ok(signatures.isAnswer(call, Buffer.from(text), `${headers[answerHeader]}`));
+    }
+  });
+
+  it("is refused to everybody else, and a second time, before the body is read", async () => {
+    const good = signatures.sign(head());
+    assert.equal((await ask(good)).status, 200);
+    const wrong: Readonly<Record<string, string | undefined>> = {
+      "none at all": undefined,
+      "an empty one": "",
+      "the same again": good,
+      "of another secret": createCallSignatures(["a secret of somebody else"]).sign(head()),
+      "an answer's": `${good.slice(0, good.lastIndexOf(" "))} ${signatures.signAnswer(head(), body())}`,
+      "too old": signatures.sign(head({ at: test.now() - 60_001 })),
+      "from the future": signatures.sign(head({ at: test.now() + 60_001 })),
+      "of no time": signatures.sign(head({ at: Number.NaN })),
+      "for another region": signatures.sign(head({ to: "eu" })),
+      "of a region that is none": signatures.sign(head({ from: "mars" })),
+      "of this region itself": signatures.sign(head({ from: "main" })),
+      "of another call": signatures.sign(head({ name: "setRegion" })),
+      "a stream's": signatures.sign(head({ digest: `stream:${appid}` })),
+      "with a word more": `${signatures.sign(head())} more`,
+      "cut off": signatures.sign(head()).slice(0, -1),
+      "with another time": signatures.sign(head()).replace(` ${test.now()} `, ` ${test.now() + 1} `),
+      "too long": "a ".repeat(5_000),
+    };
+    for (const [what, header] of Object.entries(wrong)) {
+      assertError(await ask(header), 401, "AuthFailed", 256, refusal);
+      assert.ok(what);
+    }
+    const client = openRaw(test.port);
+    client.write(`POST /_/regions/findRegion HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n`);
+    assert.equal((await client.receive())?.status, 401);
+    client.close();
+  });
+
+  it("with another body than the one that was signed does nothing", async () => {
+    const call = head({ name: "setRegion", digest: digestOf(Buffer.from(JSON.stringify({ appid, region: "eu" }))) });
+    const forged = Buffer.from(JSON.stringify({ appid, region: "main", was: "eu" }));
+    const { text } = await ask(signatures.sign(call), "/_/regions/setRegion", forged);
+    assert.match(text, /"refused":\{"condition":"ParameterIncorrectFormat"/);
+    assert.equal(await test.app.regions.hostOf(appid), "eu");
+  });
+
+  it("is what there is, for who may ask it: nobody gives away what another one has, or makes things in main", async () => {
+    const askFor = async (name: string, message: object, from = "eu") => {
+      const sent = Buffer.from(JSON.stringify(message));
+      return (await ask(signatures.sign(head({ name, from, digest: digestOf(sent) })), `/_/regions/${name}`, sent))
+        .text;
+    };
+    const local = test.application.appid;
+    assert.match(await askFor("createApplication", { appid, appkey: "rk_x", name: "x" }), /AuthFailed/);
+    assert.match(await askFor("deleteApplication", { appid: local }), /AuthFailed/);
+    assert.match(await askFor("makeRoom", { appid: local }), /ItemAlreadyExists/);
+    assert.match(await askFor("dropApplication", { appid: local }), /ItemAlreadyExists/);
+    assert.equal(await askFor("findRegion", { appid: local }), '{"result":"main"}');
+    assert.equal(await askFor("openApplication", { appid: test.app.ids.newId("App") }), '{"result":false}');
+    assert.match(await askFor("setRegion", { appid: local, region: "eu", was: "main" }), /ObjectPermissionDenied/);
+    assert.match(await askFor("setRegion", { appid, region: "main", was: "eu" }), /ObjectPermissionDenied/);
+    assert.match(await askFor("setRegion", { appid, region: "mars", was: "eu" }), /ParameterOutOfRange/);
+    assert.match(await askFor("registerDevice", { appid, requestId: "x" }), /\{"result":\{"movedTo":"eu"\}\}/);
+    for (const name of ["constructor", "__proto__", "toString", "x", "a%0ab"]) {
+      assert.equal((await ask(signatures.sign(head({ name })), `/_/regions/${name}`)).status, 404);
+    }
+    assert.equal((await test.call("GET /_/regions/findRegion")).status, 404);
+    assert.equal((await test.registerDevice()).split(".")[0], "main");
+  });
+
+  it("a message that is no JSON, or not as it should be, is refused in a signed answer", async () => {
+    for (const text of ["", "{", "null", "[]", '"x"', '{"appid":1}', '{"appid":"usr_1"}']) {
+      const sent = Buffer.from(text);
+      const call = head({ digest: digestOf(sent) });
+      const answered = await ask(signatures.sign(call), undefined, sent);
+      assert.match(answered.text, /^\{"refused":\{"condition":"Parameter/, text);
+      assert.ok(signatures.isAnswer(call, Buffer.from(answered.text), `${answered.headers[answerHeader]}`));
+    }
+  });
+});
+
+describe("a deployment without REGIONS", () => {
+  it("answers no calls of regions, and a remote one tells its address to whom it registers", async () => {
+    const alone = await startTestApp({ REGION: "eu", PUBLIC_URL: "https://eu.example/" });
+    const { body } = await alone.call("POST /devices", { body: { ...alone.application, platform: "test" } });
+    assert.equal(body.result.serviceRoot, "https://eu.example");
+    assert.equal((await alone.call("POST /_/regions/findRegion")).status, 404);
+    await alone.close();
+  });
+});

@@ -1,0 +1,47 @@
+import type { Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import type { ApplicationRegionRow } from "../db/tables.ts";
+
+/** The region that serves an application, or is about to, where that is another one. */
+export async function findHost(applicationId: string, queries: Queries): Promise<string | undefined> {
+  const [row] = await findServing(queries, { applicationId });
+  return row?.region;
+}
+
+const findServing = prepare<{ applicationId: string }, { region: string }>((queries, parameter) =>
+  queries
+    .selectFrom("application_regions")
+    .select("region")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("state", "!=", "handing over"),
+);
+
+export function findApplicationRegion(
+  applicationId: string,
+  queries: Queries,
+): Promise<ApplicationRegionRow | undefined> {
+  return queries
+    .selectFrom("application_regions")
+    .selectAll()
+    .where("application_id", "=", applicationId)
+    .executeTakeFirst();
+}
+
+/** Writes where an application lives, in place of what was known. */
+export async function putApplicationRegion(row: ApplicationRegionRow, queries: Queries): Promise<void> {
+  const { region, state, changed_at } = row;
+  await queries
+    .insertInto("application_regions")
+    .values(row)
+    .onConflict((conflict) => conflict.column("application_id").doUpdateSet({ region, state, changed_at }))
+    .execute();
+}
+
+export async function deleteApplicationRegion(applicationId: string, queries: Queries): Promise<void> {
+  await queries.deleteFrom("application_regions").where("application_id", "=", applicationId).execute();
+}
+
+/** All of them, oldest application first. */
+export function listApplicationRegions(queries: Queries): Promise<ApplicationRegionRow[]> {
+  return queries.selectFrom("application_regions").selectAll().orderBy("application_id").execute();
+}

@@ -1,0 +1,132 @@
+import type { Config } from "../config.ts";
+import { ApiError } from "../errors.ts";
+import { toApiError } from "../http/envelope.ts";
+import type { InternalCall, InternalEndpoint } from "../http/internal-endpoint.ts";
+import type { Clock } from "../lib/clock.ts";
+import { parseJson, writeJson } from "../lib/json.ts";
+import type { Log } from "../log.ts";
+import { callsPath, messageBytesMax, type RegionAnswer } from "./regions.calls.ts";
+import { createNonces } from "./regions.nonces.ts";
+import {
+  answerHeader,
+  type CallHead,
+  callHeader,
+  createCallSignatures,
+  digestOf,
+  streamed,
+} from "./regions.signatures.ts";
+
+/** What other regions may ask for, by its name. */
+export type RegionHandlers = Readonly<Record<string, RegionHandler>>;
+
+export type RegionHandler = MessageHandler | StreamHandler;
+
+/** Answers a message, which is what JSON was made of it. @throws ApiError, for the other region to pass on */
+export interface MessageHandler {
+  readonly takes: "message";
+  answer(message: unknown, from: string): Promise<unknown>;
+}
+
+/** Answers bytes that nobody vouches for yet: whoever sent them learns what arrived, and then says whether it is right. */
+export interface StreamHandler {
+  readonly takes: "bytes";
+  answer(bytes: AsyncIterable<Uint8Array>, stream: ArrivingStream): Promise<unknown>;
+}
+
+export interface ArrivingStream {
+  /** What it is about; this is signed. */
+  readonly subject: string;
+  readonly from: string;
+  /** Whether all of it has been read. */
+  isWhole(): boolean;
+}
+
+/** Clocks may differ by so much, and calls be on their way for so long. */
+const ageMsMax = 60_000;
+
+/** A region that sends something large may have to fetch it from a slow store. */
+const silentMsMax = 120_000;
+
+/**
+ * Takes the calls of other regions. A call that is not signed, is for another region, old, or here for the second time is
+ * refused before its body is read.
+ */
+export function regionsEndpoint(
+  settings: Pick<Config, "region" | "regions" | "regionSecrets" | "requestTimeoutMs">,
+  services: { readonly handlers: RegionHandlers; readonly clock: Clock; readonly log: Log },
+): InternalEndpoint {
+  const { region: own, regions } = settings;
+  const { handlers, clock, log } = services;
+  const signatures = createCallSignatures(settings.regionSecrets);
+  const nonces = createNonces(ageMsMax);
+
+  /** @throws ApiError OperationNotFound, AuthFailed */
+  function authenticate({ name, headers }: InternalCall): { handler: RegionHandler; head: CallHead } {
+    const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
+    if (handler === undefined) throw new ApiError("OperationNotFound");
+    const header = headers[callHeader];
+    const head = typeof header === "string" ? signatures.read(name, header) : undefined;
+    const now = clock.now();
+    if (
+      head === undefined ||
+      head.to !== own ||
+      head.from === own ||
+      !regions.has(head.from) ||
+      !(Math.abs(now - head.at) <= ageMsMax) ||
+      head.digest.startsWith(streamed) !== (handler.takes === "bytes") ||
+      !nonces.take(head.nonce, now)
+    ) {
+      throw new ApiError("AuthFailed", "This is for other regions, which sign what they ask for.");
+    }
+    return { handler, head };
+  }
+
+  async function handle(
+    handler: RegionHandler,
+    head: CallHead,
+    { body, requestId }: InternalCall,
+  ): Promise<RegionAnswer> {
+    try {
+      if (handler.takes === "message") {
+        return { result: await handler.answer(await readMessage(body.chunks, head.digest), head.from) };
+      }
+      const stream = { subject: head.digest.slice(streamed.length), from: head.from, isWhole: body.isWhole };
+      return { result: await handler.answer(body.chunks, stream) };
+    } catch (error) {
+      const { condition, message, retryAfterSeconds, cause } = toApiError(error);
+      if (condition === "InternalError") log.error({ request_id: requestId, err: cause ?? error }, "request failed");
+      return { refused: { condition, message, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) } };
+    }
+  }
+
+  return {
+    operation: "callRegion",
+    path: callsPath,
+    silentMsMax: Math.max(settings.requestTimeoutMs, silentMsMax),
+    async answer(call) {
+      const { handler, head } = authenticate(call);
+      const written = writeJson(await handle(handler, head, call));
+      if ("problem" in written) throw new Error("An answer is no JSON");
+      const body = Buffer.from(written.value, "utf8");
+      return { headers: { [answerHeader]: signatures.signAnswer(head, body) }, body };
+    },
+  };
+}
+
+/** @throws ApiError ParameterIncorrectFormat, RequestTooLarge */
+async function readMessage(chunks: AsyncIterable<Uint8Array>, digest: string): Promise<unknown> {
+  const read: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > messageBytesMax) throw new ApiError("RequestTooLarge");
+    read.push(chunk);
+  }
+  const body = Buffer.concat(read);
+  if (digestOf(body) !== digest) throw new ApiError("ParameterIncorrectFormat", "The message is not what was signed.");
+  try {
+    return parseJson(body.toString("utf8"));
+  } catch (cause) {
+    throw new ApiError("ParameterIncorrectFormat", "The message is no JSON.", { cause });
+  }
+}

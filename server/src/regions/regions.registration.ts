@@ -1,0 +1,136 @@
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import type { Call, RawParameters } from "../http/call.ts";
+import type { Operation } from "../http/operations.ts";
+import { compileParameters } from "../http/parameters.ts";
+import { logLine } from "../http/request-log.ts";
+import { RawResult } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import { IdInput, Text } from "../http/wire.ts";
+import { writeJson } from "../lib/json.ts";
+import type { Log } from "../log.ts";
+import type { RegionCalls } from "./regions.calls.ts";
+import type { MessageHandler } from "./regions.endpoint.ts";
+import type { Regions } from "./regions.ts";
+
+/** Lets the region where an application lives register its devices. */
+export interface RegistrationElsewhere {
+  /**
+   * @param region where the application is said to live
+   * @returns what that region answers
+   * @throws ApiError as that region threw it; ServiceUnavailable
+   */
+  register(region: string, appid: string, call: Call): Promise<RawResult>;
+}
+
+/** An application that moves is one hop away; a second one moves while we ask. */
+const hopsMax = 3;
+
+export function createRegistrationElsewhere(services: {
+  readonly regions: Regions;
+  readonly regionCalls: RegionCalls;
+  readonly database: Database;
+}): RegistrationElsewhere {
+  const { regions, regionCalls, database } = services;
+
+  /** Asks one region after the other: none of them asks a third one itself, so that nothing goes round in circles. */
+  async function ask(first: string, appid: string, call: Call): Promise<string> {
+    const { address, requestId } = call;
+    const message = { appid, address, requestId, parameters: [...writable(call.readParameters())] };
+    let region = first;
+    for (let hops = 0; hops < hopsMax; hops += 1) {
+      const answer = readAnswer(await regionCalls.call(region, "registerDevice", message));
+      if (answer.result !== undefined) return answer.result;
+      if (answer.movedTo === undefined || regions.rootOf(answer.movedTo) === undefined) break;
+      region = answer.movedTo;
+      if (region === regions.own) break; // it is on its way
+    }
+    throw new ApiError("ServiceUnavailable", "The application is on its way to another region. Try again.");
+  }
+
+  return {
+    async register(region, appid, call) {
+      call.forgetAddress?.();
+      // Once, and outside of any transaction: the other region may take long, and what it has done stays.
+      const json = await database.apart(`register with ${region} for ${appid}`, () => ask(region, appid, call), {
+        hasEffect: true,
+      });
+      return new RawResult(json);
+    },
+  };
+}
+
+/** What this region answers to the others. */
+export function registrationHandler({
+  regions,
+  log,
+  logSample,
+  findOperation,
+}: {
+  readonly regions: Regions;
+  readonly log: Log;
+  readonly logSample: number;
+  findOperation(name: string): Operation | undefined;
+}): MessageHandler {
+  const readMessage = compileParameters(Registration);
+  return {
+    takes: "message",
+    async answer(message) {
+      const { appid, address = "", requestId } = readMessage(Object.entries(Object(message)));
+      const movedTo = await regions.hostOf(appid);
+      if (movedTo !== undefined) return { movedTo };
+      const operation = findOperation("registerDevice");
+      if (operation === undefined) throw new ApiError("OperationNotFound");
+      const { parameters } = Object(message) as { parameters?: unknown };
+      const call: Call = {
+        requestId,
+        address,
+        authorization: undefined,
+        idempotencyKey: undefined,
+        path: {},
+        isForwarded: true,
+        readParameters: () => readPairs(parameters),
+      };
+      const began = performance.now();
+      const { failure, content, status } = await operation.perform(call, undefined);
+      const { route } = operation;
+      const ms = performance.now() - began;
+      const answered = { operation: route.operation, status, failure, ms, caller: undefined };
+      logLine(log, { ...call, ...answered, method: route.method, path: route.path }, logSample);
+      if (failure !== undefined) throw failure;
+      return { result: content.slice(resultMember.length) };
+    },
+  };
+}
+
+/** How the content of a success begins (`http/envelope.ts`). */
+const resultMember = `"result":`;
+
+const Registration = Type.Object({
+  appid: IdInput("App"),
+  address: Type.Optional(Text({ maxLength: 64 })), // absent once the connection is gone
+  requestId: Text({ maxLength: 64 }),
+});
+
+/** What JSON can hold. No operation takes the rest: what is named by a parameter of this one has been refused by now. */
+function* writable(parameters: RawParameters): Generator<readonly [name: string, value: unknown]> {
+  for (const [name, value] of parameters) {
+    if (typeof value !== "symbol" && !("problem" in writeJson(value))) yield [name, value];
+  }
+}
+
+function readPairs(pairs: unknown): RawParameters {
+  const list: unknown[] = Array.isArray(pairs) ? pairs : [];
+  return list.map((pair) => {
+    const [name, value]: unknown[] = Array.isArray(pair) ? pair : [];
+    return [`${name}`, value] as const;
+  });
+}
+
+function readAnswer(answer: unknown): { readonly result?: string | undefined; readonly movedTo?: string | undefined } {
+  const { result, movedTo } = Object(answer) as Record<string, unknown>; // whatever it is, it can be asked for members
+  return {
+    result: typeof result === "string" ? result : undefined,
+    movedTo: typeof movedTo === "string" ? movedTo : undefined,
+  };
+}

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer as createHttpServer, request } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestDatabase } from "./databases.ts";
+import { type Answer, type CallOptions, runProgram, send } from "./harness.ts";
+import { type RunningServer, startProgram } from "./running-server.ts";
+
+type Settings = Readonly<Record<string, string>>;
+
+/**
+ * What happens to calls of this name: one does not arrive, breaks off, or its answer is lost, with the connection or
+ * without a word.
+ */
+export interface Fault {
+  readonly name: string;
+  readonly how: "not sent" | "stalled" | "broken off" | "unanswered" | "answered by nobody";
+}
+
+export interface BrokenCalls {
+  /** Whether it has happened. */
+  isHit(): boolean;
+  /** From now on it does not happen any more. */
+  mend(): void;
+}
+
+/** A region: a deployment of its own, with its own database and its own secret. */
+export interface TestRegion {
+  readonly name: string;
+  /** What clients are told. A proxy listens there, which stands for the network. */
+  readonly root: string;
+  readonly settings: Settings;
+  readonly folder: string;
+  start(more?: Settings): Promise<RunningServer>;
+  call(operation: string, options?: CallOptions): Promise<Answer>;
+  /** Breaks calls from other regions. */
+  breakCalls(fault: Fault): BrokenCalls;
+  /** Starts a command of `rollcall` there. */
+  begin(...args: string[]): ChildProcess;
+  /** Runs one to its end. */
+  run(...args: string[]): ReturnType<typeof runProgram>;
+  /** What a command prints that must succeed. */
+  printed(...args: string[]): Promise<string>;
+}
+
+/** Several regions that know of each other; none of them runs yet. */
+export async function createRegions<Name extends string>(
+  names: readonly Name[],
+): Promise<{ readonly regions: Readonly<Record<Name, TestRegion>>; remove(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+  const ports = await freePorts(names.length);
+  const proxies = await Promise.all(ports.map(startProxy));
+  const REGIONS = names.map((name, index) => `${name}=${proxies[index]?.root}`).join();
+  const drops: (() => Promise<void>)[] = [];
+  const made = await Promise.all(
+    names.map(async (name, index) => {
+      const dataDir = join(folder, name);
+      const { url, drop } = await createTestDatabase(dataDir);
+      drops.push(drop);
+      const settings = {
+        DATA_DIR: dataDir,
+        DATABASE_URL: url,
+        ROLLCALL_SECRET: `the secret of the region ${name}`,
+        PASSWORD_HASH_MEMORY_KIB: "8",
+        PASSWORD_HASH_PASSES: "1",
+        PORT: `${ports[index]}`,
+        TRUST_PROXY: "loopback",
+        REGION: name,
+        REGIONS,
+        REGION_SECRET: "a secret between regions",
+        REGION_TIMEOUT_MS: "2000",
+      };
+      const run = (...args: string[]) => runProgram("src/cli.ts", args, settings);
+      const proxy = proxies[index];
+      assert.ok(proxy);
+      const region: TestRegion = {
+        name,
+        root: proxy.root,
+        settings,
+        folder: dataDir,
+        start: (more = {}) => startProgram({ ...settings, ...more }),
+        call(operation, options) {
+          const [method = "", path = ""] = operation.split(/ (.*)/);
+          return send(ports[index] ?? 0, method, path, options);
+        },
+        breakCalls: proxy.breakCalls,
+        begin: (...args) =>
+          spawn(process.execPath, [join(import.meta.dirname, "../src/cli.ts"), ...args], {
+            env: { PATH: process.env["PATH"], ...settings },
+            stdio: "ignore",
+          }),
+        run,
+        async printed(...args) {
+          const { code, stdout, stderr } = await run(...args);
+          assert.deepEqual([code, stderr], [0, ""], args.join(" "));
+          return stdout;
+        },
+      };
+      return [name, region] as const;
+    }),
+  );
+  return {
+    regions: Object.fromEntries(made) as Record<Name, TestRegion>, // of every name
+    async remove() {
+      for (const proxy of proxies) proxy.close();
+      for (const drop of drops) await drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Hands on what is sent to a region, unless it is to be broken. */
+async function startProxy(port: number) {
+  let fault: Fault | undefined;
+  let isHit = false;
+  const server = createHttpServer((incoming, outgoing) => {
+    const isMeant = fault !== undefined && incoming.url?.endsWith(`/${fault.name}`) === true;
+    const how = isMeant ? fault?.how : undefined;
+    isHit ||= isMeant;
+    if (how === "not sent") {
+      incoming.socket.destroy();
+      return;
+    }
+    if (how === "stalled") return;
+    const { method, url: path, headers } = incoming;
+    const onward = request({ port, host: "127.0.0.1", method, path, headers, agent: false }, (answer) => {
+      if (how === "unanswered") {
+        answer.resume().on("end", () => incoming.socket.destroy());
+        return;
+      }
+      if (how === "answered by nobody") {
+        answer.resume();
+        return;
+      }
+      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on("error", () => incoming.socket.destroy());
+    incoming.on("error", () => onward.destroy());
+    if (how === "broken off") {
+      incoming.once("data", (chunk: Buffer) => {
+        onward.write(chunk.subarray(0, 700), () => {
+          onward.destroy();
+          incoming.socket.destroy();
+        });
+      });
+    } else incoming.pipe(onward);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens on a port
+    breakCalls(next: Fault): BrokenCalls {
+      fault = next;
+      isHit = false;
+      return {
+        isHit: () => isHit,
+        mend() {
+          fault = undefined;
+        },
+      };
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Ports that nobody listens on. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port); // it listens on a port
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
