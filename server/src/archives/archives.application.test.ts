@@ -99,6 +99,14 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       assert.equal((await target.call("POST /users/login", { token, body: again })).status, 200);
     });
 
+    it("is left alone by an erasure of what was there before, which comes late", async () => {
+      const there = await readTables(source.config.databaseUrl);
+      await deleteApplicationRows(source.application.appid, source.app);
+      assert.deepEqual(await readTables(source.config.databaseUrl), there);
+      const { bytes } = await download(source, `/blobs/${full.blobId}/file`, { token: full.jane.token });
+      assert.ok(bytes.equals(full.blob));
+    });
+
     it("is refused where it is already, and nothing of that changes", async () => {
       const { appid } = source.application;
       const there = await readTables(source.config.databaseUrl);
