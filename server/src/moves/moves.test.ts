@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { freePorts } from "../../test/regions.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
+import { movingError } from "../http/policy.ts";
 import { maintain } from "../maintenance.ts";
 import { findApplicationRegion, putApplicationRegion } from "../regions/regions.directory.store.ts";
 import { cancelMove, MoveRefused, moveApplication } from "./moves.departure.ts";
@@ -28,6 +29,14 @@ after(async () => {
 
 function servicesOf({ app, config }: TestApp) {
   return { ...app, ...config, secrets: config.secrets ?? [] };
+}
+
+/** An application of the region eu that the main region knows of. */
+async function createInEu() {
+  const application = await eu.createApplication();
+  const row = { application_id: application.appid, region: "eu", state: "there", changed_at: 0 } as const;
+  await main.app.database.write(({ queries }) => putApplicationRegion(row, queries));
+  return application;
 }
 
 describe("moveApplication", () => {
@@ -60,6 +69,56 @@ describe("moveApplication", () => {
     await services.regionCalls.call("eu", "dropApplication", { appid }).catch(() => {});
     await assert.rejects(moveApplication(appid, "eu", services), /the region eu has lost .* it is served here again/);
     assert.equal((await main.call("GET /users/me", { token })).status, 200);
+  });
+
+  it("what a move that broke off has left in the main region stands in nobody's way, and is erased", async () => {
+    const { appid, appkey } = await createInEu();
+    const services = servicesOf(eu);
+    const stopping = new AbortController();
+    const regionCalls: typeof services.regionCalls = {
+      ...services.regionCalls,
+      call: failAt("dropApplication", services.regionCalls.call),
+      async send(...given) {
+        const answer = await services.regionCalls.send(...given);
+        stopping.abort();
+        return answer;
+      },
+    };
+    const { signal } = stopping;
+    await assert.rejects(moveApplication(appid, "main", { ...services, regionCalls }, { signal }), /aborted/);
+    assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: "main" });
+
+    const registered = await main.call("POST /devices", { body: { appid, appkey, platform: "test" } });
+    assert.deepEqual([registered.status, registered.body.result?.serviceRoot], [201, eu.url]);
+    const told = { appid, region: "eu", was: "eu" };
+    assert.equal(await services.regionCalls.call("main", "setRegion", told), true);
+    await maintain(main.app);
+    assert.equal(await findPresence(appid, main.app.database.reads), undefined);
+    assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
+  });
+
+  it("what has arrived stays until it is known where it is served", async () => {
+    const { appid } = await createInEu();
+    const services = servicesOf(eu);
+    const lost = { ...services.regionCalls, call: failAt("openApplication", services.regionCalls.call) };
+    await assert.rejects(moveApplication(appid, "main", { ...services, regionCalls: lost }), /no answer/);
+    await maintain(main.app);
+    assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: "main" });
+    await maintain(eu.app);
+    assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: null });
+  });
+
+  it("one that is on its way is deleted neither where it was nor where it has arrived, and so does not come back", async () => {
+    const { appid } = await main.createApplication();
+    await moveApplication(appid, "eu", servicesOf(main));
+    const services = servicesOf(eu);
+    const lost = { ...services.regionCalls, call: failAt("openApplication", services.regionCalls.call) };
+    await assert.rejects(moveApplication(appid, "main", { ...services, regionCalls: lost }), /no answer/);
+    const deletion = () => main.app.regionCalls.call("eu", "deleteApplication", { appid });
+    await assert.rejects(deletion(), { condition: "ServiceUnavailable", message: movingError().message });
+    await maintain(eu.app);
+    assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: null });
+    await assert.rejects(deletion(), { condition: "ObjectPermissionDenied", message: /lives in the region main/ });
   });
 
   it("what is here already, or elsewhere, or being deleted, or not there, does not move", async () => {
