@@ -291,6 +291,20 @@ describe("importing an application", () => {
     }
   });
 
+  it("what is exported while it moves says nothing of that, or nobody could serve it where it is restored", async () => {
+    const { appid } = await source.createApplication();
+    await source.app.database.write(({ queries }) =>
+      queries.updateTable("applications").set({ moving_to: "eu" }).where("application_id", "=", appid).execute(),
+    );
+    const movingTo: unknown[] = [];
+    await loadArchive(exportFrom(source, appid), {
+      async rows(table, rows) {
+        if (table === "applications") movingTo.push(...rows.map((row) => row["moving_to"]));
+      },
+    });
+    assert.deepEqual(movingTo, [null]);
+  });
+
   it("there is no export of what is not there or being deleted", async () => {
     const gone = await source.createApplication();
     await remove(source, gone.appid, false);

@@ -53,6 +53,8 @@ export class ApplicationExists extends PlainFailure {
 }
 
 const renewMs = 30_000;
+/** It may come from another region to a server: a part is a few MB, and the largest row of an application is small. */
+const applicationPartBytesMax = 67_108_864;
 /** Users on whom some work was under way at that moment; hardly ever one. */
 const unfinishedUsersMax = 100_000;
 
@@ -113,6 +115,7 @@ export async function importApplication(
 
   try {
     const { end } = await loadArchive(source, {
+      partBytesMax: applicationPartBytesMax,
       async head(head) {
         applicationId = requireApplication(head);
         hasTokens = secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
