@@ -110,7 +110,7 @@ async function leftIn(region: TestRegion, appid: string): Promise<string[]> {
   const snapshot = await openSnapshot(region.settings["DATABASE_URL"] ?? "");
   const left: string[] = [];
   for (const table of snapshot.tables) {
-    if (["schema_migrations", "audit_log", "operators", "operator_sessions"].includes(table)) continue;
+    if (["schema_migrations", "audit_log", "leases", "operators", "operator_sessions"].includes(table)) continue;
     for await (const _ of snapshot.rows(table, { application_id: appid })) left.push(table);
   }
   await snapshot.close();
@@ -151,6 +151,19 @@ describe("a move", () => {
     await main.printed("apps", "secret", "delete", appid, "--yes");
     await assertServed(main, await signIn(main, application), application);
     assert.deepEqual(await leftIn(eu, appid), ["application_regions"]);
+  });
+
+  it("is not imported into a region while another one serves it", async () => {
+    const { appid } = await createInhabited(main);
+    const file = join(main.folder, "exported.tar");
+    await main.printed("apps", "export", appid, file);
+    const { code, stderr } = await eu.run("apps", "import", file);
+    assert.notEqual(code, 0);
+    assert.match(stderr, new RegExp(`${appid} lives in the region main: it would be served in both`));
+    assert.deepEqual(await leftIn(eu, appid), []);
+    await main.printed("apps", "delete", appid, "--yes");
+    const imported = await eu.run("apps", "import", file);
+    assert.equal(imported.code, 0, imported.stderr);
   });
 
   it("every write that was answered is there, of clients that write all the time", async () => {

@@ -34,6 +34,8 @@ export interface ImportServices {
 export interface ImportOptions {
   /** In place of the name that it had. */
   readonly name?: string | undefined;
+  /** Runs before anything is written. @throws whatever the import is to be refused with */
+  readonly admit?: (applicationId: string) => Promise<void>;
   /** Runs in the transaction that shows the application to everybody: what has to happen with that, or not at all. */
   readonly finish?: (applicationId: string, transaction: Transaction) => Promise<void>;
   readonly onProgress?: (done: { readonly rows: number; readonly files: number }) => void;
@@ -121,6 +123,7 @@ export async function importApplication(
         hasTokens = secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
         const found = await findAnyApplication(applicationId, database.reads);
         if (found !== undefined) throw await existsError(applicationId, database);
+        await options.admit?.(applicationId);
       },
       async signingSecret(content) {
         signingSecret = sealSigningSecret(applicationId, content, secrets);
