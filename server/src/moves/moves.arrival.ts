@@ -35,6 +35,9 @@ interface Services {
 }
 
 const aboutApplication = compileParameters(Type.Object({ appid: IdInput("App") }));
+const aboutRoom = compileParameters(
+  Type.Object({ appid: IdInput("App"), key: Type.Optional(Text({ maxLength: 1_024 })) }),
+);
 const regionName = Text({ maxLength: 32 });
 const aboutRegion = compileParameters(Type.Object({ appid: IdInput("App"), region: regionName, was: regionName }));
 
@@ -90,7 +93,21 @@ export function moveHandlers(services: Services): RegionHandlers {
   };
 
   return {
-    makeRoom: onApplication(async (appid) => ({ isFree: await makeRoom(appid) })),
+    makeRoom: {
+      takes: "message",
+      async answer(message) {
+        const { appid, key } = aboutRoom(Object.entries(Object(message)));
+        const isFree = await makeRoom(appid);
+        // Whoever of the two erases it would erase it in both.
+        if (isFree && key?.startsWith(`${appid}/`) && (await bytes.size(key)) !== undefined) {
+          throw new ApiError(
+            "ItemAlreadyExists",
+            `The files of ${appid} are here already: each region has its own FILES_URL.`,
+          );
+        }
+        return { isFree };
+      },
+    },
     takeIn,
 
     /** @returns false when it is not here */

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { freePorts } from "../../test/regions.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
+import { originalKey } from "../files/files.uploads.ts";
 import { movingError } from "../http/policy.ts";
 import { maintain } from "../maintenance.ts";
 import { findApplicationRegion, putApplicationRegion } from "../regions/regions.directory.store.ts";
@@ -157,6 +159,27 @@ describe("moveApplication", () => {
     const misnaming: typeof send = (region, name, _subject, bytes) => send(region, name, other.appid, bytes);
     const regionCalls = { ...services.regionCalls, send: misnaming };
     await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /It is of/);
+  });
+
+  it("one whose files lie in a store that both regions have does not move, and keeps them", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { token } = await main.signUp("Jane", application);
+    await upload(main, token, "/blobs", dataPart(Buffer.from("bytes")));
+    const { id = "" } =
+      (await main.app.database.reads
+        .selectFrom("files")
+        .select("id")
+        .where("application_id", "=", appid)
+        .executeTakeFirst()) ?? {};
+    const key = originalKey(appid, id);
+    await eu.app.bytes.write(key, Readable.from([Buffer.from("bytes")]));
+    await assert.rejects(moveApplication(appid, "eu", servicesOf(main)), /each region has its own FILES_URL/);
+    assert.equal(await eu.app.bytes.size(key), 5);
+    assert.equal((await main.call("GET /users/me", { token })).status, 200);
+    await eu.app.bytes.deleteAll(`${appid}/`);
+    await moveApplication(appid, "eu", servicesOf(main));
+    assert.equal(await eu.app.bytes.size(key), 5);
   });
 
   it("one that is suspended moves as it is, and one that moves cannot be changed by operators", async () => {
