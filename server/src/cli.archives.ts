@@ -13,7 +13,8 @@ import { restore } from "./archives/restore.ts";
 import { requireName } from "./cli.applications.ts";
 import { type Command, createMakers, print, UsageError, withDatabase } from "./cli.command.ts";
 import { recordCommand } from "./cli.operators.ts";
-import type { Config } from "./config.ts";
+import { withCalls } from "./cli.regions.ts";
+import { type Config, mainRegion } from "./config.ts";
 import { migrations } from "./db/migrations/list.ts";
 import { openDatabase } from "./db/open.ts";
 import { openSnapshot } from "./db/open-snapshot.ts";
@@ -86,6 +87,7 @@ export const archiveCommands: Readonly<Record<string, Command>> = {
         { database, bytes, clock, secrets },
         {
           name: wanted,
+          admit: (applicationId) => requireKnownHere(applicationId, config),
           async finish(applicationId, { queries }) {
             const elsewhere = await findApplicationRegion(applicationId, queries);
             if (elsewhere !== undefined) {
@@ -106,6 +108,14 @@ export const archiveCommands: Readonly<Record<string, Command>> = {
     });
   },
 };
+
+/** The main region may know that it lives elsewhere. @throws UsageError, ApiError */
+async function requireKnownHere(appid: string, config: Config): Promise<void> {
+  if (config.regions.size === 0 || config.region === mainRegion) return;
+  const known = await withCalls(config, (calls) => calls.call(mainRegion, "findRegion", { appid }));
+  if (known === null || known === config.region) return;
+  throw new UsageError(`${appid} lives in the region ${String(known)}: it would be served in both`);
+}
 
 /** Whoever is served comes first. */
 function giveWay(): void {

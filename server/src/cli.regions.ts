@@ -203,7 +203,8 @@ function requireRegion({ regions }: Config, region: string): void {
   if (!regions.has(region)) throw new UsageError(`REGIONS names no region ${region}`);
 }
 
-async function withCalls<T>(config: Config, work: (calls: RegionCalls) => Promise<T>): Promise<T> {
+/** Calls other regions for as long as the work takes. */
+export async function withCalls<T>(config: Config, work: (calls: RegionCalls) => Promise<T>): Promise<T> {
   const calls = createRegionCalls(config, { clock: createMakers().clock, log: createLog("silent") });
   try {
     return await work(calls);

@@ -11,6 +11,7 @@ import { settleUploads } from "./files/files.resumable.expiry.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { runInCall } from "./lib/current-call.ts";
 import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
+import { dropLeftovers } from "./moves/moves.arrival.ts";
 import { finishMove } from "./moves/moves.departure.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { listApplicationRegions } from "./regions/regions.directory.store.ts";
@@ -107,6 +108,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
   }
   await finishErasures(objectsPerRound, database, signal);
+  await dropLeftovers(app, signal);
   for (const { appid, isBeingDeleted, importingUntil } of await listApplications(database.reads)) {
     if (isBeingDeleted) {
       const isImported =

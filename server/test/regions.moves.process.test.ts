@@ -153,6 +153,19 @@ describe("a move", () => {
     assert.deepEqual(await leftIn(eu, appid), ["application_regions"]);
   });
 
+  it("is not imported into a region while another one serves it", async () => {
+    const { appid } = await createInhabited(main);
+    const file = join(main.folder, "exported.tar");
+    await main.printed("apps", "export", appid, file);
+    const { code, stderr } = await eu.run("apps", "import", file);
+    assert.notEqual(code, 0);
+    assert.match(stderr, new RegExp(`${appid} lives in the region main: it would be served in both`));
+    assert.deepEqual(await leftIn(eu, appid), []);
+    await main.printed("apps", "delete", appid, "--yes");
+    const imported = await eu.run("apps", "import", file);
+    assert.equal(imported.code, 0, imported.stderr);
+  });
+
   it("every write that was answered is there, of clients that write all the time", async () => {
     const application = await createInhabited(main);
     const token = await signIn(main, application);

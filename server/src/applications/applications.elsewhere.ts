@@ -5,6 +5,7 @@ import { mainRegion } from "../config.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { compileParameters } from "../http/parameters.ts";
+import { movingError } from "../http/policy.ts";
 import { Type } from "../http/schema.ts";
 import { IdInput, Text } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -13,7 +14,12 @@ import { digestSecret } from "../lib/secrets.ts";
 import { findApplicationRegion } from "../regions/regions.directory.store.ts";
 import type { MessageHandler } from "../regions/regions.endpoint.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
-import { deleteApplicationRows, insertApplication, updateApplicationDeleted } from "./applications.store.ts";
+import {
+  deleteApplicationRows,
+  findLiveApplication,
+  insertApplication,
+  updateApplicationDeleted,
+} from "./applications.store.ts";
 
 interface Services {
   readonly database: Database;
@@ -51,7 +57,10 @@ export function creationHandler({ database, audit, clock, ids }: Services): Mess
   };
 }
 
-/** Deletes an application of this region that the main region wants deleted. One that is not here is no failure. */
+/**
+ * Deletes an application of this region that the main region wants deleted. One that is not here is no failure; one that is on
+ * its way would come back from the other end of it, and one that has moved is for the region where it is.
+ */
 export function deletionHandler(services: Services): MessageHandler {
   const { database, bytes, background, revocations, audit, clock } = services;
   const readMessage = compileParameters(Type.Object({ appid: IdInput("App") }));
@@ -61,6 +70,7 @@ export function deletionHandler(services: Services): MessageHandler {
       requireMain(from);
       const { appid } = readMessage(Object.entries(Object(message)));
       const isThere = await database.write(async (transaction) => {
+        await requireAtRest(appid, transaction.queries);
         revocations.judgeAgain(transaction);
         const isMarked = await updateApplicationDeleted(appid, clock.now(), transaction.queries);
         if (isMarked) await audit.record(askedBy(from, "deleteApplication", appid), transaction.queries);
@@ -80,6 +90,16 @@ export function deletionHandler(services: Services): MessageHandler {
 /** @throws ApiError AuthFailed */
 function requireMain(from: string): void {
   if (from !== mainRegion) throw new ApiError("AuthFailed", `Only the region ${mainRegion} may ask for this.`);
+}
+
+/** @throws ApiError ServiceUnavailable, ObjectPermissionDenied */
+async function requireAtRest(appid: string, queries: Queries): Promise<void> {
+  const here = await findLiveApplication(appid, queries);
+  if (here !== undefined && here.moving_to !== null) throw movingError();
+  const known = here === undefined ? await findApplicationRegion(appid, queries) : undefined;
+  if (known !== undefined) {
+    throw new ApiError("ObjectPermissionDenied", `${appid} lives in the region ${known.region} by now.`);
+  }
 }
 
 async function isTaken(appid: string, queries: Queries): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { condition, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
+import type { Dialect } from "../db/dialect.ts";
 import { deleteSomeRows } from "../db/erasure.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
@@ -154,7 +155,8 @@ const rowsPerStep = 1_000;
 
 /**
  * Erases a deleted application's rows in bounded steps, and the bytes of its files, the application itself last. Can be
- * stopped at any moment and begun again.
+ * stopped at any moment and begun again. Several may be at it: who comes late leaves alone what has been imported under the
+ * same id since.
  *
  * @param onStep hears of every step how many rows have been erased so far
  */
@@ -168,16 +170,34 @@ export async function deleteApplicationRows(
     let step: number;
     do {
       signal?.throwIfAborted();
-      step = await database.write(({ queries }) =>
-        deleteSomeRows(table, { application_id: applicationId }, rowsPerStep, queries),
-      );
+      const done = await database.write(async ({ queries }) => {
+        if (!(await isToBeErased(applicationId, database.dialect, queries))) return undefined;
+        return deleteSomeRows(table, { application_id: applicationId }, rowsPerStep, queries);
+      });
+      if (done === undefined) return; // somebody else has come to the end
+      step = done;
       erased += step;
       onStep?.(erased);
     } while (step > 0);
   }
   // The application last, so that what a kill leaves of its bytes is still somebody's.
+  if (!(await database.write(({ queries }) => isToBeErased(applicationId, database.dialect, queries)))) return;
   await bytes.deleteAll(`${applicationId}/`, signal);
   await database.write(({ queries }) =>
-    queries.deleteFrom("applications").where("application_id", "=", applicationId).execute(),
+    queries
+      .deleteFrom("applications")
+      .where("application_id", "=", applicationId)
+      .where("deleted_at", "is not", null)
+      .where("importing_until", "is", null)
+      .execute(),
   );
+}
+
+/** Whether it is marked as deleted, and not being imported; in a transaction the row stays there until that ends. */
+async function isToBeErased(applicationId: string, dialect: Dialect, queries: Queries): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from applications
+    where application_id = ${applicationId} and deleted_at is not null and importing_until is null
+    ${dialect.hasRowLocks ? sql`for key share` : sql``}`.execute(queries);
+  return rows.length > 0;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Checks, isCheck } from "./checks.ts";
+import { Checks, entriesPerCheck, isCheck } from "./checks.ts";
 import { ArchiveError, endName } from "./format.ts";
 import { blockBytes, parseTarHeader, tarEnd, tarPadding } from "./tar.ts";
 
@@ -38,6 +38,7 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>): AsyncGene
         const written = isOfThem ? await input.take(size) : undefined;
         if (written?.equals(expected.content) !== true) throw new ArchiveError(differing(expected.content, written));
       } else {
+        if (checks.waiting > entriesPerCheck) throw new ArchiveError(`${damaged} behind ${last}`); // or digests pile up
         if (last === endName) throw new ArchiveError(`${damaged} behind ${last}`);
         const digest = createHash("sha256");
         const rest = { size, onPiece: (piece: Uint8Array) => void digest.update(piece) };

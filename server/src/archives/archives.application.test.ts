@@ -99,6 +99,14 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       assert.equal((await target.call("POST /users/login", { token, body: again })).status, 200);
     });
 
+    it("is left alone by an erasure of what was there before, which comes late", async () => {
+      const there = await readTables(source.config.databaseUrl);
+      await deleteApplicationRows(source.application.appid, source.app);
+      assert.deepEqual(await readTables(source.config.databaseUrl), there);
+      const { bytes } = await download(source, `/blobs/${full.blobId}/file`, { token: full.jane.token });
+      assert.ok(bytes.equals(full.blob));
+    });
+
     it("is refused where it is already, and nothing of that changes", async () => {
       const { appid } = source.application;
       const there = await readTables(source.config.databaseUrl);
@@ -281,6 +289,20 @@ describe("importing an application", () => {
     } finally {
       await other.close();
     }
+  });
+
+  it("what is exported while it moves says nothing of that, or nobody could serve it where it is restored", async () => {
+    const { appid } = await source.createApplication();
+    await source.app.database.write(({ queries }) =>
+      queries.updateTable("applications").set({ moving_to: "eu" }).where("application_id", "=", appid).execute(),
+    );
+    const movingTo: unknown[] = [];
+    await loadArchive(exportFrom(source, appid), {
+      async rows(table, rows) {
+        if (table === "applications") movingTo.push(...rows.map((row) => row["moving_to"]));
+      },
+    });
+    assert.deepEqual(movingTo, [null]);
   });
 
   it("there is no export of what is not there or being deleted", async () => {

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 import { fillApplication } from "../../test/full-application.ts";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { loadSecrets } from "../server-secret.ts";
+import { ArchiveWriter } from "./archive-writer.ts";
 import { backUp } from "./backup.ts";
-import { ArchiveError } from "./format.ts";
+import { ArchiveError, endName, headName, missingName, rowsName } from "./format.ts";
 import { loadArchive } from "./load.ts";
 import { blockBytes, parseTarHeader, tarHeader } from "./tar.ts";
 
@@ -92,6 +94,36 @@ describe("an archive", () => {
       const swapped = Buffer.concat([archive.subarray(0, start), second, first, archive.subarray(next.end)]);
       await assert.rejects(verify(swapped), ArchiveError, `${next.name} before ${name}`);
     }
+  });
+
+  it("that would fill the memory is refused before it has: countless rows, a huge one, entries without digests", async () => {
+    const begun = () => archive.subarray(0, entriesOf(archive)[0]?.end);
+    async function* holding(rows: Buffer) {
+      yield begun();
+      yield* new ArchiveWriter().entry(rowsName("users", 1), rows);
+    }
+    const countless = holding(gzipSync("{}\n".repeat(1_000_000)));
+    await assert.rejects(loadArchive(countless, {}), /more rows than any that we write/);
+    const huge = holding(gzipSync(`{"a":"${"a".repeat(2_000_000)}"}\n`));
+    await assert.rejects(loadArchive(huge, { partBytesMax: 1_000_000 }), /cannot be unpacked/);
+
+    let read = 0;
+    async function* endless() {
+      yield begun();
+      for (; read < 10_000; read += 1) yield tarHeader(missingName(1), 0);
+    }
+    await assert.rejects(loadArchive(endless(), {}), ArchiveError);
+    assert.ok(read < 1_000, `${read}`);
+  });
+
+  it("whose end says nothing is refused", async () => {
+    const writer = new ArchiveWriter();
+    const head = archive.subarray(
+      blockBytes,
+      blockBytes + Number(parseTarHeader(archive.subarray(0, blockBytes))?.size),
+    );
+    const pieces = [...writer.entry(headName, head), ...writer.entry(endName, Buffer.from("{}")), ...writer.end()];
+    await assert.rejects(verify(Buffer.concat(pieces)), ArchiveError);
   });
 
   it("holds names and sizes that the oldest form of tar has no room for", () => {

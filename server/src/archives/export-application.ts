@@ -67,7 +67,7 @@ export async function* archiveApplication(
     } as const;
     const extras = signing === undefined ? [] : [{ name: signingSecretName, content: Buffer.from(signing) }];
     function change(table: string, row: StoredRow): StoredRow | undefined {
-      if (table === "applications") return { ...row, signing_secret: null };
+      if (table === "applications") return { ...row, signing_secret: null, moving_to: null };
       if (table === "file_usage") return without(unfinished.get(String(row["user_id"])), row);
       return row;
     }

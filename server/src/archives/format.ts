@@ -109,15 +109,21 @@ export function parseHead(content: Buffer): ArchiveHead {
 
 /** @throws ArchiveError */
 export function parseEnd(content: Buffer): ArchiveEnd {
-  return parseObject(content, endName) as ArchiveEnd; // compared with what has been read, member by member
+  const end = parseObject(content, endName) as Partial<ArchiveEnd>; // compared with what has been read, member by member
+  if (!isObject(end.rows) || !isObject(end.missing)) throw new ArchiveError(`${endName} of the archive is not right`);
+  return end as ArchiveEnd; // as above
 }
 
 function parseObject(content: Buffer, name: string): object {
   try {
     const value: unknown = JSON.parse(content.toString("utf8"));
-    if (typeof value === "object" && value !== null) return value;
+    if (isObject(value)) return value;
   } catch {
     // said below
   }
   throw new ArchiveError(`${name} of the archive is not right`);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

@@ -34,6 +34,8 @@ export interface ImportServices {
 export interface ImportOptions {
   /** In place of the name that it had. */
   readonly name?: string | undefined;
+  /** Runs before anything is written. @throws whatever the import is to be refused with */
+  readonly admit?: (applicationId: string) => Promise<void>;
   /** Runs in the transaction that shows the application to everybody: what has to happen with that, or not at all. */
   readonly finish?: (applicationId: string, transaction: Transaction) => Promise<void>;
   readonly onProgress?: (done: { readonly rows: number; readonly files: number }) => void;
@@ -53,6 +55,8 @@ export class ApplicationExists extends PlainFailure {
 }
 
 const renewMs = 30_000;
+/** It may come from another region to a server: a part is a few MB, and the largest row of an application is small. */
+const applicationPartBytesMax = 67_108_864;
 /** Users on whom some work was under way at that moment; hardly ever one. */
 const unfinishedUsersMax = 100_000;
 
@@ -113,11 +117,13 @@ export async function importApplication(
 
   try {
     const { end } = await loadArchive(source, {
+      partBytesMax: applicationPartBytesMax,
       async head(head) {
         applicationId = requireApplication(head);
         hasTokens = secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
         const found = await findAnyApplication(applicationId, database.reads);
         if (found !== undefined) throw await existsError(applicationId, database);
+        await options.admit?.(applicationId);
       },
       async signingSecret(content) {
         signingSecret = sealSigningSecret(applicationId, content, secrets);

@@ -19,6 +19,8 @@ import { partBytesMax, readRows } from "./rows.ts";
 
 /** What is done with the parts of an archive, in their order: the head, secrets, tables, files, what is missing. */
 export interface ArchiveLoad {
+  /** What a part that is held in memory may have, and unpack to; where nothing is said, as much as memory can hold. */
+  readonly partBytesMax?: number;
   head?(head: ArchiveHead): Promise<void>;
   secret?(content: string): Promise<void>;
   signingSecret?(content: string): Promise<void>;
@@ -45,19 +47,20 @@ export async function loadArchive(source: AsyncIterable<Uint8Array>, load: Archi
   const rows: Record<string, number> = {};
   const missing = { deleted: 0, lost: 0, damaged: 0 };
   const done = { files: 0, bytes: 0 };
+  const bytesMax = load.partBytesMax ?? partBytesMax;
 
   for await (const entry of readArchive(source)) {
     const { name } = entry;
     if (head === undefined) {
       if (name !== headName) throw new ArchiveError("This is no archive of Rollcall");
-      head = parseHead(await contentOf(entry));
+      head = parseHead(await contentOf(entry, bytesMax));
       await load.head?.(head);
       continue;
     }
     const table = tableOf(name);
     const key = keyOf(name);
     if (table !== undefined) {
-      const part = await readRows(await contentOf(entry));
+      const part = await readRows(await contentOf(entry, bytesMax), bytesMax);
       rows[table] = (rows[table] ?? 0) + part.length;
       await load.rows?.(table, part);
     } else if (key !== undefined) {
@@ -65,16 +68,16 @@ export async function loadArchive(source: AsyncIterable<Uint8Array>, load: Archi
       done.bytes += entry.size;
       await load.file?.(key, entry.bytes);
     } else if (isMissingName(name)) {
-      for (const object of readMissing(await contentOf(entry))) {
+      for (const object of readMissing(await contentOf(entry, bytesMax))) {
         missing[object.why] += 1;
         await load.missing?.(object);
       }
     } else if (name === secretName) {
-      await load.secret?.((await contentOf(entry)).toString("utf8"));
+      await load.secret?.((await contentOf(entry, bytesMax)).toString("utf8"));
     } else if (name === signingSecretName) {
-      await load.signingSecret?.((await contentOf(entry)).toString("utf8"));
+      await load.signingSecret?.((await contentOf(entry, bytesMax)).toString("utf8"));
     } else if (name === endName) {
-      end = parseEnd(await contentOf(entry));
+      end = parseEnd(await contentOf(entry, bytesMax));
     } else {
       throw new ArchiveError(`The archive holds ${name}, which this release does not know`);
     }
@@ -95,8 +98,8 @@ function sorted(entries: readonly (readonly [string, number])[]): string {
   return JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-async function contentOf({ name, size, bytes }: ArchiveEntry): Promise<Buffer> {
-  if (size > partBytesMax) throw new ArchiveError(`${name} of the archive is larger than any that we write`);
+async function contentOf({ name, size, bytes }: ArchiveEntry, bytesMax: number): Promise<Buffer> {
+  if (size > bytesMax) throw new ArchiveError(`${name} of the archive is larger than any that we write`);
   const pieces: Uint8Array[] = [];
   for await (const piece of bytes) pieces.push(piece);
   return Buffer.concat(pieces);

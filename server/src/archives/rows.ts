@@ -33,11 +33,20 @@ export async function* writeRows(rows: AsyncIterable<StoredRow>): AsyncGenerator
   if (count > 0) yield { content: await compress(text, { level: 1 }), rows: count };
 }
 
-/** @throws ArchiveError */
-export async function readRows(content: Buffer): Promise<StoredRow[]> {
-  const lines = await decompress(content, { maxOutputLength: partBytesMax }).catch((cause: unknown) => {
+/**
+ * @param bytesMax what it may unpack to
+ * @throws ArchiveError
+ */
+export async function readRows(content: Buffer, bytesMax: number = partBytesMax): Promise<StoredRow[]> {
+  const lines = await decompress(content, { maxOutputLength: bytesMax }).catch((cause: unknown) => {
     throw new ArchiveError("A part of a table cannot be unpacked", { cause });
   });
+  // Before anything is made of them: rows of two characters each would be many times as large in memory.
+  let count = 0;
+  for (let at = lines.indexOf("\n"); at !== -1; at = lines.indexOf("\n", at + 1)) {
+    count += 1;
+    if (count > rowsPerPart) throw new ArchiveError("A part of a table holds more rows than any that we write");
+  }
   const text = lines.toString("utf8");
   if (!text.endsWith("\n")) throw new ArchiveError("A part of a table ends in the middle of a row");
   return text.slice(0, -1).split("\n").map(decodeRow);

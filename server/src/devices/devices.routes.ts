@@ -52,11 +52,12 @@ export function devicesRoutes(services: {
       const { appid, appkey, platform, uniqueId } = parameters;
       if (kindOfId(appid) !== "App") throw new ApiError("ApplicationIdMalformed");
       const credentials = await findCredentials(appid, appkey, { database, policies });
-      if (credentials === undefined) {
-        const host = call.isForwarded ? undefined : await regions.hostOf(appid);
+      if ((credentials === undefined || credentials.policy.isMoving) && !call.isForwarded) {
+        // Also what has arrived here and is not served yet: if the move broke off, it lives where it did.
+        const host = await regions.hostOf(appid);
         if (host !== undefined) return registrationElsewhere.register(host, appid, call);
-        throw new ApiError("AuthAppCredentialsInvalid");
       }
+      if (credentials === undefined) throw new ApiError("AuthAppCredentialsInvalid");
       const { policy } = credentials;
       requireEnabled(policy, registerDevice, call.path);
       rateLimits.admitTo({ id: appid, policy }, registerDevice, call);

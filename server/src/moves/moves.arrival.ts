@@ -12,6 +12,7 @@ import { movingError } from "../http/policy.ts";
 import { Type } from "../http/schema.ts";
 import { IdInput, Text } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { RegionCalls } from "../regions/regions.calls.ts";
 import {
   deleteApplicationRegion,
   findApplicationRegion,
@@ -20,7 +21,7 @@ import {
 import type { MessageHandler, RegionHandlers, StreamHandler } from "../regions/regions.endpoint.ts";
 import type { Regions } from "../regions/regions.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
-import { dropArrived, findPresence, markMoving, openArrived } from "./moves.store.ts";
+import { dropArrived, findPresence, listArrived, markMoving, openArrived } from "./moves.store.ts";
 
 interface Services {
   readonly database: Database;
@@ -34,6 +35,9 @@ interface Services {
 }
 
 const aboutApplication = compileParameters(Type.Object({ appid: IdInput("App") }));
+const aboutRoom = compileParameters(
+  Type.Object({ appid: IdInput("App"), key: Type.Optional(Text({ maxLength: 1_024 })) }),
+);
 const regionName = Text({ maxLength: 32 });
 const aboutRegion = compileParameters(Type.Object({ appid: IdInput("App"), region: regionName, was: regionName }));
 
@@ -89,7 +93,21 @@ export function moveHandlers(services: Services): RegionHandlers {
   };
 
   return {
-    makeRoom: onApplication(async (appid) => ({ isFree: await makeRoom(appid) })),
+    makeRoom: {
+      takes: "message",
+      async answer(message) {
+        const { appid, key } = aboutRoom(Object.entries(Object(message)));
+        const isFree = await makeRoom(appid);
+        // Whoever of the two erases it would erase it in both.
+        if (isFree && key?.startsWith(`${appid}/`) && (await bytes.size(key)) !== undefined) {
+          throw new ApiError(
+            "ItemAlreadyExists",
+            `The files of ${appid} are here already: each region has its own FILES_URL.`,
+          );
+        }
+        return { isFree };
+      },
+    },
     takeIn,
 
     /** @returns false when it is not here */
@@ -146,7 +164,8 @@ export function moveHandlers(services: Services): RegionHandlers {
           const known = await findApplicationRegion(appid, queries);
           if (known?.state === "handing over") throw movingError(); // it has to be gone from here first
           const here = await findPresence(appid, queries);
-          const host = here?.deleted_at === null ? own : known?.region;
+          // What has arrived here and is not served is not here yet, and need not come to it.
+          const host = here?.deleted_at === null && here.moving_to !== own ? own : known?.region;
           const isTheirs = host === undefined || host === was || host === region; // in the last case it is said again
           if (!isTheirs || host === own || region === own || (was !== from && region !== from)) {
             throw new ApiError("ObjectPermissionDenied", `${appid} lives in the region ${host}.`);
@@ -158,6 +177,34 @@ export function moveHandlers(services: Services): RegionHandlers {
       },
     },
   };
+}
+
+interface LeftoverServices {
+  readonly database: Database;
+  readonly regions: Pick<Regions, "own" | "others">;
+  readonly regionCalls: Pick<RegionCalls, "call">;
+  readonly clock: Clock;
+}
+
+/**
+ * Drops what moves that broke off have left here, when the other region could not be told to: whatever another region serves
+ * has not come here. Maintenance erases it then.
+ */
+export async function dropLeftovers(
+  { database, regions, regionCalls, clock }: LeftoverServices,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { own, others } = regions;
+  for (const appid of await listArrived(own, database.reads)) {
+    for (const region of others) {
+      signal?.throwIfAborted();
+      // What cannot be reached is asked again.
+      const isServed = await regionCalls.call(region, "hasApplication", { appid }).catch(() => false);
+      if (isServed !== true) continue;
+      await database.write(({ queries }) => dropArrived(appid, own, clock.now(), queries));
+      break;
+    }
+  }
 }
 
 function onApplication(work: (appid: string, from: string) => Promise<unknown>): MessageHandler {

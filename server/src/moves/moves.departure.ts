@@ -4,8 +4,9 @@ import { deleteApplicationRows, updateApplicationDeleted } from "../applications
 import { type ExportServices, exportApplication } from "../archives/export-application.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import { mainRegion } from "../config.ts";
-import type { Database } from "../db/database.ts";
+import type { Database, Queries } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
+import { originalKey } from "../files/files.uploads.ts";
 import type { RegionCalls } from "../regions/regions.calls.ts";
 import {
   deleteApplicationRegion,
@@ -68,7 +69,12 @@ export async function moveApplication(
     throw new MoveRefused(`${applicationId} has not come here yet: it is moved by where it was`);
 
   await requireKnownHere(applicationId, services);
-  await askForRoom(applicationId, to, services, signal);
+  await askForRoom(
+    { appid: applicationId, key: await findAnyKey(applicationId, database.reads) },
+    to,
+    services,
+    signal,
+  );
   if (!(await database.write(({ queries }) => markMoving(applicationId, to, queries)))) {
     throw new MoveRefused(`${applicationId} is moving to another region already, or being deleted`);
   }
@@ -174,18 +180,30 @@ async function requireKnownHere(appid: string, { region: own, regionCalls }: Mov
   }
 }
 
+/** Of an object that the application has in the store of this region, by which the other one tells whether it has the same. */
+async function findAnyKey(appid: string, queries: Queries): Promise<string | undefined> {
+  const file = await queries
+    .selectFrom("files")
+    .select("id")
+    .where("application_id", "=", appid)
+    .limit(1)
+    .executeTakeFirst();
+  return file && originalKey(appid, file.id);
+}
+
 /** Waits until what an earlier move has left there is gone. @throws MoveRefused, ApiError */
 async function askForRoom(
-  appid: string,
+  asked: { readonly appid: string; readonly key: string | undefined },
   to: string,
   { regionCalls }: MoveServices,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const deadline = performance.now() + roomMsMax;
+  const message = { appid: asked.appid, ...(asked.key !== undefined && { key: asked.key }) };
   for (;;) {
-    const { isFree } = Object(await regionCalls.call(to, "makeRoom", { appid })) as { isFree?: unknown }; // as it answers
+    const { isFree } = Object(await regionCalls.call(to, "makeRoom", message)) as { isFree?: unknown }; // as it answers
     if (isFree === true) return;
-    if (performance.now() > deadline) throw new MoveRefused(`${appid} is still being erased in the region ${to}`);
+    if (performance.now() > deadline) throw new MoveRefused(`${asked.appid} is still being erased in the region ${to}`);
     await sleep(250, undefined, signal && { signal });
   }
 }

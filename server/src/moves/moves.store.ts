@@ -71,6 +71,17 @@ export async function openArrived(applicationId: string, own: string, queries: Q
   return opened.numUpdatedRows === 1n;
 }
 
+/** What has arrived here, and is not served yet. */
+export async function listArrived(own: string, queries: Queries): Promise<string[]> {
+  const rows = await queries
+    .selectFrom("applications")
+    .select("application_id")
+    .where("moving_to", "=", own)
+    .where("deleted_at", "is", null)
+    .execute();
+  return rows.map(({ application_id }) => application_id);
+}
+
 /** What has arrived here, and is not served yet, is dropped. @returns false when nothing has arrived */
 export async function dropArrived(applicationId: string, own: string, at: number, queries: Queries): Promise<boolean> {
   const dropped = await queries

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { freePorts } from "../../test/regions.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
+import { originalKey } from "../files/files.uploads.ts";
+import { movingError } from "../http/policy.ts";
 import { maintain } from "../maintenance.ts";
 import { findApplicationRegion, putApplicationRegion } from "../regions/regions.directory.store.ts";
 import { cancelMove, MoveRefused, moveApplication } from "./moves.departure.ts";
@@ -28,6 +31,14 @@ after(async () => {
 
 function servicesOf({ app, config }: TestApp) {
   return { ...app, ...config, secrets: config.secrets ?? [] };
+}
+
+/** An application of the region eu that the main region knows of. */
+async function createInEu() {
+  const application = await eu.createApplication();
+  const row = { application_id: application.appid, region: "eu", state: "there", changed_at: 0 } as const;
+  await main.app.database.write(({ queries }) => putApplicationRegion(row, queries));
+  return application;
 }
 
 describe("moveApplication", () => {
@@ -60,6 +71,56 @@ describe("moveApplication", () => {
     await services.regionCalls.call("eu", "dropApplication", { appid }).catch(() => {});
     await assert.rejects(moveApplication(appid, "eu", services), /the region eu has lost .* it is served here again/);
     assert.equal((await main.call("GET /users/me", { token })).status, 200);
+  });
+
+  it("what a move that broke off has left in the main region stands in nobody's way, and is erased", async () => {
+    const { appid, appkey } = await createInEu();
+    const services = servicesOf(eu);
+    const stopping = new AbortController();
+    const regionCalls: typeof services.regionCalls = {
+      ...services.regionCalls,
+      call: failAt("dropApplication", services.regionCalls.call),
+      async send(...given) {
+        const answer = await services.regionCalls.send(...given);
+        stopping.abort();
+        return answer;
+      },
+    };
+    const { signal } = stopping;
+    await assert.rejects(moveApplication(appid, "main", { ...services, regionCalls }, { signal }), /aborted/);
+    assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: "main" });
+
+    const registered = await main.call("POST /devices", { body: { appid, appkey, platform: "test" } });
+    assert.deepEqual([registered.status, registered.body.result?.serviceRoot], [201, eu.url]);
+    const told = { appid, region: "eu", was: "eu" };
+    assert.equal(await services.regionCalls.call("main", "setRegion", told), true);
+    await maintain(main.app);
+    assert.equal(await findPresence(appid, main.app.database.reads), undefined);
+    assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
+  });
+
+  it("what has arrived stays until it is known where it is served", async () => {
+    const { appid } = await createInEu();
+    const services = servicesOf(eu);
+    const lost = { ...services.regionCalls, call: failAt("openApplication", services.regionCalls.call) };
+    await assert.rejects(moveApplication(appid, "main", { ...services, regionCalls: lost }), /no answer/);
+    await maintain(main.app);
+    assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: "main" });
+    await maintain(eu.app);
+    assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: null });
+  });
+
+  it("one that is on its way is deleted neither where it was nor where it has arrived, and so does not come back", async () => {
+    const { appid } = await main.createApplication();
+    await moveApplication(appid, "eu", servicesOf(main));
+    const services = servicesOf(eu);
+    const lost = { ...services.regionCalls, call: failAt("openApplication", services.regionCalls.call) };
+    await assert.rejects(moveApplication(appid, "main", { ...services, regionCalls: lost }), /no answer/);
+    const deletion = () => main.app.regionCalls.call("eu", "deleteApplication", { appid });
+    await assert.rejects(deletion(), { condition: "ServiceUnavailable", message: movingError().message });
+    await maintain(eu.app);
+    assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: null });
+    await assert.rejects(deletion(), { condition: "ObjectPermissionDenied", message: /lives in the region main/ });
   });
 
   it("what is here already, or elsewhere, or being deleted, or not there, does not move", async () => {
@@ -98,6 +159,27 @@ describe("moveApplication", () => {
     const misnaming: typeof send = (region, name, _subject, bytes) => send(region, name, other.appid, bytes);
     const regionCalls = { ...services.regionCalls, send: misnaming };
     await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /It is of/);
+  });
+
+  it("one whose files lie in a store that both regions have does not move, and keeps them", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { token } = await main.signUp("Jane", application);
+    await upload(main, token, "/blobs", dataPart(Buffer.from("bytes")));
+    const { id = "" } =
+      (await main.app.database.reads
+        .selectFrom("files")
+        .select("id")
+        .where("application_id", "=", appid)
+        .executeTakeFirst()) ?? {};
+    const key = originalKey(appid, id);
+    await eu.app.bytes.write(key, Readable.from([Buffer.from("bytes")]));
+    await assert.rejects(moveApplication(appid, "eu", servicesOf(main)), /each region has its own FILES_URL/);
+    assert.equal(await eu.app.bytes.size(key), 5);
+    assert.equal((await main.call("GET /users/me", { token })).status, 200);
+    await eu.app.bytes.deleteAll(`${appid}/`);
+    await moveApplication(appid, "eu", servicesOf(main));
+    assert.equal(await eu.app.bytes.size(key), 5);
   });
 
   it("one that is suspended moves as it is, and one that moves cannot be changed by operators", async () => {

@@ -9,6 +9,8 @@ export interface Regions {
   readonly isMain: boolean;
   /** False where this is the only region that is known of. */
   readonly areSeveral: boolean;
+  /** The names of the other ones. */
+  readonly others: readonly string[];
   /** Where clients reach a region. */
   rootOf(region: string): string | undefined;
   /** What clients are told beside their tokens; nothing in the main region, which they know. */
@@ -39,6 +41,7 @@ export function createRegions(
     own,
     isMain,
     areSeveral,
+    others: [...regions.keys()].filter((name) => name !== own),
     rootOf,
     serviceRoot: () => (isMain ? undefined : (rootOf(own) ?? serverUrl())),
     rootOfToken(token) {
