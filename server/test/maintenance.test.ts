@@ -64,12 +64,13 @@ describe("maintenance at the end of a process", () => {
     });
     const row = { application_id: app.application.appid, key: "key", loose_at: 0 }; // to be erased at once
     await app.app.database.write(({ queries }) => queries.insertInto("loose_bytes").values(row).execute());
+    app.app.background.run("a deletion", () => app.app.bytes.deleteAll("another/key/"));
     const { stop } = startMaintenance(app.app, 20);
     await asked.promise;
     const startedAt = performance.now();
     await stop();
-    assert.ok(performance.now() - startedAt < 5_000);
     await app.close();
+    assert.ok(performance.now() - startedAt < 10_000);
     store.close();
     for (const socket of sockets) socket.destroy();
   });
