@@ -333,7 +333,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     await transport.drain(graceMs);
     await insight?.listener?.close();
     regionCalls.close();
-    await background.stop();
+    await background.stop(Math.max(endBy - performance.now(), backgroundGraceMsMin));
     await pictures.close();
     await tokenUses.save().catch((err) => log.warn({ err }, "when tokens were used last was not written down"));
     await audit.close().catch((err) => log.warn({ err }, "the last of the audit log was not written down"));
@@ -374,6 +374,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
 
 /** Also when nobody waits for requests in flight, what was traced may be sent. */
 const tracesGraceMsMin = 100;
+const backgroundGraceMsMin = 1_000;
 
 /** What is called by this name, for who reads numbers. */
 function describeOperation(name: string, routes: readonly Route[], endpoints: readonly Endpoint[]) {

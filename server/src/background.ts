@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { runInCall } from "./lib/current-call.ts";
 import type { Log } from "./log.ts";
 
@@ -11,8 +12,8 @@ export interface Background {
   run(name: string, work: (signal: AbortSignal) => Promise<unknown>): void;
   /** How much of it is under way. */
   readonly runningCount: number;
-  /** Resolves after the steps that are under way; nothing is begun any more. */
-  stop(): Promise<void>;
+  /** Resolves after the steps that are under way, but for those that take longer; nothing is begun any more. */
+  stop(graceMs: number): Promise<void>;
 }
 
 /** @param afterwards runs an effect once what belongs to it is on disk (see `Database`) */
@@ -35,9 +36,9 @@ export function createBackground(log: Log, afterwards: (effect: () => void) => v
       return running.size;
     },
     run: (name, work) => afterwards(() => begin(name, work)),
-    async stop() {
+    async stop(graceMs) {
       stopping.abort();
-      await Promise.all(running);
+      await Promise.race([Promise.all(running), sleep(graceMs, undefined, { ref: false })]);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { App } from "./app.ts";
 import { deleteApplicationRows, endLapsedImport, listApplications } from "./applications/applications.store.ts";
 import { deleteOldAuditRows } from "./audit/audit.store.ts";
@@ -25,6 +26,8 @@ const intervalMs = 60_000;
 const toleranceMs = 5_000;
 const leaseMs = 60_000;
 const usersPerRound = 1_000;
+/** A store of files that does not answer is waited for a minute: not by those whose requests are in flight. */
+const stepMsMax = 1_000;
 const dayMs = 86_400_000;
 const unfinishedWritesMs = 86_400_000; // longer than an upload takes on a slow line
 const objectsPerRound = 1_000;
@@ -86,11 +89,11 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   timer.unref();
 
   return {
-    /** Resolves after the step that is under way. */
+    /** Resolves after the step that is under way, unless that takes long. */
     async stop() {
       clearInterval(timer);
       stopping.abort();
-      await running;
+      await Promise.race([running, sleep(stepMsMax, undefined, { ref: false })]);
     },
   };
 }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { takeLease } from "../src/db/leases.ts";
 import { startMaintenance } from "../src/maintenance.ts";
@@ -42,5 +44,34 @@ describe("maintenance by several processes", () => {
       for (const app of apps) app.advance(60_000);
       await waitForRounds(apps, rounds);
     }
+  });
+});
+
+describe("maintenance at the end of a process", () => {
+  it("a store of files that does not answer does not keep the process from its end", async () => {
+    const asked = Promise.withResolvers<void>();
+    const sockets = new Set<Socket>();
+    const store = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("error", () => {}).once("data", () => asked.resolve());
+    });
+    await once(store.listen(0, "127.0.0.1"), "listening");
+    const { port } = store.address() as AddressInfo; // it listens on TCP
+    const app = await startTestApp({
+      FILES_URL: `s3://bucket?endpoint=http://127.0.0.1:${port}&region=test`,
+      AWS_ACCESS_KEY_ID: "test",
+      AWS_SECRET_ACCESS_KEY: "test",
+    });
+    const row = { application_id: app.application.appid, key: "key", loose_at: 0 }; // to be erased at once
+    await app.app.database.write(({ queries }) => queries.insertInto("loose_bytes").values(row).execute());
+    app.app.background.run("a deletion", () => app.app.bytes.deleteAll("another/key/"));
+    const { stop } = startMaintenance(app.app, 20);
+    await asked.promise;
+    const startedAt = performance.now();
+    await stop();
+    await app.close();
+    assert.ok(performance.now() - startedAt < 10_000);
+    store.close();
+    for (const socket of sockets) socket.destroy();
   });
 });

@@ -159,6 +159,41 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
+  it("a transaction in which nothing happens any more does not keep its locks", async () => {
+    const impatient = await openDatabase(proxy.url, { connectionsMax: 2, timeoutMs: 200 });
+    try {
+      await insert("held", direct.reads);
+      const change = sql`update applications set token_version = token_version + 1 where application_id = 'held'`;
+      const written = impatient.write(async ({ queries }) => {
+        await change.execute(queries);
+        await direct.write((other) => change.execute(other.queries)); // within 5 s, or it fails
+      });
+      await assert.rejects(written, isUnavailable); // its own was undone
+      const { rows } = await sql<{ token_version: number }>`
+        select token_version from applications where application_id = 'held'`.execute(direct.reads);
+      assert.deepEqual([...rows], [{ token_version: 1 }]);
+    } finally {
+      await impatient.close();
+    }
+  });
+
+  it("where the server takes fewer connections than there may be, those that there are serve all the same", async () => {
+    const role = `limited_${Date.now()}`;
+    await sql`create role ${sql.ref(role)} login connection limit 2 password 'limited'`.execute(direct.reads);
+    const url = new URL(testDatabase.url);
+    url.username = role;
+    url.password = "limited";
+    const limited = await openDatabase(url.href, { connectionsMax: 8, timeoutMs: 5_000 });
+    try {
+      const turns = Array.from({ length: 8 }, () => limited.write(({ queries }) => sql`select 1`.execute(queries)));
+      const reads = Array.from({ length: 8 }, () => limited.ping());
+      await Promise.all([...turns, ...reads]);
+    } finally {
+      await limited.close();
+      await sql`drop role ${sql.ref(role)}`.execute(direct.reads);
+    }
+  });
+
   it("a read whose connection breaks is read again, once", async () => {
     proxy.cutAt("select 17", "before", 1);
     const { rows } = await sql<{ n: number }>`select 17 as n`.execute(database.reads);

@@ -110,9 +110,9 @@ export function isUndone(error: unknown): boolean {
   return /^(40001|40P01)$/.test(codeOf(cause)) || isStalePlan(cause) || isLost(cause);
 }
 
-/** True when a connection broke, or leads to a server that takes no statements now. */
+/** True when a connection broke, or leads to a server that takes no statements now, or no further connection (53300). */
 export function isLost(error: unknown): boolean {
-  return /^(08...|57P0[123]|CONNECTION_CLOSED|ECONNRESET|EPIPE)$/.test(codeOf(rootOf(error)));
+  return /^(08...|53300|57P0[123]|CONNECTION_CLOSED|ECONNRESET|EPIPE)$/.test(codeOf(rootOf(error)));
 }
 
 /**
@@ -121,6 +121,11 @@ export function isLost(error: unknown): boolean {
  */
 export function isOutdatedConnection(error: unknown): boolean {
   return /^(25006|CONNECT_TIMEOUT)$/.test(codeOf(error)) || isStalePlan(error);
+}
+
+/** True when the server has as many connections as it takes. */
+export function isRefusedConnection(error: unknown): boolean {
+  return codeOf(error) === "53300";
 }
 
 /** The connection broke between the commit and its answer. */

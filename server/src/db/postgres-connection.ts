@@ -2,7 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import { ApiError } from "../errors.ts";
 import type { DatabaseOptions } from "./database.ts";
-import { isLost, isOutdatedConnection, OutcomeUnknown, translateDatabaseError, unboundedStatement } from "./dialect.ts";
+import {
+  isLost,
+  isOutdatedConnection,
+  isRefusedConnection,
+  OutcomeUnknown,
+  translateDatabaseError,
+  unboundedStatement,
+} from "./dialect.ts";
 import type { PostgresActivity } from "./postgres-activity.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 import type { PostgresSession } from "./postgres-session.ts";
@@ -49,6 +56,7 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       return await this.#run(query);
     } catch (error) {
+      if (isRefusedConnection(error)) this.#pool.makeDo();
       // What only reads can be read again; a transaction can be begun anew, by whoever has begun it.
       if (this.#session !== undefined || !isLost(error)) throw this.#translate(error);
     }

@@ -23,9 +23,13 @@ export interface PostgresPool {
    * after a failover, statements of a schema before a migration). What runs on them goes on.
    */
   renew(): void;
+  /** The server takes no further connection: those that there are have to do, and one more is tried each second. */
+  makeDo(): void;
   /** After what runs has been answered, but within the time that a statement may take. */
   close(): Promise<void>;
 }
+
+const oneMoreEveryMs = 1_000;
 
 /** Gets a session that is not reserved. */
 type Taker = (session: PostgresSession) => void;
@@ -35,23 +39,29 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
   const sessions = new Set<PostgresSession>();
   const waiting = new Set<Taker>();
   let isClosed = false;
+  /** How many connections the server took at that time. */
+  let taken = { count: connectionsMax, at: 0 };
   let onAllEnded = () => {};
+
+  function max(): number {
+    return Math.min(connectionsMax, taken.count + Math.floor((performance.now() - taken.at) / oneMoreEveryMs));
+  }
 
   /** One that does nothing, a new one, or the one that has the least to do; undefined while all are reserved. */
   function find(): PostgresSession | undefined {
     let best: PostgresSession | undefined;
-    let taken = 0;
+    let count = 0;
     for (const session of sessions) {
       if (session.isRetired) {
         session.retire();
         continue;
       }
-      taken += 1;
+      count += 1;
       if (session.isReserved) continue;
       if (session.load === 0) return session;
       if (best === undefined || session.load < best.load) best = session;
     }
-    return taken < connectionsMax ? open() : best;
+    return count < max() ? open() : best;
   }
 
   function open(): PostgresSession {
@@ -68,8 +78,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
     for (const take of waiting) {
       const session = find();
       if (session === undefined) return;
-      waiting.delete(take);
-      take(session);
+      if (waiting.delete(take)) take(session); // `find` may have ended a session, and that has served it
     }
   }
 
@@ -115,6 +124,11 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
 
     renew() {
       for (const session of sessions) session.retire();
+    },
+
+    makeDo() {
+      // Told of each that is refused, before that has ended.
+      taken = { count: Math.max(1, Math.min(max(), sessions.size) - 1), at: performance.now() };
     },
 
     async close() {

@@ -18,8 +18,8 @@ export type SessionOptions = Pick<DatabaseOptions, "timeoutMs" | "isPooled">;
 const lifetimeMsMin = 1_800_000;
 const goodbyeMsMax = 1_000;
 
-/** Of several hosts each is tried in its turn. */
-let attempts = 0;
+/** Of several hosts each session begins with another one. */
+let sessions = 0;
 
 /** What the library asks a socket for. */
 interface Address {
@@ -45,6 +45,8 @@ export class PostgresSession {
   #isUnbounded = false;
   #isRetired = false;
   #isBroken = false;
+  readonly #firstHost = sessions++;
+  #hostsTried = 0;
   /** A transaction has it for itself. */
   isReserved = false;
 
@@ -56,10 +58,11 @@ export class PostgresSession {
     this.#sql = postgres(url, {
       max: 1,
       max_lifetime: null,
+      fetch_types: false, // of arrays, which we have none of; were it cut off in the midst of that, it would end the process
       connect_timeout: timeoutMs / 1_000,
       // A pooler gives each transaction another session: what is prepared or set in one is not there in the next.
       prepare: !isPooled,
-      connection: { application_name: "rollcall", ...(isPooled ? {} : { statement_timeout: timeoutMs }) },
+      connection: { application_name: "rollcall", ...(isPooled ? {} : boundsOf(timeoutMs)) },
       types: {
         // All our bigints are counts and milliseconds, far below 2^53.
         bigint: { to: 20, from: [20], serialize: String, parse: Number },
@@ -144,10 +147,12 @@ export class PostgresSession {
     this.#onEnd();
   }
 
-  /** In the library's place, so that it never opens a second one, and a silent one can be cut. */
+  /** In the library's place, so that it tries each host once and never opens a second one, and a silent one can be cut. */
   #connect({ path, host, port }: Address): Socket {
+    if (this.#hostsTried >= host.length) this.#break(); // it would go on in a loop, and without a pause
     if (this.#isBroken) throw connectionClosed();
-    const at = attempts++ % host.length;
+    const at = (this.#firstHost + this.#hostsTried) % host.length;
+    this.#hostsTried += 1;
     const socket = path ? connect(path) : connect(port[at] ?? 5432, host[at]);
     this.#socket = socket.setNoDelay(true);
     return Object.assign(socket, { host: host[at], port: port[at] }); // where the library looks for the name on certificates
@@ -173,6 +178,11 @@ export class PostgresSession {
     if (left <= 0 && !this.#isUnbounded) this.#break();
     else this.#timer = setTimeout(() => this.#judge(), Math.max(left, this.#patienceMs / 10)).unref();
   }
+}
+
+/** For the server to keep: to it, a process that has stopped or is out of reach is one that takes its time, and has locks. */
+function boundsOf(timeoutMs: number): Readonly<Record<string, number>> {
+  return { statement_timeout: timeoutMs, idle_in_transaction_session_timeout: 2 * timeoutMs };
 }
 
 function connectionClosed(): Error {

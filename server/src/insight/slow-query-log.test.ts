@@ -54,7 +54,7 @@ describe("SLOW_QUERY_MS", () => {
       );
       app.app.background.run("something long", () => slow.execute(database.reads));
       await database.write(async () => {});
-      await app.app.background.stop();
+      await app.app.background.stop(10_000);
       const told = linesOf(app)
         .filter(({ statement }) => String(statement).startsWith("with recursive numbers"))
         .map(({ request_id, operation, work }) => ({ request_id, operation, work }));

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { afterEach, describe, it } from "node:test";
+import { PostgresSession } from "./postgres-session.ts";
+
+/** What a server says when nobody has to prove who he is: authentication has succeeded, ready for statements. */
+const welcome = Buffer.from("R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", "latin1");
+const timeoutMs = 5_000;
+
+describe("a session of PostgreSQL", () => {
+  const servers: Server[] = [];
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close();
+  });
+
+  /** @returns where it listens, and how many have come */
+  async function listen(receive: (socket: Socket) => void) {
+    const came = { count: 0, at: "" };
+    const server = createServer((socket) => {
+      came.count += 1;
+      socket.on("error", () => {});
+      receive(socket);
+    });
+    servers.push(server);
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    came.at = `127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+    return came;
+  }
+
+  /** @returns the codes of what becomes of two statements */
+  async function run(hosts: readonly string[], parameters = ""): Promise<unknown[]> {
+    const session = new PostgresSession(
+      `postgres://rollcall@${hosts.join(",")}/rollcall${parameters}`,
+      { timeoutMs },
+      () => {},
+    );
+    const outcomes = await Promise.allSettled([session.run("select 1", []), session.run("select 2", [])]);
+    assert.ok(session.isBroken);
+    return outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.code : outcome.value));
+  }
+
+  const lost = ["CONNECTION_CLOSED", "CONNECTION_CLOSED"];
+
+  for (const parameters of ["", "?sslmode=require"]) {
+    it(`knocks once where connections are closed without a word ${parameters}`, async () => {
+      const server = await listen((socket) => socket.end());
+      assert.deepEqual(await run([server.at], parameters), lost);
+      assert.equal(server.count, 1);
+    });
+  }
+
+  it("knocks once at each of several hosts, when none of them answers", async () => {
+    const [one, other] = [await listen((socket) => socket.end()), await listen((socket) => socket.resetAndDestroy())];
+    assert.deepEqual(await run([one.at, other.at]), lost);
+    assert.deepEqual([one.count, other.count], [1, 1]);
+  });
+
+  it("fails what waits, and nothing else, when it is reset before the first answer", async () => {
+    const server = await listen((socket) => {
+      socket.once("data", () => {
+        socket.write(welcome);
+        socket.once("data", () => socket.resetAndDestroy());
+      });
+    });
+    assert.deepEqual(await run([server.at]), ["ECONNRESET", "CONNECTION_CLOSED"]); // a promise that nobody holds would end the process
+    assert.equal(server.count, 1);
+  });
+});
