@@ -57,15 +57,16 @@ async function start(): Promise<Postgres> {
   return {
     async createDatabase(folder) {
       count += 1;
+      const name = `faults_${count}`; // others may ask for theirs meanwhile
       if (folder !== undefined) {
         const { uid, gid } = statSync(data);
         mkdirSync(folder);
         chownSync(folder, uid, gid);
-        await ask(`create tablespace faults_${count} location '${folder}'`);
+        await ask(`create tablespace ${name} location '${folder}'`);
       }
-      await ask(`create database faults_${count} ${folder === undefined ? "" : `tablespace faults_${count}`}`);
+      await ask(`create database ${name} ${folder === undefined ? "" : `tablespace ${name}`}`);
       const address = new URL(url);
-      address.pathname = `/faults_${count}`;
+      address.pathname = `/${name}`;
       return address.href;
     },
     stop: () => end("SIGINT"),
