@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { loadConfig } from "../src/config.ts";
 import { createSiblings } from "../src/workers/siblings.ts";
 import { supervise } from "../src/workers/supervisor.ts";
@@ -22,6 +23,8 @@ if (workerNumber === undefined) {
   tellSupervisor({ kind: "listening" });
   onSupervisor("stop", () => process.exit());
   if (isLast) {
+    // Those that start at the same time may not be there yet.
+    while ((await siblings.ask("number", 10_000)).length < workers) await setTimeout(20);
     const answers = {
       patient: await siblings.ask("number", 10_000),
       hasty: await siblings.ask("number, soon", 2_000),
