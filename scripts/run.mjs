@@ -4,11 +4,12 @@
 // date, and the script itself runs on the Node.js that server/package.json pins. A relative script path starts at the root of
 // the repository; the working directory stays the caller's.
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import Module from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { runOn } from "../server/bin/run-on.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pinnedNode = path.join(root, "node_modules/node/bin", process.platform === "win32" ? "node.exe" : "node");
@@ -27,7 +28,7 @@ if (process.version === `v${readJson("server/package.json").dependencies.node}`)
   // Unlike import(), this makes the script the main module: import.meta.main is true in it.
   Module.runMain();
 } else {
-  runOnPinnedNode();
+  runOn(pinnedNode, [script, ...args]);
 }
 
 /**
@@ -70,21 +71,6 @@ function install() {
     process.exit(1);
   }
   console.error(`${((Date.now() - startedAt) / 1000).toFixed(1)} s`);
-}
-
-function runOnPinnedNode() {
-  const child = spawn(pinnedNode, [script, ...args], { stdio: "inherit" });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-    process.on(signal, () => {
-      // A terminal has already sent its own Ctrl-C and hang-up to both processes; twice could mean "at once".
-      if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
-    });
-  }
-  child.on("exit", (code, signal) => {
-    if (signal === null) process.exit(code ?? 1);
-    process.removeAllListeners(signal);
-    process.kill(process.pid, signal);
-  });
 }
 
 function readJson(file) {

@@ -2,10 +2,10 @@
 // `rollcall <command>`, from a checkout or from the npm package. Whatever Node.js runs this file (20 or later), the
 // program runs on the release that it is made for: this one, or the one that the package brings along.
 
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { runOn } from "./run-on.mjs";
 
 const nodeMajorMin = 26;
 
@@ -19,7 +19,7 @@ if (Number.parseInt(process.versions.node, 10) >= nodeMajorMin) {
   process.argv[1] = program;
   await import(`${folder}/${isServing ? "main" : "cli"}${extension}`);
 } else {
-  runOn(findNode());
+  runOn(findNode(), [program, ...(isServing ? [] : args)]);
 }
 
 function pathTo(relative) {
@@ -36,19 +36,4 @@ function findNode() {
     );
     process.exit(1);
   }
-}
-
-function runOn(node) {
-  const child = spawn(node, [program, ...(isServing ? [] : args)], { stdio: "inherit" });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-    process.on(signal, () => {
-      // A terminal has already sent its own Ctrl-C and hang-up to both processes; twice could mean "at once".
-      if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
-    });
-  }
-  child.on("exit", (code, signal) => {
-    if (signal === null) process.exit(code ?? 1);
-    process.removeAllListeners(signal);
-    process.kill(process.pid, signal);
-  });
 }

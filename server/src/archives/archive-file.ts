@@ -3,6 +3,7 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { PlainFailure } from "../failure.ts";
+import { syncFolder } from "../lib/sync-folder.ts";
 
 const writtenAtOnce = 262_144;
 /** So much is put on the disk at a time: a write of the database waits for no more than this. */
@@ -83,15 +84,5 @@ async function writeAll<Result>(file: FileHandle, archive: AsyncGenerator<Uint8A
     if (workedMs < turnMs) continue;
     await setTimeout(Math.min(workedMs, pauseMsMax));
     startedAt = performance.now();
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return; // which cannot, and need not
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

@@ -5,7 +5,7 @@ import { ApiError } from "../errors.ts";
 import type { Caller, ClientKind } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Regions } from "../regions/regions.ts";
-import type { Policies, PolicyColumns } from "../tenancy/policies.ts";
+import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";
 import { readToken } from "./authorization.ts";
 import type { TokenUses } from "./token-uses.ts";
 import type { TokenClaims, Tokens } from "./tokens.ts";
@@ -170,12 +170,7 @@ const findAliveToken = prepare<
     .where("device.id", "=", parameter("deviceId"))
     .where("device.token_version", "=", parameter("deviceVersion"))
     .select(["user.token_version as user_version", "user.disabled_at", "token.user_version as token_user_version"])
-    .select([
-      "application.settings",
-      "application.signing_secret",
-      "application.suspended_at",
-      "application.moving_to",
-    ]),
+    .select(policyColumns),
 );
 
 /** @returns undefined when the token is dead */

@@ -2,7 +2,7 @@ import type { Database } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import type { ApplicationPolicy } from "../http/policy.ts";
 import { digestSecret } from "../lib/secrets.ts";
-import type { Policies, PolicyColumns } from "../tenancy/policies.ts";
+import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";
 
 /** The application key that a registration was made with, and the versions that its tokens are issued under. */
 export interface ApplicationCredentials {
@@ -34,10 +34,5 @@ const findKey = prepare<{ applicationId: string; digest: string }, FoundKey>((qu
     .where("key.retired_at", "is", null)
     .whereRef("key.generation", "=", "application.key_generation")
     .select(["key.id as keyId", "application.token_version as applicationVersion", "key.token_version as keyVersion"])
-    .select([
-      "application.settings",
-      "application.signing_secret",
-      "application.suspended_at",
-      "application.moving_to",
-    ]),
+    .select(policyColumns),
 );

@@ -291,9 +291,9 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     server,
     async listen(host, port) {
       // Workers share the port; where the system cannot do that, the supervisor takes the connections and hands them out.
-      const options = { host, port, reusePort: workerNumber !== undefined && process.platform === "linux" };
-      await server.listen(options); // which hands on what it does not know
-
+      const reusePort = workerNumber !== undefined && process.platform === "linux";
+      const place = { host, port, reusePort };
+      await server.listen(place); // which hands on what it does not know
       const address = server.server.address();
       const taken = typeof address === "object" && address !== null ? address.port : port;
       url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${taken}`;

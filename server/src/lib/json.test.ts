@@ -31,6 +31,10 @@ describe("parseJson and writeJson", () => {
     assert.equal(written(parseJson(" [ -0 , 1e2 ] ")), "[0,100]");
   });
 
+  it("members that are undefined are left out", () => {
+    assert.equal(written({ a: undefined, b: [{ c: undefined }], d: 1, e: undefined }), '{"b":[{}],"d":1}');
+  });
+
   it("any depth is written", () => {
     for (const [open, close] of [
       ["[", "]"],

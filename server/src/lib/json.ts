@@ -22,7 +22,7 @@ function keepLongIntegers(_name: string, value: unknown, context?: { source?: st
 
 /**
  * Writes what {@link parseJson} has read, at any depth: `JSON.stringify` knows no bigint, writes null for a number that
- * was too large, and goes as deep as the stack allows. A number outside the range of a double is a "range" problem.
+ * was too large, and goes as deep as the stack allows. Members that are undefined are left out. A number outside the range of a double is a "range" problem.
  */
 export function writeJson(value: unknown): Parsed<string> {
   let text = "";
@@ -40,7 +40,7 @@ export function writeJson(value: unknown): Parsed<string> {
     } else if (typeof next === "object" && next !== null) {
       text += "{";
       waiting.push(closingObject);
-      const members = Object.entries(next);
+      const members = Object.entries(next).filter(([, member]) => member !== undefined);
       for (let index = members.length - 1; index >= 0; index -= 1) {
         const [name, member] = members[index] as [string, unknown]; // index is below the length
         waiting.push(member, new Written(`${index > 0 ? "," : ""}${JSON.stringify(name)}:`));

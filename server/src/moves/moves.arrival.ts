@@ -21,7 +21,7 @@ import {
 import type { MessageHandler, RegionHandlers, StreamHandler } from "../regions/regions.endpoint.ts";
 import type { Regions } from "../regions/regions.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
-import { dropArrived, findPresence, listArrived, markMoving, openArrived } from "./moves.store.ts";
+import { dropArrived, findPresence, isServed, listArrived, markMoving, openArrived } from "./moves.store.ts";
 
 interface Services {
   readonly database: Database;
@@ -138,16 +138,12 @@ export function moveHandlers(services: Services): RegionHandlers {
     }),
 
     /** Whether it is served here. */
-    hasApplication: onApplication(async (appid) => {
-      const here = await findPresence(appid, database.reads);
-      return here?.deleted_at === null && here.moving_to === null;
-    }),
+    hasApplication: onApplication(async (appid) => isServed(await findPresence(appid, database.reads))),
 
     /** Where the main region believes that it lives. */
     findRegion: onApplication(async (appid) => {
       requireMain(regions);
-      const here = await findPresence(appid, database.reads);
-      if (here?.deleted_at === null && here.moving_to === null) return own;
+      if (isServed(await findPresence(appid, database.reads))) return own;
       const known = await findApplicationRegion(appid, database.reads);
       if (known?.state === "handing over") throw movingError();
       return known?.region ?? null;
@@ -199,8 +195,8 @@ export async function dropLeftovers(
     for (const region of others) {
       signal?.throwIfAborted();
       // What cannot be reached is asked again.
-      const isServed = await regionCalls.call(region, "hasApplication", { appid }).catch(() => false);
-      if (isServed !== true) continue;
+      const isThere = await regionCalls.call(region, "hasApplication", { appid }).catch(() => false);
+      if (isThere !== true) continue;
       await database.write(({ queries }) => dropArrived(appid, own, clock.now(), queries));
       break;
     }

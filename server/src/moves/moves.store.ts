@@ -15,6 +15,11 @@ export function findPresence(applicationId: string, queries: Queries): Promise<P
     .executeTakeFirst();
 }
 
+/** Whether that is here, all of it, and nowhere else. */
+export function isServed(here: Presence | undefined): boolean {
+  return here?.deleted_at === null && here.moving_to === null;
+}
+
 /** From now on nothing is served of it. @returns false when there is none, or it moves elsewhere */
 export async function markMoving(applicationId: string, to: string, queries: Queries): Promise<boolean> {
   const marked = await queries

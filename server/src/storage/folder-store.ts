@@ -3,6 +3,7 @@ import { type Dir, existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, opendir, rename, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ApiError } from "../errors.ts";
+import { syncFolder } from "../lib/sync-folder.ts";
 import { abortable } from "./abortable.ts";
 import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
 import { FileBytes } from "./file-bytes.ts";
@@ -29,7 +30,7 @@ export async function openFolderStore(root: string): Promise<ByteStore> {
       await moveInto(draft, place);
       left = place; // there, but not surely after a power cut
       // All of them: who made a folder may not have come to this yet. One that is gone went with what was written.
-      for (const folder of upwards(dirname(place), root)) await syncFolder(folder).catch(orMissing(undefined));
+      for (const folder of upwards(dirname(place), root)) await syncIfThere(folder);
     } catch (error) {
       await unlink(left).catch(() => {}); // cleanUp comes again
       throw error;
@@ -111,15 +112,8 @@ function* upwards(from: string, top: string): Generator<string> {
   }
 }
 
-/** Puts the names in a folder on the disk. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return; // which cannot, and need not
-  const folder = await open(path, "r");
-  try {
-    await folder.sync().catch(rethrowFull);
-  } finally {
-    await folder.close();
-  }
+async function syncIfThere(folder: string): Promise<void> {
+  await syncFolder(folder).catch(orMissing(undefined)).catch(rethrowFull);
 }
 
 async function openToRead(path: string, key: string): Promise<{ file: FileHandle; length: number }> {
@@ -152,7 +146,7 @@ async function deleteOnce(folder: string, beginning: string, signal: AbortSignal
     if (entry.isDirectory()) while (await deleteOnce(path, "", signal));
     isChanged = (await deleteEntry(path, entry.isDirectory())) || isChanged;
   }
-  if (isChanged) await syncFolder(folder).catch(orMissing(undefined));
+  if (isChanged) await syncIfThere(folder);
   return isChanged;
 }
 

@@ -20,6 +20,14 @@ export interface PolicyColumns {
   readonly moving_to: string | null;
 }
 
+/** These, of a table `application`. */
+export const policyColumns = [
+  "application.settings",
+  "application.signing_secret",
+  "application.suspended_at",
+  "application.moving_to",
+] as const;
+
 /** The policies of applications: made once of what is stored, for as long as that stays the same. */
 export interface Policies {
   /**
@@ -102,10 +110,10 @@ export async function updateSigningSecret(
 
 const findStored = prepare<{ applicationId: string }, PolicyColumns>((queries, parameter) =>
   queries
-    .selectFrom("applications")
-    .select(["settings", "signing_secret", "suspended_at", "moving_to"])
-    .where("application_id", "=", parameter("applicationId"))
-    .where("deleted_at", "is", null),
+    .selectFrom("applications as application")
+    .select(policyColumns)
+    .where("application.application_id", "=", parameter("applicationId"))
+    .where("application.deleted_at", "is", null),
 );
 
 function isSame(made: PolicyColumns, stored: PolicyColumns): boolean {

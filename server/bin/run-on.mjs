@@ -1,0 +1,17 @@
+import { spawn } from "node:child_process";
+
+/** Hands this process over to another release of Node.js: signals go there, and how it ends is how this one ends. */
+export function runOn(node, args) {
+  const child = spawn(node, args, { stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => {
+      // A terminal has already sent its own Ctrl-C and hang-up to both processes; twice could mean "at once".
+      if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
