@@ -25,28 +25,29 @@ const options = readOptions();
 if (options !== undefined) {
   console.log(`seed ${options.seed}`);
   let calls = 0;
-  let failures = 0;
+  const failures: string[] = [];
   for (const each of options.runs) {
     const startedAt = performance.now();
     const result = await run(each);
     calls += result.calls;
-    failures += result.failures.length;
+    failures.push(...result.failures.map((failure) => `${describe(each)}\n${formatFailure(failure)}\n`));
     print(each, result, (performance.now() - startedAt) / 1_000);
   }
-  const total = `${calls} calls, ${failures} failures`;
-  console.log(styleText(failures > 0 ? "red" : "green", total));
-  if (failures > 0) process.exitCode = 1;
+  // At the end, where also those find them who keep only the end.
+  for (const failure of failures) console.log(failure);
+  if (failures.length > 0) console.log(`seed ${options.seed}`);
+  const total = `${calls} calls, ${failures.length} failures`;
+  console.log(styleText(failures.length > 0 ? "red" : "green", total));
+  if (failures.length > 0) process.exitCode = 1;
 }
 
-function print(
-  { engine, rateLimits, only }: RunOptions,
-  { calls, failures, tallies, markers, residentBytes }: RunResult,
-  seconds: number,
-): void {
-  const name = engine === "sqlite" ? "SQLite" : "PostgreSQL";
-  console.log(styleText("bold", `${name}, rate limits ${rateLimits}`));
-  if (rateLimits === "off" && only.length === 0) console.log(formatTallies(tallies));
-  for (const failure of failures) console.log(formatFailure(failure));
+function describe({ engine, rateLimits }: RunOptions): string {
+  return styleText("bold", `${engine === "sqlite" ? "SQLite" : "PostgreSQL"}, rate limits ${rateLimits}`);
+}
+
+function print(options: RunOptions, { calls, tallies, markers, residentBytes }: RunResult, seconds: number): void {
+  console.log(describe(options));
+  if (options.rateLimits === "off" && options.only.length === 0) console.log(formatTallies(tallies));
   const successes = [...tallies.values()].reduce((sum, each) => sum + each.successes, 0);
   console.log(
     `${calls} calls of ${tallies.size} operations in ${seconds.toFixed(0)} s: ${successes} succeeded; ` +

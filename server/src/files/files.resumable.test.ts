@@ -518,6 +518,27 @@ describe("quotas and limits of uploads", () => {
     assert.equal((await createUpload(test, token, 1)).status, 201);
   });
 
+  it("whose file is deleted before its creation is answered was created", async (t) => {
+    const { database } = test.app;
+    const { write } = database;
+    const restore = () => Object.assign(database, { write });
+    t.after(restore);
+    const user = await test.signUp();
+    const listed = async () => (await test.call("GET /blobs", { token: user.token })).body.result.pageResults;
+    database.write = async (...given) => {
+      const written = await write(...given);
+      const [file] = await listed();
+      if (file === undefined) return written;
+      restore();
+      assertResult(await test.call(`DELETE /blobs/${file.id}`, { token: user.token }), 200, true);
+      return written;
+    };
+    const headers = { "content-type": "application/offset+octet-stream" };
+    const answer = await createUpload(test, user.token, 3, { kind: "blob" }, { headers, body: "abc" });
+    assert.deepEqual([answer.status, answer.headers["upload-offset"]], [201, "3"]);
+    assert.deepEqual(await listed(), []);
+  });
+
   it("a user who is deleted leaves nothing of an upload", async () => {
     const user = await test.signUp();
     const path = await begin(test, user.token, 10);

@@ -94,6 +94,8 @@ async function speak(exchange: Exchange, turns: Turns, services: TusServices): P
       return Object.assign(upload, present(state));
     },
     async getUpload() {
+      // What a creation has just made is told, whoever has taken it away since.
+      if (method === "POST" && state !== undefined) return present(state);
       state = await settleUpload(caller, id, services);
       return present(state);
     },
