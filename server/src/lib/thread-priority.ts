@@ -9,11 +9,16 @@ const niceness = 10;
  * request that needs none shall not wait for it. Does what it can: on Linux, where threads have a priority of their own.
  */
 export function lowerThreadPoolPriority(): void {
+  lowerThreads(niceness, (name) => name.startsWith("libuv-worker"));
+}
+
+/** Those that this process has by now; what they start inherits it. */
+export function lowerThreads(to: number, isMeant: (name: string) => boolean = () => true): void {
   if (process.platform !== "linux") return;
   try {
     for (const thread of readdirSync("/proc/self/task")) {
       const name = readFileSync(`/proc/self/task/${thread}/comm`, "utf8");
-      if (name.startsWith("libuv-worker")) setPriority(Number(thread), niceness);
+      if (isMeant(name)) setPriority(Number(thread), to);
     }
   } catch {
     // A sandbox may forbid it; then everything works as before.

@@ -7,7 +7,7 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { ApiError } from "../errors.ts";
 import { FrameReader, frameHead } from "./decoder-frames.ts";
-import { madeBytesMax, type PictureAnswer, type PictureJob, pictureBytesMax } from "./picture-job.ts";
+import { decoderPriority, madeBytesMax, type PictureAnswer, type PictureJob, pictureBytesMax } from "./picture-job.ts";
 
 /**
  * How long the process may take: to start, to be given the bytes of a picture, and to decode it. It ends by itself when that
@@ -26,7 +26,6 @@ interface DecoderEnd {
 }
 
 const program = fileURLToPath(new URL(`./decoder-process${extname(import.meta.url)}`, import.meta.url));
-const priority = 19; // the last of all: it gets what nobody else wants
 /** Of the server's environment, which has its secrets, only what a system may need to find libraries. */
 const inherited = ["LD_LIBRARY_PATH", "SystemRoot"];
 
@@ -49,7 +48,7 @@ export class DecoderChild {
     });
     this.#frames = readFrames(this.#child.stdout);
     this.ended = this.#end();
-    // Before it has threads: those inherit it.
+    // At once; the threads that it has started before lower themselves.
     if (this.#child.pid !== undefined) lowerPriority(this.#child.pid);
     for (const pipe of [this.#child.stdin, this.#child.stdout]) {
       pipe.on("error", () => {}); // it is noticed where something is sent or awaited
@@ -182,7 +181,7 @@ function minimalEnvironment(): Record<string, string> {
 
 function lowerPriority(pid: number): void {
   try {
-    setPriority(pid, priority);
+    setPriority(pid, decoderPriority);
   } catch {
     // A sandbox may forbid it, or it is gone already.
   }

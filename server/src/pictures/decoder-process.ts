@@ -1,8 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { ApiError } from "../errors.ts";
+import { lowerThreads } from "../lib/thread-priority.ts";
 import { FrameReader, frameHead } from "./decoder-frames.ts";
 import { loadDecoder } from "./picture-decoder.ts";
-import { madeBytesMax, type PictureAnswer, type PictureJob, pictureBytesMax } from "./picture-job.ts";
+import { decoderPriority, madeBytesMax, type PictureAnswer, type PictureJob, pictureBytesMax } from "./picture-job.ts";
 import { doPictureJob } from "./picture-work.ts";
 
 /**
@@ -15,6 +16,7 @@ process.stdout.on("error", end);
 // What ends the server reaches this process too, at a terminal; the server may have pictures to finish.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 volunteerForOutOfMemory();
+lowerThreads(decoderPriority);
 
 await loadDecoder();
 process.stdout.write(frameHead(0));

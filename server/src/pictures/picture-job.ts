@@ -18,3 +18,6 @@ export const pictureBytesMax = 64 * 1_024 * 1_024;
 
 /** Of a picture that is made: the server has it in memory until it is stored or sent. */
 export const madeBytesMax = 256 * 1_024 * 1_024;
+
+/** The last of all: it gets the processor time that nobody else wants. */
+export const decoderPriority = 19;
