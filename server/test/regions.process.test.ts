@@ -129,6 +129,16 @@ describe("an application of a remote region", () => {
       assert.equal(body.result.responses[1].result.serviceRoot, eu.root);
     }
   });
+
+  it("does not in a batch with an Idempotency-Key, whose answer main would keep", async () => {
+    const token = await tokenOf(main, await createIn("main"));
+    const requests = [{ method: "POST", path: "/devices", parameters: { platform: "test", ...application } }];
+    const headers = { "idempotency-key": "kept" };
+    const { body } = await main.call("POST /batch", { token, body: { requests }, headers });
+    const [{ status, error, message, serviceRoot }] = body.result.responses;
+    assert.deepEqual([status, error, serviceRoot], [400, "ParameterOutOfRange", eu.root]);
+    assert.match(message, /^appid: a batch with an Idempotency-Key, .* cannot register with the region eu\.$/);
+  });
 });
 
 describe("an application that came to be in a remote region by itself", () => {

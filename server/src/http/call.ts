@@ -10,6 +10,8 @@ export interface Call {
   readonly idempotencyKey: unknown;
   /** Whether the client has gone, and nobody waits for the answer; absent of an item of a batch. */
   readonly isGone?: () => boolean;
+  /** True for an item of a request whose answer is kept: what must not be written here must not be in it. */
+  readonly isKept?: boolean;
   /** True for what another region asks for in the name of its caller: it is not for a third one. */
   readonly isForwarded?: true;
   /** Says that it is a matter of another region: the log of this one does not tell whom it came from. */

@@ -36,7 +36,7 @@ export interface DispatchedReply {
 /** Calls operations as a request of its own would: the same routing, authentication, reading and answers. */
 export interface Dispatcher {
   /** @param outer the request that it came in, whose token it is made with */
-  dispatch(inner: InnerCall, outer: Pick<Call, "authorization" | "address">): Dispatched;
+  dispatch(inner: InnerCall, outer: Pick<Call, "authorization" | "address" | "idempotencyKey">): Dispatched;
   add(operations: readonly Operation[]): void;
 }
 
@@ -103,6 +103,7 @@ export function createDispatcher(options: {
         path,
         idempotencyKey: inner.idempotencyKey,
         admission: inner.admission,
+        isKept: outer.idempotencyKey !== undefined,
         readParameters() {
           if (query === "" || (method !== "GET" && method !== "DELETE")) return inner.parameters;
           return [...parseQuery(query), ...inner.parameters];

@@ -50,6 +50,10 @@ export function createRegistrationElsewhere(services: {
 
   return {
     async register(region, appid, call) {
+      if (call.isKept) {
+        const rule = `a batch with an Idempotency-Key, whose answer is kept, cannot register with the region ${region}`;
+        throw new ApiError("ParameterOutOfRange", `appid: ${rule}.`, { serviceRoot: regions.rootOf(region) });
+      }
       call.forgetAddress?.();
       // Once, and outside of any transaction: the other region may take long, and what it has done stays.
       const json = await database.apart(`register with ${region} for ${appid}`, () => ask(region, appid, call), {
