@@ -20,6 +20,8 @@ export interface Operation {
   readonly inQuery: readonly Parameter[];
   readonly inHeaders: readonly Parameter[];
   readonly inBody: readonly Parameter[];
+  /** Whether it takes an Idempotency-Key, which is not among `inHeaders`. */
+  readonly isKeyed: boolean;
   /** What its body is. */
   readonly takes: "nothing" | "parameters" | "form" | "bytes";
   readonly answers: ReadonlyMap<number, DeclaredAnswer>;
@@ -81,7 +83,8 @@ function readOperation(
     caller: callerOf(security),
     inPath: of("path"),
     inQuery: of("query"),
-    inHeaders: of("header"),
+    inHeaders: of("header").filter((each) => each.name !== keyHeader),
+    isKeyed: of("header").some((each) => each.name === keyHeader),
     inBody: Object.entries(properties).map(([name, schema]) => ({ name, isRequired: required.includes(name), schema })),
     takes: bodies[type] ?? "nothing",
     answers: new Map(
@@ -89,6 +92,8 @@ function readOperation(
     ),
   };
 }
+
+const keyHeader = "Idempotency-Key";
 
 const bodies: Readonly<Record<string, Operation["takes"]>> = {
   "application/json": "parameters",

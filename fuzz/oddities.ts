@@ -15,8 +15,9 @@ export function oddHeaders(
   world: World,
 ): { readonly headers: HeaderLine[] } {
   const headers: HeaderLine[] = [];
-  const isKeyed = operation.method !== "GET" && operation.caller !== "operator";
-  if (isKeyed && random.chance(0.15)) headers.push(["Idempotency-Key", idempotencyKey(mood, random, world)]);
+  // Also where it is ignored.
+  const mayHaveKey = operation.method !== "GET" && operation.caller !== "operator";
+  if (mayHaveKey && random.chance(0.15)) headers.push(["Idempotency-Key", idempotencyKey(mood, random, world)]);
   if (isDownload(operation) && random.chance(0.5)) headers.push(rangeHeader(random));
   if (random.chance(0.1)) {
     headers.push([

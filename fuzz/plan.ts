@@ -80,7 +80,7 @@ export function planCall(
     method,
     target,
     override: overrideOf(headers),
-    idempotencyKey: takesKey(operation) ? onlyOne(headers, "Idempotency-Key") : undefined,
+    idempotencyKey: operation.isKeyed ? onlyOne(headers, "Idempotency-Key") : undefined,
     content,
     ...spoiled,
   };
@@ -89,10 +89,6 @@ export function planCall(
 /** For players and pages, which send no headers. */
 function withToken(target: string, token: string): string {
   return `${target}${target.includes("?") ? "&" : "?"}accessToken=${token}`;
-}
-
-function takesKey({ method, caller }: Operation): boolean {
-  return method !== "GET" && method !== "HEAD" && (caller === "device" || caller === "user");
 }
 
 function onlyOne(headers: readonly HeaderLine[], wanted: string): string | undefined {

@@ -145,6 +145,14 @@ describe("the tus protocol", () => {
     }
   });
 
+  it("an Idempotency-Key is ignored: offsets do its work", async () => {
+    const headers = { "idempotency-key": "one" };
+    const first = await createUpload(test, jane.token, 3, { kind: "blob" }, { headers });
+    const second = await createUpload(test, jane.token, 3, { kind: "blob" }, { headers });
+    assert.deepEqual([first.status, second.status], [201, 201]);
+    assert.notEqual(pathOf(first), pathOf(second));
+  });
+
   it("no other verb or path: OperationNotFound", async () => {
     const path = await begin(test, jane.token, 3);
     const headers = tusHeaders;

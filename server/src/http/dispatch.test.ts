@@ -43,7 +43,11 @@ describe("Dispatcher", () => {
     };
     dispatcher.add([createOperation(declared, services)]);
     const inner = { method: "GET", path: "/things", parameters: [], idempotencyKey: undefined };
-    const { requestId, run } = dispatcher.dispatch(inner, { authorization: "x", address: "y" });
+    const { requestId, run } = dispatcher.dispatch(inner, {
+      authorization: "x",
+      address: "y",
+      idempotencyKey: undefined,
+    });
     assert.equal((await run()).reply.failure?.condition, "InternalError");
     assert.equal(lines.length, 1);
     const { request_id, err } = JSON.parse(lines[0] ?? "");

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { errorRow } from "../errors.ts";
-import { conditionsOf } from "./route.ts";
+import { conditionsOf, takesIdempotencyKey } from "./route.ts";
 
 interface Operation {
   readonly operationId: string;
@@ -66,6 +66,9 @@ describe("/_/openapi.json", () => {
         braces,
       );
       assert.ok(inPath.every(({ required }) => required));
+
+      const inHeaders = operation.parameters.filter((parameter) => parameter.in === "header").map(({ name }) => name);
+      assert.deepEqual(inHeaders, takesIdempotencyKey(route) ? ["Idempotency-Key"] : []);
 
       const names = Object.keys(route.parameters?.properties ?? {});
       const inQuery = operation.parameters.filter((parameter) => parameter.in === "query").map(({ name }) => name);

@@ -1,6 +1,6 @@
 import { type ErrorCondition, errorRow } from "../errors.ts";
 import { ErrorEnvelope } from "./envelope.ts";
-import { conditionsOf, type Route } from "./route.ts";
+import { conditionsOf, IdempotencyKey, type Route, takesIdempotencyKey } from "./route.ts";
 import { isOptional, type ObjectSchema, type Schema, Type } from "./schema.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -68,6 +68,7 @@ function describeOperation(route: Route): Json {
     parameters: [
       ...describeParameters(route.pathParameters, "path"),
       ...(takesBody(route) ? [] : describeParameters(route.parameters, "query")),
+      ...(takesIdempotencyKey(route) ? [idempotencyKey] : []),
     ],
     ...(takesBody(route) && route.parameters !== undefined && { requestBody: describeBody(route, route.parameters) }),
     responses: {
@@ -118,6 +119,15 @@ function describeSuccess(route: Route, status: number): Json {
   });
   return { description: "Success", content: { "application/json": { schema: published(envelope) } } };
 }
+
+const idempotencyKey = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description:
+    "A repeat by the same caller within 24 hours gets the first reply again, marked `Idempotent-Replayed: true`.",
+  schema: published(IdempotencyKey),
+};
 
 const sentElsewhere = {
   description: "Where the bytes can be read for a few minutes, in a deployment that does not send them itself",

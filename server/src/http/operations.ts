@@ -14,6 +14,7 @@ import {
   type Caller,
   type CallerKind,
   Created,
+  IdempotencyKey,
   type OperatorCaller,
   RawResult,
   type Route,
@@ -21,7 +22,6 @@ import {
   takesIdempotencyKey,
 } from "./route.ts";
 import { createSerializer } from "./serializer.ts";
-import { Text } from "./wire.ts";
 
 /** Finds out who is calling; throws or rejects with an ApiError. */
 export type Authenticate = (
@@ -204,8 +204,6 @@ function isClient(caller: AnyCaller | undefined): caller is Caller {
 function compileOptional(shape: Route["parameters"]): (raw: RawParameters) => Record<string, unknown> {
   return shape === undefined ? () => ({}) : compileParameters(shape);
 }
-
-const IdempotencyKey = Text({ minLength: 1, maxLength: 255 });
 
 /** The same for calls of one operation with the same parameters, in whatever order, in a batch or not. */
 function fingerprintOf(route: Route, call: Call, file?: StoredUpload): string {

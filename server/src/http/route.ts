@@ -4,6 +4,7 @@ import type { Call, StoredUpload, UploadedPart } from "./call.ts";
 import type { ArchiveResult, FileResult } from "./file-result.ts";
 import type { ApplicationPolicy } from "./policy.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
+import { Text } from "./wire.ts";
 
 /** Who may call of the clients: the holder of any token of an application, or of a user token. */
 export type ClientKind = "device" | "user";
@@ -146,6 +147,8 @@ export function route<
 export function takesIdempotencyKey({ method, caller }: Route): boolean {
   return method !== "GET" && (caller === "device" || caller === "user");
 }
+
+export const IdempotencyKey = Text({ minLength: 1, maxLength: 255 });
 
 /** The role that an operation of operators takes. */
 export function roleOf({ method, role }: Route): OperatorRole {
