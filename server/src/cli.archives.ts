@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { constants, setPriority } from "node:os";
 import { styleText } from "node:util";
 import { findLiveApplication } from "./applications/applications.store.ts";
 import type { ArchiveProgress } from "./archives/archive.ts";
@@ -9,6 +8,7 @@ import { archiveApplication } from "./archives/export-application.ts";
 import type { ArchiveEnd, ArchiveHead } from "./archives/format.ts";
 import { importApplication } from "./archives/import-application.ts";
 import { loadArchive } from "./archives/load.ts";
+import { Pace } from "./archives/pace.ts";
 import { restore } from "./archives/restore.ts";
 import { requireName } from "./cli.applications.ts";
 import { type Command, createMakers, print, UsageError, withDatabase } from "./cli.command.ts";
@@ -20,6 +20,7 @@ import { openDatabase } from "./db/open.ts";
 import { openSnapshot } from "./db/open-snapshot.ts";
 import { PlainFailure } from "./failure.ts";
 import { kindOfId } from "./lib/ids.ts";
+import { giveProcessorsWay } from "./lib/thread-priority.ts";
 import { findApplicationRegion } from "./regions/regions.directory.store.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { openByteStore } from "./storage/open.ts";
@@ -28,9 +29,10 @@ import { openByteStore } from "./storage/open.ts";
 export const archiveCommands: Readonly<Record<string, Command>> = {
   backup: async (config, { json = false, "without-files": isWithoutFiles = false }, [given]) => {
     const file = requireFile("backup", given);
-    giveWay();
+    const pace = giveWay();
     await recordBackup(config);
-    const services = { bytes: await openByteStore(config), secrets: loadSecrets(config), ...createMakers() };
+    const bytes = await openByteStore(config);
+    const services = { bytes, pace, secrets: loadSecrets(config), ...createMakers() };
     const end = await writeArchiveFile(file, backUp(config, services, { isWithoutFiles, onProgress: showProgress }));
     printWritten(file, end, json);
   },
@@ -61,8 +63,9 @@ export const archiveCommands: Readonly<Record<string, Command>> = {
   "apps export": async (config, { json = false }, [appid, given]) => {
     if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps export needs an APPID");
     const file = requireFile("apps export", given);
-    giveWay();
-    const services = { ...config, bytes: await openByteStore(config), secrets: loadSecrets(config), ...createMakers() };
+    const pace = giveWay();
+    const bytes = await openByteStore(config);
+    const services = { ...config, bytes, pace, secrets: loadSecrets(config), ...createMakers() };
     await withDatabase(config, async (database) => {
       await database.write(async ({ queries }) => {
         const found = await findLiveApplication(appid, queries);
@@ -118,12 +121,9 @@ async function requireKnownHere(appid: string, config: Config): Promise<void> {
 }
 
 /** Whoever is served comes first. */
-function giveWay(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_LOW);
-  } catch {
-    // A sandbox may forbid it.
-  }
+function giveWay(): Pace {
+  giveProcessorsWay();
+  return new Pace();
 }
 
 /**

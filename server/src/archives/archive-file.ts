@@ -1,20 +1,16 @@
 import { createReadStream, existsSync, unlinkSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { PlainFailure } from "../failure.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 
 const writtenAtOnce = 262_144;
 /** So much is put on the disk at a time: a write of the database waits for no more than this. */
 const syncedAtOnce = 2_097_152;
-/** After so long a turn of work, disk and processors are left to others for as long as it took. */
-const turnMs = 20;
-const pauseMsMax = 1_000;
 
 /**
  * Writes an archive to a file that is not there yet, for this account's eyes only. Under its name there is a whole one or none;
- * until then it lies beside it, as `FILE.partial`. Others have disk and processors half of the time.
+ * until then it lies beside it, as `FILE.partial`.
  *
  * @throws PlainFailure when there is such a file
  */
@@ -67,7 +63,7 @@ async function writeAll<Result>(file: FileHandle, archive: AsyncGenerator<Uint8A
     pieces = [];
     gathered = 0;
   }
-  for (let startedAt = performance.now(); ; ) {
+  for (;;) {
     const next = await archive.next();
     if (next.done === true) {
       await write();
@@ -80,9 +76,5 @@ async function writeAll<Result>(file: FileHandle, archive: AsyncGenerator<Uint8A
       await file.datasync();
       unsynced = 0;
     }
-    const workedMs = performance.now() - startedAt;
-    if (workedMs < turnMs) continue;
-    await setTimeout(Math.min(workedMs, pauseMsMax));
-    startedAt = performance.now();
   }
 }

@@ -15,6 +15,7 @@ import {
   missingName,
   rowsName,
 } from "./format.ts";
+import type { Pace } from "./pace.ts";
 import { writeRows } from "./rows.ts";
 import { createSpool, type Spool } from "./spool.ts";
 
@@ -32,6 +33,8 @@ export interface ArchiveContents {
 export interface ArchiveServices {
   readonly databaseUrl: string;
   readonly bytes: ByteStore;
+  /** Without one it is written as fast as can be. */
+  readonly pace?: Pace;
 }
 
 /** How far an archive has come. */
@@ -74,7 +77,7 @@ export async function* writeArchive(
   try {
     yield* writer.entry(headName, toJson({ ...head, migrations: snapshot.migrations }));
     for (const { name, content } of extras) yield* writer.entry(name, content);
-    const rows = yield* writeTables(writer, snapshot, contents, spool, onProgress);
+    const rows = yield* writeTables(writer, snapshot, contents, { spool, pace: services.pace }, onProgress);
     await snapshot.close();
 
     const files = yield* writeFiles(writer, spool, services, (done) =>
@@ -94,7 +97,7 @@ async function* writeTables(
   writer: ArchiveWriter,
   snapshot: Snapshot,
   { head: { applicationId, isWithoutFiles }, tables, change = (_table, row) => row }: ArchiveContents,
-  spool: Spool<NamedObject>,
+  { spool, pace }: { readonly spool: Spool<NamedObject>; readonly pace: Pace | undefined },
   onProgress: (progress: ArchiveProgress) => void,
 ): AsyncGenerator<Uint8Array, ArchiveEnd["rows"]> {
   const having = applicationId === undefined ? {} : { application_id: applicationId };
@@ -113,7 +116,7 @@ async function* writeTables(
     }
     counts[table] = 0;
     let part = 0;
-    for await (const { content, rows } of writeRows(changed())) {
+    for await (const { content, rows } of writeRows(changed(), pace)) {
       part += 1;
       yield* writer.entry(rowsName(table, part), content);
       counts[table] += rows;
@@ -140,7 +143,7 @@ function objectOf(table: string, row: StoredRow): NamedObject | undefined {
 async function* writeFiles(
   writer: ArchiveWriter,
   spool: Spool<NamedObject>,
-  { databaseUrl, bytes }: ArchiveServices,
+  { databaseUrl, bytes, pace }: ArchiveServices,
   onProgress: (done: { files: number; bytes: number }) => void,
 ): AsyncGenerator<Uint8Array, Omit<ArchiveEnd, "rows">> {
   const done = { files: 0, bytes: 0 };
@@ -163,7 +166,7 @@ async function* writeFiles(
     if (size === undefined || content === undefined) {
       missing.push({ ...object, why: "lost" });
     } else {
-      const found = yield* writer.stream(fileName(object.key), size, content);
+      const found = yield* writer.stream(fileName(object.key), size, paced(content, pace));
       if (sha256 !== undefined && found !== sha256) missing.push({ ...object, why: "damaged" });
       done.files += 1;
       done.bytes += size;
@@ -173,6 +176,13 @@ async function* writeFiles(
   }
   yield* writeMissing();
   return { ...done, missing: counts };
+}
+
+async function* paced(chunks: AsyncIterable<Uint8Array>, pace: Pace | undefined): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    yield chunk;
+    await pace?.rest();
+  }
 }
 
 /** What is not in the store any more, and not in the database either, has been deleted since the snapshot. */

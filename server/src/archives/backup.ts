@@ -5,6 +5,7 @@ import type { ByteStore } from "../storage/byte-store.ts";
 import { version } from "../version.ts";
 import { type ArchiveProgress, writeArchive } from "./archive.ts";
 import { type ArchiveEnd, fingerprintOf, secretName } from "./format.ts";
+import type { Pace } from "./pace.ts";
 import { archivedTables } from "./tables.ts";
 
 export interface BackupOptions {
@@ -20,11 +21,16 @@ export interface BackupOptions {
  */
 export async function* backUp(
   config: Pick<Config, "databaseUrl" | "region" | "secrets">,
-  services: { readonly bytes: ByteStore; readonly clock: Clock; readonly secrets: readonly string[] },
+  services: {
+    readonly bytes: ByteStore;
+    readonly clock: Clock;
+    readonly secrets: readonly string[];
+    readonly pace?: Pace;
+  },
   { isWithoutFiles = false, onProgress }: BackupOptions = {},
 ): AsyncGenerator<Uint8Array, ArchiveEnd> {
   const { databaseUrl, region } = config;
-  const { bytes, clock, secrets } = services;
+  const { clock, secrets } = services;
   const head = {
     format: "rollcall-archive",
     version: 1,
@@ -38,5 +44,10 @@ export async function* backUp(
   const isInDataDir = config.secrets === undefined;
   const extras = isInDataDir ? [{ name: secretName, content: Buffer.from(`${secrets.join("\n")}\n`) }] : [];
   const snapshot = await openSnapshot(databaseUrl);
-  return yield* writeArchive(snapshot, { head, tables: archivedTables, extras }, { databaseUrl, bytes }, onProgress);
+  return yield* writeArchive(
+    snapshot,
+    { head, tables: archivedTables, extras },
+    { ...services, databaseUrl },
+    onProgress,
+  );
 }

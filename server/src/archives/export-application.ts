@@ -3,19 +3,16 @@ import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Snapshot, StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { ByteStore } from "../storage/byte-store.ts";
 import { openSigningSecret } from "../tenancy/policies.ts";
 import { version } from "../version.ts";
-import { type ArchiveProgress, writeArchive } from "./archive.ts";
+import { type ArchiveProgress, type ArchiveServices, writeArchive } from "./archive.ts";
 import { type ArchiveEnd, fingerprintOf, signingSecretName } from "./format.ts";
 import { exportedTables } from "./tables.ts";
 
-export interface ExportServices {
-  readonly databaseUrl: string;
+export interface ExportServices extends ArchiveServices {
   readonly region: string;
   /** Newest first. */
   readonly secrets: readonly string[];
-  readonly bytes: ByteStore;
   readonly clock: Clock;
 }
 
@@ -45,10 +42,10 @@ export function exportApplication(
 /** The same as a generator, which returns what there was. */
 export async function* archiveApplication(
   applicationId: string,
-  { databaseUrl, region, secrets, bytes, clock }: ExportServices,
+  { region, secrets, clock, ...services }: ExportServices,
   onProgress?: (progress: ArchiveProgress) => void,
 ): AsyncGenerator<Uint8Array, ArchiveEnd> {
-  const snapshot = await openSnapshot(databaseUrl);
+  const snapshot = await openSnapshot(services.databaseUrl);
   try {
     const application = await findApplication(applicationId, snapshot);
     const unfinished = await sumUnfinishedUploads(applicationId, snapshot);
@@ -72,7 +69,7 @@ export async function* archiveApplication(
       return row;
     }
     const contents = { head, tables: exportedTables, extras, change };
-    return yield* writeArchive(snapshot, contents, { databaseUrl, bytes }, onProgress);
+    return yield* writeArchive(snapshot, contents, services, onProgress);
   } finally {
     await snapshot.close();
   }

@@ -2,9 +2,10 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { StoredRow } from "../db/snapshot.ts";
 import { ArchiveError } from "./format.ts";
+import type { Pace } from "./pace.ts";
 
-/** A part of a table has so many characters of text, or one row more. */
-const charactersPerPart = 1_048_576;
+/** A part of a table has so many characters of text, or one row more: they are compressed in one go. */
+const charactersPerPart = 262_144;
 const rowsPerPart = 5_000;
 /** Nothing that we write comes near it; what would grow beyond it is no archive of ours. */
 export const partBytesMax = 536_870_912;
@@ -19,12 +20,13 @@ export interface RowsPart {
 }
 
 /** Rows in parts of a bounded size. */
-export async function* writeRows(rows: AsyncIterable<StoredRow>): AsyncGenerator<RowsPart> {
+export async function* writeRows(rows: AsyncIterable<StoredRow>, pace?: Pace): AsyncGenerator<RowsPart> {
   let text = "";
   let count = 0;
   for await (const row of rows) {
     text += `${JSON.stringify(row, encode)}\n`;
     count += 1;
+    if (pace?.isOver()) await pace.rest();
     if (text.length < charactersPerPart && count < rowsPerPart) continue;
     yield { content: await compress(text, { level: 1 }), rows: count };
     text = "";

@@ -1,5 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { setPriority } from "node:os";
+import { constants, setPriority } from "node:os";
 
 /** Of 19; enough that the event loop gets a processor at once, and the pool still gets all that is left. */
 const niceness = 10;
@@ -10,6 +11,20 @@ const niceness = 10;
  */
 export function lowerThreadPoolPriority(): void {
   lowerThreads(niceness, (name) => name.startsWith("libuv-worker"));
+}
+
+/** This process gets the processor time that nobody else wants. Does what it can, like the others here. */
+export function giveProcessorsWay(): void {
+  const { PRIORITY_LOW } = constants.priority;
+  try {
+    setPriority(PRIORITY_LOW);
+  } catch {
+    // A sandbox may forbid it.
+  }
+  lowerThreads(PRIORITY_LOW);
+  // Linux may let even the lowest priority finish its slice, of some milliseconds, while others wait. Not so SCHED_IDLE, which
+  // only a program of the system can ask for.
+  if (process.platform === "linux") spawnSync("chrt", ["-i", "-p", "0", `${process.pid}`], { stdio: "ignore" });
 }
 
 /** Those that this process has by now; what they start inherits it. */
