@@ -5,6 +5,7 @@ import type { CheckinRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
+import { everyRow } from "../privacy/readable-rows.ts";
 import type { operatedCheckinOrders, SearchOperatedCheckins } from "./checkins.operator.contract.ts";
 import { isOwnerThereSql } from "./checkins.store.ts";
 
@@ -27,11 +28,10 @@ export function operatedCheckinSearch(
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
   conditions.push(condition("is there", {}, () => isOwnerThereSql));
+  const scope = { shape: "checkins all", from: sql`checkins`, select: sql`checkins.*`, cell: sql.ref("cell") };
   const { name, isDescending } = readSortOrder<(typeof operatedCheckinOrders)[number]>(filters, "-created");
   return {
-    scopes: [
-      { shape: "checkins all", from: sql`checkins`, select: sql`checkins.*`, cell: sql.ref("cell"), conditions },
-    ],
+    scopes: userID === undefined ? everyRow(scope, conditions) : [{ ...scope, conditions }],
     order: numberOrder("created_at"),
     isDescending,
     area: locationRange && {

@@ -46,7 +46,7 @@ export async function areaStream<Row extends { readonly id: string }>(
   const cells = cellsOfRange(area.range, rangesMax);
 
   const few = await rowsInCells<Row>(scopes, cells, fewRows, queries);
-  if (few.length < fewRows) return streamOf(few.filter(isIn), rowOrder);
+  if (few.length < fewRows) return streamOf(distinct(few.filter(isIn)), rowOrder);
 
   async function streamOfScope(scope: Scope): Promise<Stream<Row>> {
     if (!(await hasMoreInCells(scope, cells, rowsGatheredMax, queries))) {
@@ -58,6 +58,11 @@ export async function areaStream<Row extends { readonly id: string }>(
   }
   const [first, ...others] = scopes;
   return mergeStreams([await streamOfScope(first), ...(await Promise.all(others.map(streamOfScope)))]);
+}
+
+/** A row may be in several scopes. */
+function distinct<Row extends { readonly id: string }>(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
 type RowOrder<Row> = Pick<Stream<Row>, "keyOf" | "isDescending">;

@@ -18,7 +18,7 @@ import { mergeStreams } from "./stream.ts";
  * No statement of it counts or sorts what is not returned.
  */
 export interface Search<Row> {
-  /** What may be read, as parts that share no row. */
+  /** What may be read, as parts. A row that is in several is found once. */
   readonly scopes: readonly [Scope, ...Scope[]];
   readonly order: Order<Row>;
   readonly isDescending: boolean;

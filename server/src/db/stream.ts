@@ -20,7 +20,7 @@ export interface Stream<Row> {
   take(take: Take): Promise<Row[]>;
 }
 
-/** Several streams of one order as one. */
+/** Several streams of one order as one. A row that is in several comes once. */
 export function mergeStreams<Row>(streams: readonly [Stream<Row>, ...Stream<Row>[]]): Stream<Row> {
   const [first] = streams;
   if (streams.length === 1) return first;
@@ -29,9 +29,14 @@ export function mergeStreams<Row>(streams: readonly [Stream<Row>, ...Stream<Row>
     isDescending: first.isDescending,
     async take(take) {
       const taken = await Promise.all(streams.map((stream) => stream.take(take)));
-      return sortRows(taken.flat(), first, take.direction).slice(0, take.count);
+      const sorted = sortRows(taken.flat(), first, take.direction);
+      return sorted.filter((row, index) => !isSame(row, sorted[index - 1])).slice(0, take.count);
     },
   };
+
+  function isSame(row: Row, before: Row | undefined): boolean {
+    return before !== undefined && compareKeys(first.keyOf(row), first.keyOf(before)) === 0;
+  }
 }
 
 const chunkRowsMax = 1_000;

@@ -3,6 +3,7 @@ import { type Condition, condition, equals, numberOrder, within } from "../db/co
 import type { Search } from "../db/search.ts";
 import type { FileRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
+import { everyRow } from "../privacy/readable-rows.ts";
 import type { FileKind } from "./files.kinds.ts";
 import type { SearchOperatedFiles } from "./files.operator.contract.ts";
 
@@ -25,8 +26,9 @@ export function operatedFileSearch(
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
   conditions.push(condition("is there", {}, () => isOwnerThereSql));
+  const scope = { shape: "files all", from: sql`files`, select: sql`files.*` };
   return {
-    scopes: [{ shape: "files all", from: sql`files`, select: sql`files.*`, conditions }],
+    scopes: userID === undefined ? everyRow(scope, conditions) : [{ ...scope, conditions }],
     order: numberOrder("created_at"),
     isDescending: sortOrder === "-created",
   };

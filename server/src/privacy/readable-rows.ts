@@ -13,8 +13,9 @@ export interface SharedTable {
 }
 
 /**
- * What a user may read of such a table: the own rows, by where they are, and those that others share, by where others see
- * them (surface.md section 3).
+ * What a user may read of such a table: the own rows, by where they are, and those that are shared, by where others see
+ * them (surface.md section 3). The own ones that are shared are in both: to leave them out here, a page would have to walk
+ * over all of them.
  *
  * @param given only what this user owns; `me` for the reader
  */
@@ -25,21 +26,28 @@ export function readableRows(
   conditions: readonly Condition[],
 ): Search<unknown>["scopes"] {
   const own = rows(table, "own", [...conditions, equals("user_id", readerId)]);
-  if (given === undefined) return [own, shared(table, [...conditions, isOfOthers(readerId)])];
+  if (given === undefined) return [own, shared(table, conditions)];
   const ownerId = resolveUserId(given, readerId);
   return ownerId === readerId ? [own] : [shared(table, [...conditions, equals("user_id", ownerId)])];
 }
 
-function shared(table: SharedTable, conditions: readonly Condition[]): Scope {
-  return rows(table, "shared", [
-    ...conditions,
-    condition("is shared", {}, () => sql`read_permission = 1`),
-    condition("is shown", {}, () => table.isShownToOthers),
-  ]);
+const isShared = condition("is shared", {}, () => sql`read_permission = 1`);
+/** In the words of the indexes. */
+const isNotShared = condition("is not shared", {}, () => sql`coalesce(read_permission, 0) <> 1`);
+
+/** All rows that meet these conditions, by the indexes of those that are shared and of those that are not. */
+export function everyRow(
+  scope: Omit<Scope, "conditions">,
+  conditions: readonly Condition[],
+): Search<unknown>["scopes"] {
+  return [
+    { ...scope, conditions: [...conditions, isShared] },
+    { ...scope, conditions: [...conditions, isNotShared] },
+  ];
 }
 
-function isOfOthers(readerId: string): Condition {
-  return condition("user_id <>", { readerId }, (parameter) => sql`user_id <> ${parameter("readerId")}`);
+function shared(table: SharedTable, conditions: readonly Condition[]): Scope {
+  return rows(table, "shared", [...conditions, isShared, condition("is shown", {}, () => table.isShownToOthers)]);
 }
 
 function rows(table: SharedTable, scope: "own" | "shared", conditions: readonly Condition[]): Scope {

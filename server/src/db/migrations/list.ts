@@ -16,6 +16,7 @@ import { operatorViews } from "./0015-operator-views.ts";
 import { manyNodes } from "./0016-many-nodes.ts";
 import { imports } from "./0017-imports.ts";
 import { regions } from "./0018-regions.ts";
+import { unsharedRows } from "./0019-unshared-rows.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: what has been released is never changed. */
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   manyNodes,
   imports,
   regions,
+  unsharedRows,
 ];

@@ -1,0 +1,19 @@
+import { sql } from "kysely";
+import type { Migration } from "./migration.ts";
+
+/**
+ * Operators list check-ins and files by what is shared, whose index there is, and what is not. An index of all rows in the same
+ * order was taken for the searches of clients as well, by an engine without statistics: each of them walked over everything
+ * that others do not share.
+ */
+export const unsharedRows: Migration = {
+  name: "0019-unshared-rows",
+  statements: () => [
+    sql`drop index checkins_all_created`,
+    sql`drop index files_all_created`,
+    sql`create index checkins_unshared_created on checkins (application_id, created_at, id)
+      where coalesce(read_permission, 0) <> 1`,
+    sql`create index files_unshared_created on files (application_id, kind, created_at, id)
+      where coalesce(read_permission, 0) <> 1`,
+  ],
+};
