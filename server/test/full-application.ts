@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { archivedTables } from "../src/archives/tables.ts";
+import { leaseMsMax } from "../src/db/leases.ts";
 import { openSnapshot } from "../src/db/open-snapshot.ts";
 import type { StoredRow } from "../src/db/snapshot.ts";
 import type { TestApp, TestUser } from "./harness.ts";
@@ -51,7 +52,7 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
     const reset = { application_id, user_id: john.id, digest: "d", tries_left: 3, expires_at: 9_007_199_254_740_991 };
     await queries.insertInto("password_resets").values(reset).execute();
     await queries.insertInto("unfinished_erasures").values({ application_id, object_id: "chk_gone" }).execute();
-    const batch = { application_id, id: "b", row_ids: "[]", done_until: "~", leased_until: Number.MAX_SAFE_INTEGER };
+    const batch = { application_id, id: "b", row_ids: "[]", done_until: "~", leased_until: test.now() + leaseMsMax / 2 };
     await queries.insertInto("metric_batches").values(batch).execute();
     const elsewhere = { application_id: "app_elsewhere", region: "eu", state: "there", changed_at: 0 } as const;
     await queries.insertInto("application_regions").values(elsewhere).execute();

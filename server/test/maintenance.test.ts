@@ -45,6 +45,19 @@ describe("maintenance by several processes", () => {
       await waitForRounds(apps, rounds);
     }
   });
+
+  it("a process whose clock was years ahead keeps nobody from it once the clock is right and the process is gone", async () => {
+    const ahead = await startTestApp({ LOG_LEVEL: "debug" });
+    const { databaseUrl, secrets = [] } = ahead.config;
+    const right = await startTestApp({ DATABASE_URL: databaseUrl, ROLLCALL_SECRET: secrets.join(), LOG_LEVEL: "debug" });
+    apps.push(ahead, right);
+    ahead.advance(10 * 365 * 86_400_000);
+    const itsMaintenance = startMaintenance(ahead.app, 20);
+    await waitForRounds([ahead], 1);
+    await itsMaintenance.stop();
+    running.push(startMaintenance(right.app, 20));
+    await waitForRounds([right], 1);
+  });
 });
 
 describe("maintenance at the end of a process", () => {

@@ -3,6 +3,7 @@ import { condition, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { deleteSomeRows } from "../db/erasure.ts";
+import { leaseMsMax } from "../db/leases.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
 import { tablesInErasureOrder } from "../db/tables.ts";
@@ -146,7 +147,7 @@ export async function endLapsedImport(applicationId: string, now: number, querie
     .updateTable("applications")
     .set({ importing_until: null })
     .where("application_id", "=", applicationId)
-    .where("importing_until", "<=", now)
+    .where(({ or, eb }) => or([eb("importing_until", "<=", now), eb("importing_until", ">", now + leaseMsMax)]))
     .executeTakeFirst();
   return ended.numUpdatedRows === 1n;
 }

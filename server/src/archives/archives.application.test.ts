@@ -215,6 +215,21 @@ describe("importing an application", () => {
     assert.equal(await countRows(), 0);
   });
 
+  it("so it is when the clock of that process was years ahead", async () => {
+    const { bytes, halted, fail } = halting();
+    const imported = importInto(target, bytes).catch(() => {});
+    await halted;
+    const { database } = target.app;
+    const importing_until = target.now() + 10 * 365 * 86_400_000;
+    await database.write(({ queries }) => {
+      return queries.updateTable("applications").set({ importing_until }).where("importing_until", "is not", null).execute();
+    });
+    await maintain(target.app);
+    assert.equal(await countRows(), 0);
+    fail();
+    await imported;
+  });
+
   it("one that was given up by apps delete does not come to its end", async () => {
     const { appid } = source.application;
     const { bytes, halted, goOn } = halting();

@@ -104,6 +104,17 @@ describe("the compaction", () => {
     }
   });
 
+  it("goes on with a batch that a process has left whose clock was years ahead", async () => {
+    const { database, ids, clock } = test.app;
+    const application = await test.createApplication();
+    await report(application, 200);
+    const expected = await readAll(application, test);
+    const ahead = { now: () => clock.now() + 10 * 365 * 86_400_000 };
+    await assert.rejects(compactBatch(application.appid, { database: dyingAfter(2, database), ids, clock: ahead }), Killed);
+    assert.equal(await compactBatch(application.appid, test.app), 200);
+    assert.deepEqual(await readAll(application, test), expected);
+  });
+
   it("a process that was slow, and has lost its batch to another, writes nothing any more", async () => {
     const { database, ids, clock } = test.app;
     const application = await test.createApplication();

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
+import { isHeld } from "../db/leases.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { Batch } from "./metrics.batch.ts";
@@ -103,7 +104,7 @@ async function beginBatch(
   const now = clock.now();
   const mine = { id: ids.newId("MetricEvent"), leased_until: now + leaseMs };
   if (left !== undefined) {
-    if (left.leased_until > now) return undefined;
+    if (isHeld(left.leased_until, now)) return undefined;
     const row = { ...left, ...mine };
     await database.write(({ queries }) => updateBatch(left, row, queries));
     return { row, ...(await gather(rowsOfBatch(row, database))) };
