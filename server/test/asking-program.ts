@@ -6,11 +6,11 @@ import { onSupervisor, tellSupervisor, workerNumber } from "../src/workers/worke
 
 /**
  * Workers without a server, that ask each other. The last one writes a line with the answers that it got; it answers one
- * of its questions too late, and does not know another.
+ * of its questions too late, and does not know another. The first one dies of one.
  */
 const workers = 3;
 if (workerNumber === undefined) {
-  await supervise(loadConfig({ WORKERS: `${workers}`, PORT: "0", LOG_LEVEL: "error" }));
+  await supervise(loadConfig({ WORKERS: `${workers}`, PORT: "0", LOG_LEVEL: "silent" }));
 } else {
   const siblings = createSiblings();
   const isLast = workerNumber === workers;
@@ -20,6 +20,7 @@ if (workerNumber === undefined) {
   siblings.answer("failing", () => {
     throw new Error("an answer that fails");
   });
+  siblings.answer("deadly", () => (workerNumber === 1 ? process.kill(process.pid, "SIGKILL") : { number: workerNumber }));
   tellSupervisor({ kind: "listening" });
   onSupervisor("stop", () => process.exit());
   if (isLast) {
@@ -31,6 +32,7 @@ if (workerNumber === undefined) {
       some: await siblings.ask("known to some", 10_000),
       failing: await siblings.ask("failing", 10_000),
       nobody: await siblings.ask("what nobody knows", 10_000),
+      living: await siblings.ask("deadly", 600_000),
     };
     process.stdout.write(`${JSON.stringify(answers)}\n`);
   }

@@ -179,16 +179,17 @@ function ping(port: number, agent: Agent): Promise<string> {
 }
 
 describe("workers that ask each other", () => {
-  it("get what all know, within the time that they give, and nothing from those that fail", async (t) => {
+  it("get what all know, within the time that they give, and nothing from those that fail or die", { timeout: 30_000 }, async (t) => {
     const program = join(import.meta.dirname, "asking-program.ts");
     const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
     t.after(() => child.kill("SIGKILL"));
     const exited = once(child, "exit");
     const [line] = await once(child.stdout.setEncoding("utf8"), "data");
-    const { patient, hasty, some, failing, nobody } = JSON.parse(line);
+    const { patient, hasty, some, failing, nobody, living } = JSON.parse(line);
     const numbers = (answers: readonly { number: number }[]) => answers.map(({ number }) => number).sort();
     assert.deepEqual(numbers(patient), [1, 2, 3]);
     assert.deepEqual(numbers(hasty), [1, 2]);
+    assert.deepEqual(numbers(living), [2, 3]); // of a question that leaves ten minutes
     assert.deepEqual([some, failing, nobody], [[true, true], [], []]);
     child.kill("SIGTERM");
     assert.deepEqual(await exited, [0, null]);

@@ -7,11 +7,14 @@ export interface Questions {
   ask(question: string, timeoutMs: number): Promise<readonly unknown[]>;
   /** Takes what a worker says; what is no question and no answer is left alone. */
   take(message: ToSupervisor, from: Worker): Promise<void>;
+  /** It has ended: nobody waits for its answers. */
+  forget(worker: Worker): void;
 }
 
 interface Asked {
   readonly answers: unknown[];
-  left: number;
+  /** Those that have not answered. */
+  readonly left: Set<Worker>;
   end(): void;
 }
 
@@ -32,10 +35,14 @@ export function createQuestions(workers: () => readonly Worker[]): Questions {
         resolve(answers);
       }
       const timer = setTimeout(end, timeoutMs);
-      open.set(id, { answers, left: asked.length, end });
+      open.set(id, { answers, left: new Set(asked), end });
       for (const worker of asked) tell(worker, { kind: "question", id, question });
       if (asked.length === 0) end();
     });
+  }
+
+  function leave(asked: Asked, worker: Worker): void {
+    if (asked.left.delete(worker) && asked.left.size === 0) asked.end();
   }
 
   return {
@@ -45,12 +52,14 @@ export function createQuestions(workers: () => readonly Worker[]): Questions {
         const asked = open.get(message.id);
         if (asked === undefined) return; // it comes too late
         if (message.answer !== null) asked.answers.push(message.answer);
-        asked.left -= 1;
-        if (asked.left === 0) asked.end();
+        leave(asked, from);
       } else if (message.kind === "ask") {
         const answers = await ask(message.question, message.timeoutMs);
         tell(from, { kind: "answers", id: message.id, answers });
       }
+    },
+    forget(worker) {
+      for (const asked of [...open.values()]) leave(asked, worker);
     },
   };
 }

@@ -63,6 +63,7 @@ export async function supervise(config: Config): Promise<void> {
     worker.once("exit", (code, signal) => {
       place.worker = undefined;
       place.isListening = false;
+      questions.forget(worker);
       resolve();
       if (!isStarted || isStopping) return;
       place.deaths = performance.now() - startedAt > longLifeMs ? 0 : place.deaths + 1;
