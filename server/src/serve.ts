@@ -5,7 +5,7 @@ import { migrate } from "./db/migrate.ts";
 import { startMaintenance } from "./maintenance.ts";
 import { type NewOperator, newOperator } from "./operators/operators.new.ts";
 import { hasOperators, insertOperator } from "./operators/operators.store.ts";
-import { onSupervisor, tellSupervisor, workerNumber } from "./workers/worker.ts";
+import { onSupervisor, tellSupervisor } from "./workers/worker.ts";
 
 /** Serves until SIGTERM or SIGINT, then finishes what is in flight. Resolves once it listens. */
 export async function serve(config: Config): Promise<void> {
@@ -35,15 +35,10 @@ export async function serve(config: Config): Promise<void> {
     log.info("stopped");
     log.flush(() => process.exit(0));
   }
-  if (workerNumber === undefined) {
-    process.once("SIGTERM", stop);
-    process.once("SIGINT", stop);
-  } else {
-    // A terminal and a service manager tell every process, and then the supervisor does.
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-    onSupervisor("stop", () => void stop("stop"));
-  }
+  // A terminal and a service manager tell every process, and so do npm and a supervisor: it may be said several times.
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+  onSupervisor("stop", () => void stop("stop"));
   if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
   tellSupervisor({ kind: "listening" });
 }

@@ -310,6 +310,25 @@ describe("SIGTERM (hostile.md 34)", () => {
     assert.ok(ms < 10_000, `${ms} ms`);
   });
 
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it(`${signal} that comes several times, as npm and a terminal both say it, cuts nothing off`, async () => {
+      const { settings, ...application } = await newDeployment();
+      const server = await start({ ...settings, ...slowHashing });
+      const { deviceToken } = await signUp(server.port, application);
+      const body = { username: "user", password: "password" };
+      const logins = Promise.allSettled([1, 2, 3].map(() => post(server.port, "/users/login", body, deviceToken)));
+      await send(server.port, "GET", "/service/ping"); // it has seen the logins
+      const ended = server.end(signal);
+      while ((await send(server.port, "GET", "/service/ping")).status === 200); // the signal is on its way
+      server.child.kill(signal);
+      assert.equal((await ended).code, 0);
+      assert.deepEqual(
+        (await logins).map((login) => login.status === "fulfilled" && login.value.status),
+        [200, 200, 200],
+      );
+    });
+  }
+
   it("requests that do not finish within the grace period are cut, and the exit code is 0 all the same", async () => {
     const { settings, ...application } = await newDeployment();
     const server = await start({ ...settings, ...slowHashing, SHUTDOWN_GRACE_MS: "50" });
