@@ -381,3 +381,37 @@ describe("GET /checkins by a page token: surface.md section 3, hostile.md 14", (
     assert.deepEqual((await readCheckins(test, { pagingToken: currentToken }, me)).pageResults, []);
   });
 });
+
+describe("a check-in that is changed while a page is read", () => {
+  it("is on it once, whichever of the parts of the search saw it as it was before", async () => {
+    const application = await test.createApplication();
+    const owner = await test.signUp(undefined, application);
+    const shared = Array.from({ length: 20 }, () =>
+      checkinRow({
+        application_id: application.appid,
+        id: test.app.ids.newId("Checkin"),
+        user_id: owner.id,
+        read_permission: 1,
+      }),
+    );
+    await insertCheckins(test, shared);
+    let isRead = false;
+    async function change(): Promise<void> {
+      for (let time = 1; !isRead; time += 1) {
+        const { id = "" } = shared[time % shared.length] ?? {};
+        await test.app.database.write(({ queries }) =>
+          queries.updateTable("checkins").set({ modified_at: time }).where("id", "=", id).execute(),
+        );
+      }
+    }
+    const changing = change();
+    const seen = new Set<number>();
+    for (let pages = 0; pages < 100; pages += 1) {
+      const ids = idsOf(await readCheckins(test, { sortOrder: "lastModified", pageSize: 100 }, owner));
+      seen.add(ids.length - new Set(ids).size);
+    }
+    isRead = true;
+    await changing;
+    assert.deepEqual([...seen], [0]);
+  });
+});

@@ -4,7 +4,7 @@ import { distanceMeters, halfRoundMeters, type Location, type LocationRange } fr
 import type { Order } from "./conditions.ts";
 import type { Queries } from "./database.ts";
 import { hasMoreInCells, rowsInCells, type Scope, scopeInCells, scopeStream } from "./scope.ts";
-import { filterStream, isOnSide, mergeStreams, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
+import { distinctRows, filterStream, isOnSide, mergeStreams, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
 
 /** The part of the map that is searched. */
 export interface Area<Row> {
@@ -46,7 +46,7 @@ export async function areaStream<Row extends { readonly id: string }>(
   const cells = cellsOfRange(area.range, rangesMax);
 
   const few = await rowsInCells<Row>(scopes, cells, fewRows, queries);
-  if (few.length < fewRows) return streamOf(distinct(few.filter(isIn)), rowOrder);
+  if (few.length < fewRows) return streamOf(distinctRows(few.filter(isIn)), rowOrder);
 
   async function streamOfScope(scope: Scope): Promise<Stream<Row>> {
     if (!(await hasMoreInCells(scope, cells, rowsGatheredMax, queries))) {
@@ -58,11 +58,6 @@ export async function areaStream<Row extends { readonly id: string }>(
   }
   const [first, ...others] = scopes;
   return mergeStreams([await streamOfScope(first), ...(await Promise.all(others.map(streamOfScope)))]);
-}
-
-/** A row may be in several scopes. */
-function distinct<Row extends { readonly id: string }>(rows: readonly Row[]): Row[] {
-  return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
 type RowOrder<Row> = Pick<Stream<Row>, "keyOf" | "isDescending">;

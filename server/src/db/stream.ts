@@ -20,8 +20,13 @@ export interface Stream<Row> {
   take(take: Take): Promise<Row[]>;
 }
 
-/** Several streams of one order as one. A row that is in several comes once. */
-export function mergeStreams<Row>(streams: readonly [Stream<Row>, ...Stream<Row>[]]): Stream<Row> {
+/**
+ * Several streams of one order as one. A row that is in several comes once, also when it has been changed between the looks at
+ * them, and has another place in each.
+ */
+export function mergeStreams<Row extends { readonly id: string }>(
+  streams: readonly [Stream<Row>, ...Stream<Row>[]],
+): Stream<Row> {
   const [first] = streams;
   if (streams.length === 1) return first;
   return {
@@ -29,14 +34,14 @@ export function mergeStreams<Row>(streams: readonly [Stream<Row>, ...Stream<Row>
     isDescending: first.isDescending,
     async take(take) {
       const taken = await Promise.all(streams.map((stream) => stream.take(take)));
-      const sorted = sortRows(taken.flat(), first, take.direction);
-      return sorted.filter((row, index) => !isSame(row, sorted[index - 1])).slice(0, take.count);
+      return sortRows(distinctRows(taken.flat()), first, take.direction).slice(0, take.count);
     },
   };
+}
 
-  function isSame(row: Row, before: Row | undefined): boolean {
-    return before !== undefined && compareKeys(first.keyOf(row), first.keyOf(before)) === 0;
-  }
+/** Each of them once. */
+export function distinctRows<Row extends { readonly id: string }>(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
 const chunkRowsMax = 1_000;
