@@ -20,7 +20,9 @@ if (workerNumber === undefined) {
   siblings.answer("failing", () => {
     throw new Error("an answer that fails");
   });
-  siblings.answer("deadly", () => (workerNumber === 1 ? process.kill(process.pid, "SIGKILL") : { number: workerNumber }));
+  siblings.answer("deadly", () =>
+    workerNumber === 1 ? process.kill(process.pid, "SIGKILL") : { number: workerNumber },
+  );
   tellSupervisor({ kind: "listening" });
   onSupervisor("stop", () => process.exit());
   if (isLast) {

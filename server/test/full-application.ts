@@ -52,7 +52,13 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
     const reset = { application_id, user_id: john.id, digest: "d", tries_left: 3, expires_at: 9_007_199_254_740_991 };
     await queries.insertInto("password_resets").values(reset).execute();
     await queries.insertInto("unfinished_erasures").values({ application_id, object_id: "chk_gone" }).execute();
-    const batch = { application_id, id: "b", row_ids: "[]", done_until: "~", leased_until: test.now() + leaseMsMax / 2 };
+    const batch = {
+      application_id,
+      id: "b",
+      row_ids: "[]",
+      done_until: "~",
+      leased_until: test.now() + leaseMsMax / 2,
+    };
     await queries.insertInto("metric_batches").values(batch).execute();
     const elsewhere = { application_id: "app_elsewhere", region: "eu", state: "there", changed_at: 0 } as const;
     await queries.insertInto("application_regions").values(elsewhere).execute();

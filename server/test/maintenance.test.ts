@@ -49,7 +49,11 @@ describe("maintenance by several processes", () => {
   it("a process whose clock was years ahead keeps nobody from it once the clock is right and the process is gone", async () => {
     const ahead = await startTestApp({ LOG_LEVEL: "debug" });
     const { databaseUrl, secrets = [] } = ahead.config;
-    const right = await startTestApp({ DATABASE_URL: databaseUrl, ROLLCALL_SECRET: secrets.join(), LOG_LEVEL: "debug" });
+    const right = await startTestApp({
+      DATABASE_URL: databaseUrl,
+      ROLLCALL_SECRET: secrets.join(),
+      LOG_LEVEL: "debug",
+    });
     apps.push(ahead, right);
     ahead.advance(10 * 365 * 86_400_000);
     const itsMaintenance = startMaintenance(ahead.app, 20);

@@ -179,7 +179,9 @@ function ping(port: number, agent: Agent): Promise<string> {
 }
 
 describe("workers that ask each other", () => {
-  it("get what all know, within the time that they give, and nothing from those that fail or die", { timeout: 30_000 }, async (t) => {
+  it("get what all know, within the time that they give, and nothing from those that fail or die", {
+    timeout: 30_000,
+  }, async (t) => {
     const program = join(import.meta.dirname, "asking-program.ts");
     const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
     t.after(() => child.kill("SIGKILL"));

@@ -222,7 +222,11 @@ describe("importing an application", () => {
     const { database } = target.app;
     const importing_until = target.now() + 10 * 365 * 86_400_000;
     await database.write(({ queries }) => {
-      return queries.updateTable("applications").set({ importing_until }).where("importing_until", "is not", null).execute();
+      return queries
+        .updateTable("applications")
+        .set({ importing_until })
+        .where("importing_until", "is not", null)
+        .execute();
     });
     await maintain(target.app);
     assert.equal(await countRows(), 0);

@@ -4,7 +4,16 @@ import { distanceMeters, halfRoundMeters, type Location, type LocationRange } fr
 import type { Order } from "./conditions.ts";
 import type { Queries } from "./database.ts";
 import { hasMoreInCells, rowsInCells, type Scope, scopeInCells, scopeStream } from "./scope.ts";
-import { distinctRows, filterStream, isOnSide, mergeStreams, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
+import {
+  distinctRows,
+  filterStream,
+  isOnSide,
+  mergeStreams,
+  type Stream,
+  sortRows,
+  streamOf,
+  type Take,
+} from "./stream.ts";
 
 /** The part of the map that is searched. */
 export interface Area<Row> {

@@ -110,7 +110,10 @@ describe("the compaction", () => {
     await report(application, 200);
     const expected = await readAll(application, test);
     const ahead = { now: () => clock.now() + 10 * 365 * 86_400_000 };
-    await assert.rejects(compactBatch(application.appid, { database: dyingAfter(2, database), ids, clock: ahead }), Killed);
+    await assert.rejects(
+      compactBatch(application.appid, { database: dyingAfter(2, database), ids, clock: ahead }),
+      Killed,
+    );
     assert.equal(await compactBatch(application.appid, test.app), 200);
     assert.deepEqual(await readAll(application, test), expected);
   });
