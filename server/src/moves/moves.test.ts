@@ -73,6 +73,35 @@ describe("moveApplication", () => {
     assert.equal((await main.call("GET /users/me", { token })).status, 200);
   });
 
+  it("an application that is deleted where it has arrived does not come back where it was, which has not heard of it", async () => {
+    const application = await main.createApplication();
+    const { appid, appkey } = application;
+    const services = servicesOf(main);
+    const { regionCalls } = services;
+    const unheard: typeof regionCalls = {
+      ...regionCalls,
+      async call(region, name, message) {
+        const answer = await regionCalls.call(region, name, message);
+        if (name === "openApplication") throw new Error("no answer");
+        return answer;
+      },
+    };
+    await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls: unheard }), /no answer/);
+    const { token } = await eu.createOperator();
+    const path = `DELETE /_/api/applications/${appid}`;
+    assert.equal((await eu.call(path, { token, body: { confirm: appid } })).status, 200);
+    await maintain(eu.app);
+    assert.equal(await findPresence(appid, eu.app.database.reads), undefined);
+
+    await maintain(main.app);
+    assert.equal(await findPresence(appid, main.app.database.reads), undefined);
+    const registered = await main.call("POST /devices", { body: { appid, appkey, platform: "test" } });
+    assert.notEqual(registered.status, 201);
+    // What is known of it stands in nobody's way who brings it there again.
+    const { reads } = eu.app.database;
+    assert.equal(await findApplicationRegion(appid, reads), undefined);
+  });
+
   it("what a move that broke off has left in the main region stands in nobody's way, and is erased", async () => {
     const { appid, appkey } = await createInEu();
     const services = servicesOf(eu);
