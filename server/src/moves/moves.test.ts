@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { freePorts } from "../../test/regions.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
+import { deletionHandler } from "../applications/applications.elsewhere.ts";
+import { applicationCommands } from "../cli.applications.ts";
+import { regionCommands } from "../cli.regions.ts";
+import { userCommands } from "../cli.users.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { movingError } from "../http/policy.ts";
 import { maintain } from "../maintenance.ts";
 import { findApplicationRegion, putApplicationRegion } from "../regions/regions.directory.store.ts";
 import { cancelMove, MoveRefused, moveApplication } from "./moves.departure.ts";
-import { findPresence, unmarkMoving } from "./moves.store.ts";
+import { findPresence, markMoving, unmarkMoving } from "./moves.store.ts";
 
 /** Moves between two servers of one process; between real ones: `test/regions.moves.process.test.ts`. */
 
@@ -235,6 +240,71 @@ describe("moveApplication", () => {
     const euToken = (await eu.createOperator()).token;
     const { body } = await eu.call(`GET /_/api/applications/${appid}`, { token: euToken });
     assert.equal(typeof body.result.suspended, "string");
+  });
+});
+
+describe("PostgreSQL: what operators do in the moment in which a move begins is refused", {
+  skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
+}, () => {
+  /** Begins something while an application has been marked, and nobody can see that yet. */
+  async function beginBesideMark<T>(appid: string, begin: () => Promise<T>): Promise<PromiseSettledResult<T>> {
+    let begun: Promise<PromiseSettledResult<T>[]> | undefined;
+    await main.app.database.write(async ({ queries }) => {
+      await markMoving(appid, "eu", queries);
+      begun ??= Promise.allSettled([begin()]);
+      let isOver = false;
+      begun.then(() => {
+        isOver = true;
+      });
+      while (!isOver && !(await isSomebodyWaiting()));
+    });
+    const [result] = (await begun) ?? [];
+    assert.ok(result);
+    return result;
+  }
+
+  async function isSomebodyWaiting(): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(main.app.database.reads);
+    return rows.length > 0;
+  }
+
+  const still = { deleted_at: null, moving_to: "eu" };
+
+  it("over HTTP", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { id } = await main.signUp("Jane", application);
+    const { token } = await main.createOperator();
+    for (const [operation, body] of [
+      [`DELETE /_/api/applications/${appid}`, { confirm: appid }],
+      [`POST /_/api/applications/${appid}/suspend`, {}],
+      [`POST /_/api/applications/${appid}/users/${id}/disable`, {}],
+    ] as const) {
+      const answered = await beginBesideMark(appid, () => main.call(operation, { token, body }));
+      assert.equal(answered.status === "fulfilled" && answered.value.status, 503, operation);
+      assert.deepEqual(await findPresence(appid, main.app.database.reads), still);
+      await main.app.database.write(({ queries }) => unmarkMoving(appid, queries));
+    }
+  });
+
+  it("by commands, and by the main region", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { id } = await main.signUp("Jane", application);
+    const deletion = deletionHandler(main.app);
+    for (const [name, begin] of Object.entries({
+      "apps delete": () => regionCommands["apps delete"]?.(main.config, { yes: true }, [appid]),
+      "apps suspend": () => applicationCommands["apps suspend"]?.(main.config, {}, [appid]),
+      "users disable": () => userCommands["users disable"]?.(main.config, {}, [appid, id]),
+      deletion: () => deletion.answer({ appid }, "main"),
+    })) {
+      const answered = await beginBesideMark(appid, async () => begin());
+      assert.match(`${answered.status === "rejected" && answered.reason}`, /is moving to/, name);
+      assert.deepEqual(await findPresence(appid, main.app.database.reads), still);
+      await main.app.database.write(({ queries }) => unmarkMoving(appid, queries));
+    }
   });
 });
 
