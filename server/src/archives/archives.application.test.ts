@@ -120,11 +120,12 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
 describe("importing an application", () => {
   let source: TestApp;
   let target: TestApp;
+  let full: FullApplication;
   let archive: Buffer;
   before(async () => {
     source = await start("importing", false);
     target = await start("imported", false);
-    await fillApplication(source);
+    full = await fillApplication(source);
     archive = await buffer(exportFrom(source));
   });
   after(async () => {
@@ -286,6 +287,22 @@ describe("importing an application", () => {
       assert.equal(openSigningSecret(appid, signing_secret, loadSecrets(other.config)), secret);
       const device = await other.call("POST /devices", { body: { appid, appkey, platform: "test" } });
       assert.equal(device.status, 201);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("in another region nobody sees signed in who is not, even under the same secret", async () => {
+    const { appid, appkey } = source.application;
+    const other = await start("region", false, { REGION: "eu" });
+    try {
+      const { hasTokens } = await importInto(other, exportFrom(source));
+      assert.equal(hasTokens, false);
+      const device = await other.call("POST /devices", { body: { appid, appkey, platform: "test" } });
+      const body = { username: full.jane.userName, password: full.jane.password };
+      const login = await other.call("POST /users/login", { token: device.body.result.accessToken, body });
+      const listed = await other.call("GET /users/me/tokens", { token: login.body.result.accessToken });
+      assert.equal(listed.body.result.pageResults.length, 1, listed.text);
     } finally {
       await other.close();
     }

@@ -27,6 +27,8 @@ export interface ImportServices {
   readonly database: Database;
   readonly bytes: ByteStore;
   readonly clock: Clock;
+  /** The name of this one: tokens are good in that which issued them. */
+  readonly region: string;
   /** Newest first. */
   readonly secrets: readonly string[];
 }
@@ -45,7 +47,7 @@ export interface ImportedApplication {
   readonly applicationId: string;
   readonly rows: number;
   readonly end: ArchiveEnd;
-  /** False when the other deployment had another secret: then users sign in anew. */
+  /** False when the other deployment had another secret, or is another region: then users sign in anew. */
   readonly hasTokens: boolean;
 }
 
@@ -73,7 +75,7 @@ export async function importApplication(
   services: ImportServices,
   options: ImportOptions = {},
 ): Promise<ImportedApplication> {
-  const { database, bytes, clock, secrets } = services;
+  const { database, bytes, clock, region, secrets } = services;
   const loader = new RowLoader();
   const unfinished = new Map<string, UnfinishedUser>();
   const done = { rows: 0, files: 0 };
@@ -120,7 +122,7 @@ export async function importApplication(
       partBytesMax: applicationPartBytesMax,
       async head(head) {
         applicationId = requireApplication(head);
-        hasTokens = secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
+        hasTokens = head.region === region && secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
         const found = await findAnyApplication(applicationId, database.reads);
         if (found !== undefined) throw await existsError(applicationId, database);
         await options.admit?.(applicationId);

@@ -76,7 +76,7 @@ export function moveHandlers(services: Services): RegionHandlers {
       try {
         const { rows, end } = await importApplication(
           archive,
-          { database, bytes, clock, secrets },
+          { database, bytes, clock, region: own, secrets },
           {
             async finish(appid, { queries }) {
               if (appid !== subject) throw new ArchiveError(`It is of ${appid}`);
