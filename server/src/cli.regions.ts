@@ -84,7 +84,7 @@ export const regionCommands: Readonly<Record<string, Command>> = {
       print(`${appid} is in ${region}`);
     }),
 
-  "apps move": (config, { region, cancel = false }, [given]) =>
+  "apps move": (config, { region, cancel = false, force = false }, [given]) =>
     withDatabase(config, async (database) => {
       const appid = requireAppid("apps move", given);
       if (!cancel && (region === undefined || region === config.region || !config.regions.has(region))) {
@@ -103,7 +103,8 @@ export const regionCommands: Readonly<Record<string, Command>> = {
           if (region === undefined || cancel) await cancelMove(appid, services);
           else {
             await database.write(({ queries }) => recordCommand({ ...event, details: { to: region } }, queries));
-            await moveApplication(appid, region, services, { signal: stopping.signal, onProgress: showBytes });
+            const { signal } = stopping;
+            await moveApplication(appid, region, services, { signal, onProgress: showBytes, isWithoutLost: force });
           }
         } catch (error) {
           throw error instanceof MoveRefused ? new UsageError(error.message) : error;

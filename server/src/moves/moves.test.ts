@@ -195,6 +195,19 @@ describe("moveApplication", () => {
     await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /It is of/);
   });
 
+  it("one whose files are not in the store does not move, unless it is said that they are to be given up", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { token } = await main.signUp("Jane", application);
+    await upload(main, token, "/blobs", dataPart(Buffer.from("bytes")));
+    await main.app.bytes.deleteAll(`${appid}/`); // or another store than that of the server
+    const lost = { name: "MoveRefused", message: /1 files have no bytes in the store/ };
+    await assert.rejects(moveApplication(appid, "eu", servicesOf(main)), lost);
+    assert.equal((await main.call("GET /users/me", { token })).status, 200);
+    await moveApplication(appid, "eu", servicesOf(main), { isWithoutLost: true });
+    assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
+  });
+
   it("one whose files lie in a store that both regions have does not move, and keeps them", async () => {
     const application = await main.createApplication();
     const { appid } = application;
