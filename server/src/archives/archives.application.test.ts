@@ -271,6 +271,32 @@ describe("importing an application", () => {
     assert.equal(await target.app.bytes.size(key), undefined);
   });
 
+  it("settings that nobody could have set are refused: maintenance would stop at them, for all applications", async () => {
+    const theirs: { table: string; rows: readonly StoredRow[] }[] = [];
+    const { appid } = await source.createApplication();
+    const { head, end } = await loadArchive(exportFrom(source, appid), {
+      async rows(table, rows) {
+        theirs.push({ table, rows });
+      },
+    });
+    async function* forged(settings: string) {
+      const writer = new ArchiveWriter();
+      yield* writer.entry(headName, Buffer.from(JSON.stringify(head)));
+      for (const { table, rows } of theirs) {
+        const changed = Readable.from(rows.map((row) => (table === "applications" ? { ...row, settings } : row)));
+        for await (const { content } of writeRows(changed)) yield* writer.entry(rowsName(table, 1), content);
+      }
+      yield* writer.entry(endName, Buffer.from(JSON.stringify(end)));
+      yield* writer.end();
+    }
+    for (const settings of ["no JSON", `{"retention":{"metricsDays":"x"}}`, `{"unknown":1}`]) {
+      await assert.rejects(importInto(target, forged(settings)), { name: "ArchiveError" }, settings);
+    }
+    await maintain(target.app);
+    await importInto(target, forged(`{"retention":{"metricsDays":3}}`));
+    await maintain(target.app);
+  });
+
   it("under another secret everything comes but the tokens; signed requests go on, and it can have another name", async () => {
     const { appid, appkey } = source.application;
     const secret = "a shared secret of signed requests";

@@ -8,6 +8,7 @@ import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { findTaker } from "../storage/loose-bytes.ts";
+import { ApplicationSettingsError, parseApplicationSettings } from "../tenancy/application-settings.ts";
 import { sealSigningSecret } from "../tenancy/policies.ts";
 import { type ArchiveEnd, ArchiveError, type ArchiveHead, fingerprintOf } from "./format.ts";
 import {
@@ -106,6 +107,7 @@ export async function importApplication(
     const [application, ...others] = rows;
     if (application === undefined || others.length > 0 || isBegun)
       throw new ArchiveError("It is of no one application");
+    requireSettings(application);
     const name = options.name ?? application["name"] ?? "";
     const row = { ...application, ...hiddenColumns(clock.now()), name, signing_secret: signingSecret };
     await database
@@ -191,6 +193,16 @@ function requireOwn(applicationId: string, table: string, rows: readonly StoredR
   const isExported = exportedTables.some((name) => name === table);
   if (!isExported || rows.some((row) => row["application_id"] !== applicationId)) {
     throw new ArchiveError(`The archive holds rows of ${table} that are not the application's`);
+  }
+}
+
+/** What reads them takes them for checked. @throws ArchiveError */
+function requireSettings({ settings }: StoredRow): void {
+  try {
+    parseApplicationSettings(String(settings));
+  } catch (cause) {
+    if (!(cause instanceof ApplicationSettingsError)) throw cause;
+    throw new ArchiveError("The settings of the application are not right", { cause });
   }
 }
 
