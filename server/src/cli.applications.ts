@@ -9,6 +9,7 @@ import { type Command, createMakers, print, table, UsageError, withDatabase } fr
 import { recordCommand } from "./cli.operators.ts";
 import type { Config } from "./config.ts";
 import type { Database, Transaction } from "./db/database.ts";
+import { lockApplication } from "./db/lock.ts";
 import { kindOfId } from "./lib/ids.ts";
 import { newSigningSecret, signingSecretCharacters } from "./lib/secrets.ts";
 import { loadSecrets } from "./server-secret.ts";
@@ -152,6 +153,7 @@ function change(
   return withDatabase(config, async (database) => {
     const id = requireAppid(command, appid);
     const said = await database.write(async (transaction) => {
+      await lockApplication(database.dialect, id, transaction.queries); // a move begins before, or after this
       await requireThere(id, transaction.queries);
       await recordCommand({ action, applicationId: id, target: id }, transaction.queries);
       return work(id, transaction, database);

@@ -87,7 +87,7 @@ export const archiveCommands: Readonly<Record<string, Command>> = {
     await withDatabase(config, async (database) => {
       const imported = await importApplication(
         readArchiveFile(file),
-        { database, bytes, clock, secrets },
+        { database, bytes, clock, region: config.region, secrets },
         {
           name: wanted,
           admit: (applicationId) => requireKnownHere(applicationId, config),
@@ -107,7 +107,7 @@ export const archiveCommands: Readonly<Record<string, Command>> = {
       const { applicationId, end, hasTokens } = imported;
       print(json ? JSON.stringify(imported) : `imported ${applicationId}: ${summary(end)}`);
       if (!hasTokens)
-        warn("the archive was written under another ROLLCALL_SECRET: devices register and users sign in anew");
+        warn("the archive is of another ROLLCALL_SECRET or another region: devices register and users sign in anew");
     });
   },
 };

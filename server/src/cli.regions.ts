@@ -13,6 +13,7 @@ import { type Command, createMakers, print, table, UsageError, withDatabase } fr
 import { recordCommand } from "./cli.operators.ts";
 import { type Config, mainRegion } from "./config.ts";
 import type { Database } from "./db/database.ts";
+import { lockApplication } from "./db/lock.ts";
 import { ApiError } from "./errors.ts";
 import { createLog } from "./log.ts";
 import { cancelMove, MoveRefused, moveApplication } from "./moves/moves.departure.ts";
@@ -83,7 +84,7 @@ export const regionCommands: Readonly<Record<string, Command>> = {
       print(`${appid} is in ${region}`);
     }),
 
-  "apps move": (config, { region, cancel = false }, [given]) =>
+  "apps move": (config, { region, cancel = false, force = false }, [given]) =>
     withDatabase(config, async (database) => {
       const appid = requireAppid("apps move", given);
       if (!cancel && (region === undefined || region === config.region || !config.regions.has(region))) {
@@ -102,7 +103,8 @@ export const regionCommands: Readonly<Record<string, Command>> = {
           if (region === undefined || cancel) await cancelMove(appid, services);
           else {
             await database.write(({ queries }) => recordCommand({ ...event, details: { to: region } }, queries));
-            await moveApplication(appid, region, services, { signal: stopping.signal, onProgress: showBytes });
+            const { signal } = stopping;
+            await moveApplication(appid, region, services, { signal, onProgress: showBytes, isWithoutLost: force });
           }
         } catch (error) {
           throw error instanceof MoveRefused ? new UsageError(error.message) : error;
@@ -115,16 +117,17 @@ export const regionCommands: Readonly<Record<string, Command>> = {
     withDatabase(config, async (database) => {
       const appid = requireAppid("apps delete", given);
       if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
-      const host = await findApplicationRegion(appid, database.reads);
-      const here = await findLiveApplication(appid, database.reads);
-      if (here !== undefined && here.moving_to !== null) {
-        throw new UsageError(`${appid} is moving to the region ${here.moving_to}: see apps move`);
-      }
-      const isHere = await database.write(async ({ queries }) => {
+      const { isHere, host } = await database.write(async ({ queries }) => {
+        await lockApplication(database.dialect, appid, queries); // a move begins before, or after this
+        const here = await findLiveApplication(appid, queries);
+        if (here !== undefined && here.moving_to !== null) {
+          throw new UsageError(`${appid} is moving to the region ${here.moving_to}: see apps move`);
+        }
+        const host = await findApplicationRegion(appid, queries);
         const isMarked = await updateApplicationDeleted(appid, createMakers().clock.now(), queries);
         if (!isMarked && host === undefined) throw new UsageError(`there is no application ${appid}`);
         await recordCommand({ action: "deleteApplication", applicationId: appid, target: appid }, queries);
-        return isMarked;
+        return { isHere: isMarked, host };
       });
       if (isHere) {
         const bytes = await openByteStore(config);

@@ -31,7 +31,8 @@ const usage = `Usage: rollcall <command>
   apps rename APPID --name N               give an application another name
   apps suspend APPID                       refuse everything that its clients ask for
   apps resume APPID                        serve it again
-  apps move APPID --region R               move an application of this region to another one; again finishes what broke off
+  apps move APPID --region R [--force]     move an application of this region to another one; again finishes what broke off;
+                                           --force moves it without files that are lost
   apps move APPID --cancel                 give up a move that broke off
   apps locate APPID --region R             tell the main region of an application that came to be in another one by itself
   apps delete APPID --yes                  delete an application and everything it owns

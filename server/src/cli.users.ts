@@ -1,10 +1,10 @@
 import { open, rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { requireApplication } from "./auth/operated-application.ts";
+import { holdApplication } from "./auth/operated-application.ts";
 import { createRevocations } from "./auth/revocations.ts";
 import { type Command, createMakers, print, UsageError, withDatabase } from "./cli.command.ts";
 import { recordCommand } from "./cli.operators.ts";
-import type { Queries } from "./db/database.ts";
+import type { Database, Queries } from "./db/database.ts";
 import { ApiError } from "./errors.ts";
 import { archiveUser } from "./exports/user-archive.ts";
 import { kindOfId } from "./lib/ids.ts";
@@ -28,7 +28,7 @@ export const userCommands: Readonly<Record<string, Command>> = {
     withDatabase(config, async (database) => {
       const { applicationId, userId } = readUser("revoke", rest);
       await database.write(async (transaction) => {
-        await requireUser(applicationId, userId, transaction.queries);
+        await requireUser(applicationId, userId, database, transaction.queries);
         await revocations.endUserTokens(applicationId, userId, transaction);
         await recordCommand({ action: "endTokensOfUser", applicationId, target: userId }, transaction.queries);
       });
@@ -42,7 +42,7 @@ export const userCommands: Readonly<Record<string, Command>> = {
       const { dialect } = database;
       const at = createMakers().clock.now();
       await database.write(async (transaction) => {
-        await requireUser(applicationId, userId, transaction.queries);
+        await requireUser(applicationId, userId, database, transaction.queries);
         await deleteUserByOperator(applicationId, userId, at, dialect, revocations, transaction);
         await recordCommand({ action: "eraseUser", applicationId, target: userId }, transaction.queries);
       });
@@ -57,7 +57,7 @@ export const userCommands: Readonly<Record<string, Command>> = {
       const [, , file] = rest;
       if (file === undefined) throw new UsageError("users export needs a FILE.zip");
       await database.write(async ({ queries }) => {
-        await requireUser(applicationId, userId, queries);
+        await requireUser(applicationId, userId, database, queries);
         await recordCommand({ action: "exportUser", applicationId, target: userId }, queries);
       });
       const { clock } = createMakers();
@@ -88,7 +88,7 @@ function setDisabled(isDisabled: boolean): Command {
       const { applicationId, userId } = readUser(isDisabled ? "disable" : "enable", rest);
       const at = isDisabled ? createMakers().clock.now() : null;
       await database.write(async (transaction) => {
-        await requireUser(applicationId, userId, transaction.queries);
+        await requireUser(applicationId, userId, database, transaction.queries);
         await updateUserDisabled(applicationId, userId, at, revocations, transaction);
         const action = isDisabled ? "disableUser" : "enableUser";
         await recordCommand({ action, applicationId, target: userId }, transaction.queries);
@@ -106,9 +106,18 @@ function readUser(verb: string, [applicationId, userId]: readonly string[]) {
 }
 
 /** @throws UsageError */
-async function requireUser(applicationId: string, userId: string, queries: Queries): Promise<void> {
-  await requireApplication(applicationId, queries).catch((error) => {
-    throw error instanceof ApiError ? new UsageError(`there is no application ${applicationId}`) : error;
+async function requireUser(
+  applicationId: string,
+  userId: string,
+  { dialect }: Pick<Database, "dialect">,
+  queries: Queries,
+): Promise<void> {
+  await holdApplication(applicationId, dialect, queries).catch((error) => {
+    if (!(error instanceof ApiError)) throw error;
+    const isMoving = error.condition === "ServiceUnavailable";
+    throw new UsageError(
+      isMoving ? `${applicationId} is moving to another region` : `there is no application ${applicationId}`,
+    );
   });
   const user = await findUser(applicationId, userId, queries);
   if (user === undefined) throw new UsageError(`there is no user ${userId}`);

@@ -64,7 +64,10 @@ export function applicationsElsewhereOperatorRoutes({
   return [listApplicationsElsewhere];
 }
 
-type ListedRow = Pick<ApplicationRegionRow, "region" | "state" | "changed_at"> & { readonly id: string };
+type ListedRow = Pick<ApplicationRegionRow, "region" | "changed_at"> & {
+  readonly id: string;
+  readonly state: Exclude<ApplicationRegionRow["state"], "arrived">;
+};
 
 /** A page of them, the oldest application first. */
 function listElsewhere(position: Position, size: number, queries: Queries): Promise<Page<ListedRow>> {
@@ -72,7 +75,7 @@ function listElsewhere(position: Position, size: number, queries: Queries): Prom
     shape: "applications elsewhere",
     from: sql`application_regions`,
     select: sql`application_id as id, region, state, changed_at`,
-    conditions: [condition("all", {}, () => sql`true`)],
+    conditions: [condition("is elsewhere", {}, () => sql`state <> 'arrived'`)],
   };
   return readPage(scopeStream<ListedRow>(scope, tieOrder("application_id"), false, queries), position, size);
 }

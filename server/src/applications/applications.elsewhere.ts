@@ -3,6 +3,7 @@ import type { Revocations } from "../auth/revocations.ts";
 import type { Background } from "../background.ts";
 import { mainRegion } from "../config.ts";
 import type { Database, Queries } from "../db/database.ts";
+import { lockApplication } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
 import { compileParameters } from "../http/parameters.ts";
 import { movingError } from "../http/policy.ts";
@@ -70,6 +71,7 @@ export function deletionHandler(services: Services): MessageHandler {
       requireMain(from);
       const { appid } = readMessage(Object.entries(Object(message)));
       const isThere = await database.write(async (transaction) => {
+        await lockApplication(database.dialect, appid, transaction.queries);
         await requireAtRest(appid, transaction.queries);
         revocations.judgeAgain(transaction);
         const isMarked = await updateApplicationDeleted(appid, clock.now(), transaction.queries);

@@ -39,6 +39,8 @@ export async function writeArchiveFile<Result>(
     await syncFolder(dirname(path));
     return result;
   } catch (error) {
+    // What it reads from would stay open, and the process with it.
+    await archive.return(undefined as never).catch(() => {}); // nobody takes what it returns
     await file.close().catch(() => {});
     await rm(partial, { force: true });
     throw error;

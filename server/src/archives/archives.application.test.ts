@@ -120,11 +120,12 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
 describe("importing an application", () => {
   let source: TestApp;
   let target: TestApp;
+  let full: FullApplication;
   let archive: Buffer;
   before(async () => {
     source = await start("importing", false);
     target = await start("imported", false);
-    await fillApplication(source);
+    full = await fillApplication(source);
     archive = await buffer(exportFrom(source));
   });
   after(async () => {
@@ -289,6 +290,32 @@ describe("importing an application", () => {
     assert.equal(await target.app.bytes.size(key), undefined);
   });
 
+  it("settings that nobody could have set are refused: maintenance would stop at them, for all applications", async () => {
+    const theirs: { table: string; rows: readonly StoredRow[] }[] = [];
+    const { appid } = await source.createApplication();
+    const { head, end } = await loadArchive(exportFrom(source, appid), {
+      async rows(table, rows) {
+        theirs.push({ table, rows });
+      },
+    });
+    async function* forged(settings: string) {
+      const writer = new ArchiveWriter();
+      yield* writer.entry(headName, Buffer.from(JSON.stringify(head)));
+      for (const { table, rows } of theirs) {
+        const changed = Readable.from(rows.map((row) => (table === "applications" ? { ...row, settings } : row)));
+        for await (const { content } of writeRows(changed)) yield* writer.entry(rowsName(table, 1), content);
+      }
+      yield* writer.entry(endName, Buffer.from(JSON.stringify(end)));
+      yield* writer.end();
+    }
+    for (const settings of ["no JSON", `{"retention":{"metricsDays":"x"}}`, `{"unknown":1}`]) {
+      await assert.rejects(importInto(target, forged(settings)), { name: "ArchiveError" }, settings);
+    }
+    await maintain(target.app);
+    await importInto(target, forged(`{"retention":{"metricsDays":3}}`));
+    await maintain(target.app);
+  });
+
   it("under another secret everything comes but the tokens; signed requests go on, and it can have another name", async () => {
     const { appid, appkey } = source.application;
     const secret = "a shared secret of signed requests";
@@ -305,6 +332,22 @@ describe("importing an application", () => {
       assert.equal(openSigningSecret(appid, signing_secret, loadSecrets(other.config)), secret);
       const device = await other.call("POST /devices", { body: { appid, appkey, platform: "test" } });
       assert.equal(device.status, 201);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("in another region nobody sees signed in who is not, even under the same secret", async () => {
+    const { appid, appkey } = source.application;
+    const other = await start("region", false, { REGION: "eu" });
+    try {
+      const { hasTokens } = await importInto(other, exportFrom(source));
+      assert.equal(hasTokens, false);
+      const device = await other.call("POST /devices", { body: { appid, appkey, platform: "test" } });
+      const body = { username: full.jane.userName, password: full.jane.password };
+      const login = await other.call("POST /users/login", { token: device.body.result.accessToken, body });
+      const listed = await other.call("GET /users/me/tokens", { token: login.body.result.accessToken });
+      assert.equal(listed.body.result.pageResults.length, 1, listed.text);
     } finally {
       await other.close();
     }

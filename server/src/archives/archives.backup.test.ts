@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -218,17 +228,40 @@ describe("a backup", () => {
     await restored.close();
   });
 
-  it("that finds the disk full leaves nothing, and says why", async () => {
+  it("that finds the disk full ends, leaves nothing, and says why", async () => {
     const path = join(folder, "full.tar");
     const cli = join(import.meta.dirname, "../cli.ts");
+    const TMPDIR = mkdtempSync(join(folder, "tmp-"));
     const limited = ["--fsize=100000", process.execPath, cli, "backup", path]; // the kernel lets no file grow beyond it
-    const { status, stderr } = spawnSync("prlimit", limited, {
-      env: { PATH: process.env["PATH"], ...settingsOf(test) },
-      encoding: "utf8",
-    });
-    assert.equal(status, 1, stderr);
-    assert.match(stderr, /EFBIG|file too large/i);
-    assert.ok(!existsSync(path) && !existsSync(`${path}.partial`));
+    function assertFull(): void {
+      const { status, stderr } = spawnSync("prlimit", limited, {
+        env: { PATH: process.env["PATH"], TMPDIR, ...settingsOf(test) },
+        encoding: "utf8",
+        timeout: 20_000,
+      });
+      assert.equal(status, 1, stderr);
+      assert.match(stderr, /EFBIG|file too large/i);
+      assert.ok(!existsSync(path) && !existsSync(`${path}.partial`));
+      assert.deepEqual(readdirSync(TMPDIR), []);
+    }
+    assertFull(); // in the midst of the files
+
+    const { database } = test.app;
+    const texts = { actor_id: "", actor_name: "", application_id: "", target: "", address: "", request_id: "" };
+    const rows = Array.from({ length: 300 }, (_, index) => ({
+      ...texts,
+      id: `big_${index}`,
+      at: 0,
+      actor_kind: "cli" as const,
+      action: "big",
+      details: JSON.stringify({ big: randomBytes(4_000).toString("base64") }),
+    }));
+    await database.write(({ queries }) => queries.insertInto("audit_log").values(rows).execute());
+    try {
+      assertFull(); // in the midst of the rows
+    } finally {
+      await database.write(({ queries }) => queries.deleteFrom("audit_log").where("action", "=", "big").execute());
+    }
   });
 
   it("holds the secret that lies in DATA_DIR, and brings it along", async () => {

@@ -27,7 +27,7 @@ export class NoSuchApplication extends PlainFailure {
  * meanwhile; for a move suspend it first, since what is written later is not in it. Destroy it to end it.
  *
  * It holds the shared secret of signed requests in clear. Left out are kept replies, and uploads that are not finished.
- * User tokens are good wherever the secret is the same.
+ * User tokens are good wherever secret and region are the same.
  *
  * @returns a stream that fails with NoSuchApplication when there is none
  */

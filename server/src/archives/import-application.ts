@@ -8,6 +8,7 @@ import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { findTaker } from "../storage/loose-bytes.ts";
+import { ApplicationSettingsError, parseApplicationSettings } from "../tenancy/application-settings.ts";
 import { sealSigningSecret } from "../tenancy/policies.ts";
 import { type ArchiveEnd, ArchiveError, type ArchiveHead, fingerprintOf } from "./format.ts";
 import {
@@ -27,6 +28,8 @@ export interface ImportServices {
   readonly database: Database;
   readonly bytes: ByteStore;
   readonly clock: Clock;
+  /** The name of this one: tokens are good in that which issued them. */
+  readonly region: string;
   /** Newest first. */
   readonly secrets: readonly string[];
 }
@@ -45,7 +48,7 @@ export interface ImportedApplication {
   readonly applicationId: string;
   readonly rows: number;
   readonly end: ArchiveEnd;
-  /** False when the other deployment had another secret: then users sign in anew. */
+  /** False when the other deployment had another secret, or is another region: then users sign in anew. */
   readonly hasTokens: boolean;
 }
 
@@ -73,7 +76,7 @@ export async function importApplication(
   services: ImportServices,
   options: ImportOptions = {},
 ): Promise<ImportedApplication> {
-  const { database, bytes, clock, secrets } = services;
+  const { database, bytes, clock, region, secrets } = services;
   const loader = new RowLoader();
   const unfinished = new Map<string, UnfinishedUser>();
   const done = { rows: 0, files: 0 };
@@ -104,6 +107,7 @@ export async function importApplication(
     const [application, ...others] = rows;
     if (application === undefined || others.length > 0 || isBegun)
       throw new ArchiveError("It is of no one application");
+    requireSettings(application);
     const name = options.name ?? application["name"] ?? "";
     const row = { ...application, ...hiddenColumns(clock.now()), name, signing_secret: signingSecret };
     await database
@@ -120,7 +124,7 @@ export async function importApplication(
       partBytesMax: applicationPartBytesMax,
       async head(head) {
         applicationId = requireApplication(head);
-        hasTokens = secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
+        hasTokens = head.region === region && secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
         const found = await findAnyApplication(applicationId, database.reads);
         if (found !== undefined) throw await existsError(applicationId, database);
         await options.admit?.(applicationId);
@@ -189,6 +193,16 @@ function requireOwn(applicationId: string, table: string, rows: readonly StoredR
   const isExported = exportedTables.some((name) => name === table);
   if (!isExported || rows.some((row) => row["application_id"] !== applicationId)) {
     throw new ArchiveError(`The archive holds rows of ${table} that are not the application's`);
+  }
+}
+
+/** What reads them takes them for checked. @throws ArchiveError */
+function requireSettings({ settings }: StoredRow): void {
+  try {
+    parseApplicationSettings(String(settings));
+  } catch (cause) {
+    if (!(cause instanceof ApplicationSettingsError)) throw cause;
+    throw new ArchiveError("The settings of the application are not right", { cause });
   }
 }
 

@@ -1,3 +1,4 @@
+import { holdApplication } from "../auth/operated-application.ts";
 import type { Database } from "../db/database.ts";
 import type { OperatorAction, Trail } from "../http/operations.ts";
 import { Created } from "../http/route.ts";
@@ -15,6 +16,10 @@ export function createTrail({ audit, database }: { readonly audit: Audit; readon
     record: (action, { path, parameters }, work) =>
       database.together(
         async () => {
+          const { appid } = path;
+          if (typeof appid === "string") {
+            await database.write(({ queries }) => holdApplication(appid, database.dialect, queries));
+          }
           const result = await work();
           const told = tellParameters(action.route.parameters, parameters);
           const event = eventOf(action, path, createdId(result), told);

@@ -1,4 +1,6 @@
 import type { Queries } from "../db/database.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { lockApplication } from "../db/lock.ts";
 import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
 import { movingError } from "../http/policy.ts";
@@ -17,6 +19,17 @@ export async function requireApplication(applicationId: string, queries: Queries
   const [found] = await findLive(queries, { applicationId });
   if (found === undefined) throw new ApiError("ItemDoesNotExist");
   if (found.moving_to !== null) throw movingError();
+}
+
+/**
+ * The same at the beginning of what changes something of it: a move begins before, and is seen here, or after the transaction,
+ * and takes along what it has written.
+ *
+ * @throws ApiError ItemDoesNotExist, ServiceUnavailable
+ */
+export async function holdApplication(applicationId: string, dialect: Dialect, queries: Queries): Promise<void> {
+  await lockApplication(dialect, applicationId, queries);
+  await requireApplication(applicationId, queries);
 }
 
 const findLive = prepare<{ applicationId: string }, { moving_to: string | null }>((queries, parameter) =>

@@ -451,16 +451,17 @@ interface AuditLogTable {
 
 /**
  * Where applications live that do not live here: in the main region all of those, elsewhere what has moved away. Nothing
- * else of them is known here.
+ * else of them is known here. And of those that have moved here, that they have.
  */
 interface ApplicationRegionsTable {
   application_id: string;
   region: string;
   /**
    * `being made`: the other region may have it or not yet. `there`: it is served there. `handing over`: it is there, and
-   * still here; from here on there is no way back.
+   * still here; from here on there is no way back. `arrived`: it has come here and was served; so it is not elsewhere, and
+   * when it is not here it has been deleted here since.
    */
-  state: "being made" | "there" | "handing over";
+  state: "being made" | "there" | "handing over" | "arrived";
   changed_at: number;
 }
 

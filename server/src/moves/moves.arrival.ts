@@ -16,6 +16,7 @@ import type { RegionCalls } from "../regions/regions.calls.ts";
 import {
   deleteApplicationRegion,
   findApplicationRegion,
+  hasArrived,
   putApplicationRegion,
 } from "../regions/regions.directory.store.ts";
 import type { MessageHandler, RegionHandlers, StreamHandler } from "../regions/regions.endpoint.ts";
@@ -75,11 +76,12 @@ export function moveHandlers(services: Services): RegionHandlers {
       try {
         const { rows, end } = await importApplication(
           archive,
-          { database, bytes, clock, secrets },
+          { database, bytes, clock, region: own, secrets },
           {
             async finish(appid, { queries }) {
               if (appid !== subject) throw new ArchiveError(`It is of ${appid}`);
               await markMoving(appid, own, queries);
+              if (await hasArrived(appid, queries)) await deleteApplicationRegion(appid, queries); // that was another time
             },
           },
         );
@@ -116,7 +118,9 @@ export function moveHandlers(services: Services): RegionHandlers {
         const { queries } = transaction;
         if (await openArrived(appid, own, queries)) {
           revocations.judgeAgain(transaction);
-          await deleteApplicationRegion(appid, queries);
+          // Asked again, it is told from one that has never come, whatever has been done to it meanwhile.
+          const row = { application_id: appid, region: own, state: "arrived", changed_at: clock.now() } as const;
+          await putApplicationRegion(row, queries);
           const target = { applicationId: appid, target: appid };
           await audit.record(
             { actor: { kind: "system" }, action: "moveApplication", ...target, details: { from, to: own } },
@@ -124,9 +128,9 @@ export function moveHandlers(services: Services): RegionHandlers {
           );
           return true;
         }
-        // It may have been opened before, and may have moved on since.
+        // It may have been opened before, and may have moved on or been deleted since.
         const here = await findPresence(appid, queries);
-        if (here?.deleted_at === null) return true;
+        if (here?.deleted_at === null || (await hasArrived(appid, queries))) return true;
         const next = await findApplicationRegion(appid, queries);
         return next !== undefined && next.region !== from;
       }),

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
-import { type ExportServices, exportApplication } from "../archives/export-application.ts";
+import { archiveApplication, type ExportServices } from "../archives/export-application.ts";
+import type { ArchiveEnd } from "../archives/format.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import { mainRegion } from "../config.ts";
 import type { Database, Queries } from "../db/database.ts";
@@ -27,6 +28,8 @@ export class MoveRefused extends Error {
 }
 
 export interface MoveOptions {
+  /** Moves it also when files of it have no bytes in the store, which are not to be had afterwards. */
+  readonly isWithoutLost?: boolean;
   /** Ends it, as long as there is a way back. */
   readonly signal?: AbortSignal;
   /** Hears how many bytes have been sent. */
@@ -40,7 +43,8 @@ const roomMsMax = 600_000;
  *
  * 1. The other region is asked for room.
  * 2. It is marked: from here on every call is refused with ServiceUnavailable, and no write is answered any more.
- * 3. It is sent as an archive. The other region takes it in, serves none of it, and tells the digest of what arrived.
+ * 3. It is sent as an archive. The other region takes it in, serves none of it, and tells the digest of what arrived. When
+ *    files have no bytes in the store it stays: the store may be another one than that of the server, or out of sight.
  * 4. That is right: it is decided, and written down. Before, any failure leaves it here; from here on this goes forward
  *    alone, by {@link finishMove}.
  *
@@ -50,9 +54,10 @@ export async function moveApplication(
   applicationId: string,
   to: string,
   services: MoveServices,
-  { signal, onProgress }: MoveOptions = {},
+  options: MoveOptions = {},
 ): Promise<void> {
   const { database, region: own, regionCalls, clock } = services;
+  const { signal } = options;
   const known = await findApplicationRegion(applicationId, database.reads);
   if (known?.state === "handing over") {
     if (known.region !== to) throw new MoveRefused(`${applicationId} is moving to the region ${known.region} already`);
@@ -79,7 +84,7 @@ export async function moveApplication(
     throw new MoveRefused(`${applicationId} is moving to another region already, or being deleted`);
   }
   try {
-    await send(applicationId, to, services, { ...(signal && { signal }), ...(onProgress && { onProgress }) });
+    await send(applicationId, to, services, options);
     signal?.throwIfAborted();
     const isDecided = await database.write(({ queries }) => decideMove(applicationId, to, clock.now(), queries));
     if (!isDecided) throw new MoveRefused(`${applicationId} has been deleted meanwhile`);
@@ -208,13 +213,17 @@ async function askForRoom(
   }
 }
 
-/** @throws ApiError ServiceUnavailable, and whatever the other region refuses it for */
+/** @throws MoveRefused; ApiError ServiceUnavailable, and whatever the other region refuses it for */
 async function send(appid: string, to: string, services: MoveServices, options: MoveOptions): Promise<void> {
-  const { signal, onProgress } = options;
+  const { isWithoutLost = false, signal, onProgress } = options;
+  let end: ArchiveEnd | undefined;
+  async function* archive() {
+    end = yield* archiveApplication(appid, services);
+  }
   const digest = createHash("sha256");
   let bytes = 0;
   async function* measured() {
-    for await (const chunk of exportApplication(appid, services)) {
+    for await (const chunk of archive()) {
       signal?.throwIfAborted();
       digest.update(chunk);
       bytes += chunk.length;
@@ -225,5 +234,11 @@ async function send(appid: string, to: string, services: MoveServices, options: 
   const answer = Object(await services.regionCalls.send(to, "takeIn", appid, measured())) as Record<string, unknown>; // compared with what was sent
   if (answer["digest"] !== digest.digest("hex") || answer["isWhole"] !== true) {
     throw new ApiError("ServiceUnavailable", `What came to the region ${to} is not what was sent`);
+  }
+  const lost = end?.missing.lost ?? 0;
+  if (lost > 0 && !isWithoutLost) {
+    throw new MoveRefused(
+      `${appid} stays, as ${lost} files have no bytes in the store: is FILES_URL that of the server? apps export names them; with --force it moves without them`,
+    );
   }
 }

@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { freePorts } from "../../test/regions.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
+import { deletionHandler } from "../applications/applications.elsewhere.ts";
+import { applicationCommands } from "../cli.applications.ts";
+import { regionCommands } from "../cli.regions.ts";
+import { userCommands } from "../cli.users.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { movingError } from "../http/policy.ts";
 import { maintain } from "../maintenance.ts";
 import { findApplicationRegion, putApplicationRegion } from "../regions/regions.directory.store.ts";
 import { cancelMove, MoveRefused, moveApplication } from "./moves.departure.ts";
-import { findPresence, unmarkMoving } from "./moves.store.ts";
+import { findPresence, markMoving, unmarkMoving } from "./moves.store.ts";
 
 /** Moves between two servers of one process; between real ones: `test/regions.moves.process.test.ts`. */
 
@@ -71,6 +76,35 @@ describe("moveApplication", () => {
     await services.regionCalls.call("eu", "dropApplication", { appid }).catch(() => {});
     await assert.rejects(moveApplication(appid, "eu", services), /the region eu has lost .* it is served here again/);
     assert.equal((await main.call("GET /users/me", { token })).status, 200);
+  });
+
+  it("an application that is deleted where it has arrived does not come back where it was, which has not heard of it", async () => {
+    const application = await main.createApplication();
+    const { appid, appkey } = application;
+    const services = servicesOf(main);
+    const { regionCalls } = services;
+    const unheard: typeof regionCalls = {
+      ...regionCalls,
+      async call(region, name, message) {
+        const answer = await regionCalls.call(region, name, message);
+        if (name === "openApplication") throw new Error("no answer");
+        return answer;
+      },
+    };
+    await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls: unheard }), /no answer/);
+    const { token } = await eu.createOperator();
+    const path = `DELETE /_/api/applications/${appid}`;
+    assert.equal((await eu.call(path, { token, body: { confirm: appid } })).status, 200);
+    await maintain(eu.app);
+    assert.equal(await findPresence(appid, eu.app.database.reads), undefined);
+
+    await maintain(main.app);
+    assert.equal(await findPresence(appid, main.app.database.reads), undefined);
+    const registered = await main.call("POST /devices", { body: { appid, appkey, platform: "test" } });
+    assert.notEqual(registered.status, 201);
+    // What is known of it stands in nobody's way who brings it there again.
+    const { reads } = eu.app.database;
+    assert.equal(await findApplicationRegion(appid, reads), undefined);
   });
 
   it("what a move that broke off has left in the main region stands in nobody's way, and is erased", async () => {
@@ -161,6 +195,19 @@ describe("moveApplication", () => {
     await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /It is of/);
   });
 
+  it("one whose files are not in the store does not move, unless it is said that they are to be given up", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { token } = await main.signUp("Jane", application);
+    await upload(main, token, "/blobs", dataPart(Buffer.from("bytes")));
+    await main.app.bytes.deleteAll(`${appid}/`); // or another store than that of the server
+    const lost = { name: "MoveRefused", message: /1 files have no bytes in the store/ };
+    await assert.rejects(moveApplication(appid, "eu", servicesOf(main)), lost);
+    assert.equal((await main.call("GET /users/me", { token })).status, 200);
+    await moveApplication(appid, "eu", servicesOf(main), { isWithoutLost: true });
+    assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
+  });
+
   it("one whose files lie in a store that both regions have does not move, and keeps them", async () => {
     const application = await main.createApplication();
     const { appid } = application;
@@ -206,6 +253,71 @@ describe("moveApplication", () => {
     const euToken = (await eu.createOperator()).token;
     const { body } = await eu.call(`GET /_/api/applications/${appid}`, { token: euToken });
     assert.equal(typeof body.result.suspended, "string");
+  });
+});
+
+describe("PostgreSQL: what operators do in the moment in which a move begins is refused", {
+  skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
+}, () => {
+  /** Begins something while an application has been marked, and nobody can see that yet. */
+  async function beginBesideMark<T>(appid: string, begin: () => Promise<T>): Promise<PromiseSettledResult<T>> {
+    let begun: Promise<PromiseSettledResult<T>[]> | undefined;
+    await main.app.database.write(async ({ queries }) => {
+      await markMoving(appid, "eu", queries);
+      begun ??= Promise.allSettled([begin()]);
+      let isOver = false;
+      begun.then(() => {
+        isOver = true;
+      });
+      while (!isOver && !(await isSomebodyWaiting()));
+    });
+    const [result] = (await begun) ?? [];
+    assert.ok(result);
+    return result;
+  }
+
+  async function isSomebodyWaiting(): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(main.app.database.reads);
+    return rows.length > 0;
+  }
+
+  const still = { deleted_at: null, moving_to: "eu" };
+
+  it("over HTTP", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { id } = await main.signUp("Jane", application);
+    const { token } = await main.createOperator();
+    for (const [operation, body] of [
+      [`DELETE /_/api/applications/${appid}`, { confirm: appid }],
+      [`POST /_/api/applications/${appid}/suspend`, {}],
+      [`POST /_/api/applications/${appid}/users/${id}/disable`, {}],
+    ] as const) {
+      const answered = await beginBesideMark(appid, () => main.call(operation, { token, body }));
+      assert.equal(answered.status === "fulfilled" && answered.value.status, 503, operation);
+      assert.deepEqual(await findPresence(appid, main.app.database.reads), still);
+      await main.app.database.write(({ queries }) => unmarkMoving(appid, queries));
+    }
+  });
+
+  it("by commands, and by the main region", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    const { id } = await main.signUp("Jane", application);
+    const deletion = deletionHandler(main.app);
+    for (const [name, begin] of Object.entries({
+      "apps delete": () => regionCommands["apps delete"]?.(main.config, { yes: true }, [appid]),
+      "apps suspend": () => applicationCommands["apps suspend"]?.(main.config, {}, [appid]),
+      "users disable": () => userCommands["users disable"]?.(main.config, {}, [appid, id]),
+      deletion: () => deletion.answer({ appid }, "main"),
+    })) {
+      const answered = await beginBesideMark(appid, async () => begin());
+      assert.match(`${answered.status === "rejected" && answered.reason}`, /is moving to/, name);
+      assert.deepEqual(await findPresence(appid, main.app.database.reads), still);
+      await main.app.database.write(({ queries }) => unmarkMoving(appid, queries));
+    }
   });
 });
 

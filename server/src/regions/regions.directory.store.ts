@@ -13,7 +13,7 @@ const findServing = prepare<{ applicationId: string }, { region: string }>((quer
     .selectFrom("application_regions")
     .select("region")
     .where("application_id", "=", parameter("applicationId"))
-    .where("state", "!=", "handing over"),
+    .where("state", "not in", ["handing over", "arrived"]),
 );
 
 export function findApplicationRegion(
@@ -24,7 +24,19 @@ export function findApplicationRegion(
     .selectFrom("application_regions")
     .selectAll()
     .where("application_id", "=", applicationId)
+    .where("state", "!=", "arrived")
     .executeTakeFirst();
+}
+
+/** Whether it has moved here, and not away since; it may have been deleted. */
+export async function hasArrived(applicationId: string, queries: Queries): Promise<boolean> {
+  const row = await queries
+    .selectFrom("application_regions")
+    .select("region")
+    .where("application_id", "=", applicationId)
+    .where("state", "=", "arrived")
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Writes where an application lives, in place of what was known. */
@@ -41,7 +53,12 @@ export async function deleteApplicationRegion(applicationId: string, queries: Qu
   await queries.deleteFrom("application_regions").where("application_id", "=", applicationId).execute();
 }
 
-/** All of them, oldest application first. */
+/** All that are elsewhere, oldest application first. */
 export function listApplicationRegions(queries: Queries): Promise<ApplicationRegionRow[]> {
-  return queries.selectFrom("application_regions").selectAll().orderBy("application_id").execute();
+  return queries
+    .selectFrom("application_regions")
+    .selectAll()
+    .where("state", "!=", "arrived")
+    .orderBy("application_id")
+    .execute();
 }
