@@ -147,6 +147,7 @@ export async function endLapsedImport(applicationId: string, now: number, querie
     .updateTable("applications")
     .set({ importing_until: null })
     .where("application_id", "=", applicationId)
+    // As `isHeld` has it.
     .where(({ or, eb }) => or([eb("importing_until", "<=", now), eb("importing_until", ">", now + leaseMsMax)]))
     .executeTakeFirst();
   return ended.numUpdatedRows === 1n;

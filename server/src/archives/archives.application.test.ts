@@ -15,7 +15,7 @@ import { maintain } from "../maintenance.ts";
 import { loadSecrets } from "../server-secret.ts";
 import { openSigningSecret, sealSigningSecret, updateSigningSecret } from "../tenancy/policies.ts";
 import { ArchiveWriter } from "./archive-writer.ts";
-import { exportApplication, NoSuchApplication } from "./export-application.ts";
+import { archiveApplication, NoSuchApplication } from "./export-application.ts";
 import { ArchiveError, endName, fileName, headName, rowsName } from "./format.ts";
 import { ApplicationExists, type ImportOptions, importApplication } from "./import-application.ts";
 import { loadArchive } from "./load.ts";
@@ -29,7 +29,7 @@ function servicesOf({ app, config }: TestApp) {
 }
 
 function exportFrom(test: TestApp, applicationId = test.application.appid): Readable {
-  return exportApplication(applicationId, servicesOf(test));
+  return Readable.from(archiveApplication(applicationId, servicesOf(test)), { objectMode: false });
 }
 
 function importInto(test: TestApp, source: AsyncIterable<Uint8Array>, options?: ImportOptions) {

@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Snapshot, StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
@@ -22,24 +21,16 @@ export class NoSuchApplication extends PlainFailure {
 }
 
 /**
- * An archive of one application with everything that it owns, as a stream that `importApplication` reads in another
- * deployment, on either engine: the application as it was when the reading begins. Its neighbours and itself are served
- * meanwhile; for a move suspend it first, since what is written later is not in it. Destroy it to end it.
+ * An archive of one application with everything that it owns, which `importApplication` reads in another deployment, on either
+ * engine: the application as it was when the reading begins. Its neighbours and itself are served meanwhile; for a move
+ * suspend it first, since what is written later is not in it.
  *
  * It holds the shared secret of signed requests in clear. Left out are kept replies, and uploads that are not finished.
  * User tokens are good wherever secret and region are the same.
  *
- * @returns a stream that fails with NoSuchApplication when there is none
+ * @returns what there was
+ * @throws NoSuchApplication
  */
-export function exportApplication(
-  applicationId: string,
-  services: ExportServices,
-  onProgress?: (progress: ArchiveProgress) => void,
-): Readable {
-  return Readable.from(archiveApplication(applicationId, services, onProgress), { objectMode: false });
-}
-
-/** The same as a generator, which returns what there was. */
 export async function* archiveApplication(
   applicationId: string,
   { region, secrets, clock, ...services }: ExportServices,

@@ -22,7 +22,8 @@ function keepLongIntegers(_name: string, value: unknown, context?: { source?: st
 
 /**
  * Writes what {@link parseJson} has read, at any depth: `JSON.stringify` knows no bigint, writes null for a number that
- * was too large, and goes as deep as the stack allows. Members that are undefined are left out. A number outside the range of a double is a "range" problem.
+ * was too large, and goes as deep as the stack allows. Members that are undefined are left out. A number outside the range
+ * of a double is a "range" problem.
  */
 export function writeJson(value: unknown): Parsed<string> {
   let text = "";
