@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
+import { findFreePort } from "../../scripts/free-port.ts";
 
 /** Stands between a process and PostgreSQL, and breaks connections where a network or a failover would. */
 export interface PostgresProxy {
@@ -62,9 +63,9 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       else if (!isSilent) client.write(chunk);
     });
   });
-  server.listen(0, "127.0.0.1");
+  const taken = await findFreePort();
+  server.listen(taken, "127.0.0.1");
   await once(server, "listening");
-  const taken = (server.address() as AddressInfo).port; // it listens on TCP
   const url = new URL(target);
   url.host = `127.0.0.1:${taken}`;
 

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestDatabase } from "./databases.ts";
@@ -52,12 +52,11 @@ export async function createRegions<Name extends string>(
   names: readonly Name[],
 ): Promise<{ readonly regions: Readonly<Record<Name, TestRegion>>; remove(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  const ports = await freePorts(names.length);
-  const proxies = await Promise.all(ports.map(startProxy));
-  const REGIONS = names.map((name, index) => `${name}=${proxies[index]?.root}`).join();
+  const networks = await Promise.all(names.map(async (name) => ({ name, proxy: await startProxy() })));
+  const REGIONS = networks.map(({ name, proxy }) => `${name}=${proxy.root}`).join();
   const drops: (() => Promise<void>)[] = [];
   const made = await Promise.all(
-    names.map(async (name, index) => {
+    networks.map(async ({ name, proxy }) => {
       const dataDir = join(folder, name);
       const { url, drop } = await createTestDatabase(dataDir);
       drops.push(drop);
@@ -67,7 +66,6 @@ export async function createRegions<Name extends string>(
         ROLLCALL_SECRET: `the secret of the region ${name}`,
         PASSWORD_HASH_MEMORY_KIB: "8",
         PASSWORD_HASH_PASSES: "1",
-        PORT: `${ports[index]}`,
         TRUST_PROXY: "loopback",
         REGION: name,
         REGIONS,
@@ -75,17 +73,21 @@ export async function createRegions<Name extends string>(
         REGION_TIMEOUT_MS: "2000",
       };
       const run = (...args: string[]) => runProgram("src/cli.ts", args, settings);
-      const proxy = proxies[index];
-      assert.ok(proxy);
+      let port = 0;
       const region: TestRegion = {
         name,
         root: proxy.root,
         settings,
         folder: dataDir,
-        start: (more = {}) => startProgram({ ...settings, ...more }),
+        async start(more = {}) {
+          const running = await startProgram({ ...settings, ...more });
+          ({ port } = running);
+          proxy.sendTo(port);
+          return running;
+        },
         call(operation, options) {
           const [method = "", path = ""] = operation.split(/ (.*)/);
-          return send(ports[index] ?? 0, method, path, options);
+          return send(port, method, path, options);
         },
         breakCalls: proxy.breakCalls,
         begin: (...args) =>
@@ -106,22 +108,23 @@ export async function createRegions<Name extends string>(
   return {
     regions: Object.fromEntries(made) as Record<Name, TestRegion>, // of every name
     async remove() {
-      for (const proxy of proxies) proxy.close();
+      for (const { proxy } of networks) proxy.close();
       for (const drop of drops) await drop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** Hands on what is sent to a region, unless it is to be broken. */
-async function startProxy(port: number) {
+/** Hands on what is sent to a region as soon as it runs, unless it is to be broken. It keeps the address of a region that does not. */
+export async function startProxy() {
+  let port: number | undefined;
   let fault: Fault | undefined;
   let isHit = false;
   const server = createHttpServer((incoming, outgoing) => {
     const isMeant = fault !== undefined && incoming.url?.endsWith(`/${fault.name}`) === true;
     const how = isMeant ? fault?.how : undefined;
     isHit ||= isMeant;
-    if (how === "not sent") {
+    if (how === "not sent" || port === undefined) {
       incoming.socket.destroy();
       return;
     }
@@ -153,6 +156,9 @@ async function startProxy(port: number) {
   await once(server, "listening");
   return {
     root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens on a port
+    sendTo(target: number): void {
+      port = target;
+    },
     breakCalls(next: Fault): BrokenCalls {
       fault = next;
       isHit = false;
@@ -168,13 +174,4 @@ async function startProxy(port: number) {
       server.closeAllConnections();
     },
   };
-}
-
-/** Ports that nobody listens on. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port); // it listens on a port
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
-import { freePorts } from "../../test/regions.ts";
+import { startProxy } from "../../test/regions.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
 import { deletionHandler } from "../applications/applications.elsewhere.ts";
 import { applicationCommands } from "../cli.applications.ts";
@@ -20,18 +20,23 @@ import { findPresence, markMoving, unmarkMoving } from "./moves.store.ts";
 
 let main: TestApp;
 let eu: TestApp;
+let mainProxy: Awaited<ReturnType<typeof startProxy>>;
+let euProxy: typeof mainProxy;
 before(async () => {
-  const [mainPort, euPort] = await freePorts(2);
+  [mainProxy, euProxy] = await Promise.all([startProxy(), startProxy()]);
   const settings = {
-    REGIONS: `main=http://127.0.0.1:${mainPort},eu=http://127.0.0.1:${euPort}`,
+    REGIONS: `main=${mainProxy.root},eu=${euProxy.root}`,
     REGION_SECRET: "a secret between regions",
   };
-  main = await startTestApp({ ...settings, PORT: `${mainPort}` });
-  eu = await startTestApp({ ...settings, PORT: `${euPort}`, REGION: "eu", ROLLCALL_SECRET: "a secret of that region" });
+  main = await startTestApp(settings);
+  eu = await startTestApp({ ...settings, REGION: "eu", ROLLCALL_SECRET: "a secret of that region" });
+  mainProxy.sendTo(main.port);
+  euProxy.sendTo(eu.port);
 });
 after(async () => {
   await main.close();
   await eu.close();
+  for (const proxy of [mainProxy, euProxy]) proxy.close();
 });
 
 function servicesOf({ app, config }: TestApp) {
@@ -60,7 +65,7 @@ describe("moveApplication", () => {
 
     await maintain(main.app);
     const gone = await main.call("GET /users/me", { token });
-    assert.deepEqual([gone.status, gone.body.serviceRoot], [401, eu.url]);
+    assert.deepEqual([gone.status, gone.body.serviceRoot], [401, euProxy.root]);
     assert.equal(await findPresence(appid, main.app.database.reads), undefined);
     assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
     await moveApplication(appid, "eu", services); // it has moved
@@ -125,7 +130,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: "main" });
 
     const registered = await main.call("POST /devices", { body: { appid, appkey, platform: "test" } });
-    assert.deepEqual([registered.status, registered.body.result?.serviceRoot], [201, eu.url]);
+    assert.deepEqual([registered.status, registered.body.result?.serviceRoot], [201, euProxy.root]);
     const told = { appid, region: "eu", was: "eu" };
     assert.equal(await services.regionCalls.call("main", "setRegion", told), true);
     await maintain(main.app);
@@ -249,7 +254,7 @@ describe("moveApplication", () => {
     const elsewhere = await main.call("GET /_/api/applications-elsewhere?pageSize=1000", { token });
     const found = elsewhere.body.result.pageResults.find(({ id }: { id: string }) => id === appid);
     const changed = `/Date(${main.now()})/`;
-    assert.deepEqual(found, { id: appid, region: "eu", serviceRoot: eu.url, state: "there", changed });
+    assert.deepEqual(found, { id: appid, region: "eu", serviceRoot: euProxy.root, state: "there", changed });
     const euToken = (await eu.createOperator()).token;
     const { body } = await eu.call(`GET /_/api/applications/${appid}`, { token: euToken });
     assert.equal(typeof body.result.suspended, "string");
