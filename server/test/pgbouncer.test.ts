@@ -104,6 +104,22 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     assert.equal(rows[0]?.statement_timeout, "0");
   });
 
+  it("a transaction in which nothing happens any more does not keep its locks", async () => {
+    const { token, id } = await server.signUp();
+    const idle = await openDatabase(settings["DATABASE_URL"] ?? "", {
+      connectionsMax: 2,
+      timeoutMs: 200,
+      isPooled: true,
+    });
+    const written = idle.write(async ({ queries }) => {
+      await sql`select 1 from users where id = ${id} for update`.execute(queries);
+      assert.equal((await server.call("PATCH /users/me", { token, body: { firstName: "A" } })).status, 200);
+      await sql`select 1`.execute(queries);
+    });
+    await assert.rejects(written, { condition: "ServiceUnavailable" });
+    await idle.close();
+  });
+
   it("without DATABASE_POOLER nothing starts, and the reason is told", async () => {
     const { code, stderr } = await runProgram("src/main.ts", [], {
       ...settings,

@@ -177,6 +177,23 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
+  it("nor does one whose statement PostgreSQL has only heard a part of, and from whose client it hears no more", async () => {
+    const impatient = await openDatabase(proxy.url, { connectionsMax: 2, timeoutMs: 200 });
+    try {
+      await insert("half said", direct.reads);
+      const change = sql`update applications set token_version = token_version + 1 where application_id = 'half said'`;
+      proxy.cutAt("as half", "forgotten", 2); // it is described before it is run, and begun anew once
+      const written = impatient.write(async ({ queries }) => {
+        await change.execute(queries);
+        await sql`select ${1}::int as half`.execute(queries);
+      });
+      await assert.rejects(written, isUnavailable);
+      await direct.write((other) => change.execute(other.queries)); // within 5 s, or it fails
+    } finally {
+      await impatient.close();
+    }
+  });
+
   it("where the server takes fewer connections than there may be, those that there are serve all the same", async () => {
     const role = `limited_${Date.now()}`;
     await sql`create role ${sql.ref(role)} login connection limit 2 password 'limited'`.execute(direct.reads);

@@ -13,12 +13,13 @@ export interface PostgresProxy {
   open(): Promise<void>;
   /**
    * Once a client sends this text, its connection ends: before the server has got it, with the server's answer, or after
-   * the first row of that; or `silent`, it does not end, and nothing passes any more. The next `count` times.
+   * the first row of that; or `silent`, it does not end, and nothing passes any more; or `forgotten`, the text still does,
+   * and the server is told nothing from then on, not even of the end. The next `count` times.
    */
   cutAt(text: string, when: Trap, count: number): void;
 }
 
-type Trap = "before" | "answer" | "first row" | "silent";
+type Trap = "before" | "answer" | "first row" | "silent" | "forgotten";
 
 export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
@@ -35,10 +36,11 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
     const upstream = connect(Number(port), hostname);
     let isDoomed = false;
     let isSilent = false;
+    let isForgotten = false;
     let endsAfterRow = false;
     const end = () => {
       client.destroy();
-      upstream.destroy();
+      if (!isForgotten) upstream.destroy();
     };
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -55,6 +57,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       endsAfterRow ||= takeTrap(chunk, "first row");
       isSilent ||= takeTrap(chunk, "silent");
       if (!isSilent) upstream.write(chunk);
+      isSilent ||= isForgotten ||= takeTrap(chunk, "forgotten");
     });
     upstream.on("data", (chunk: Buffer) => {
       if (isDoomed) return end();

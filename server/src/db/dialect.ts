@@ -61,6 +61,7 @@ export const postgresDialect: Dialect = {
   // arbitrary, and used for nothing else.
   lockMigrations: [
     sql.raw(unboundedStatement),
+    sql`select set_config(name, '0', true) from pg_settings where name = 'transaction_timeout'`, // where there is one
     sql`select pg_advisory_xact_lock(7265111081)`,
     sql`set local lock_timeout = 2000`,
   ],
@@ -120,7 +121,7 @@ export function isLost(error: unknown): boolean {
  * statements that were prepared before a migration do not fit any more.
  */
 export function isOutdatedConnection(error: unknown): boolean {
-  return /^(25006|CONNECT_TIMEOUT)$/.test(codeOf(error)) || isStalePlan(error);
+  return codeOf(error) === "25006" || isStalePlan(error);
 }
 
 /** True when the server has as many connections as it takes. */
@@ -155,7 +156,7 @@ function codeOf(error: unknown): string {
 const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
 // PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, time-outs, shutting down
 // or starting.
-const postgresUnavailable = /^(08...|53...|40001|40P01|57P0[1-3]|57014|55P03|25006)$/;
+const postgresUnavailable = /^(08...|53...|40001|40P01|57P0[1-3]|57014|55P03|25006|25P0[34])$/;
 const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOSTUNREACH|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOENT)/;
 
 function isUnavailable(error: unknown): boolean {

@@ -11,6 +11,7 @@ import {
   unboundedStatement,
 } from "./dialect.ts";
 import type { PostgresActivity } from "./postgres-activity.ts";
+import { setBoundsOfTransaction } from "./postgres-bounds.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 import type { PostgresSession } from "./postgres-session.ts";
 
@@ -87,7 +88,7 @@ export class PostgresConnection implements DatabaseConnection {
     }
     this.#activity.inTransaction += 1;
     this.#isInTransaction = true;
-    const begin = isPooled ? `begin; set local statement_timeout = ${timeoutMs}` : "begin";
+    const begin = isPooled ? `begin${setBoundsOfTransaction(timeoutMs)}` : "begin";
     this.#begun = this.#session.run(begin, []);
     this.#begun.catch(() => {}); // the first statement reports it
   }

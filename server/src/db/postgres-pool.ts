@@ -30,24 +30,33 @@ export interface PostgresPool {
 }
 
 const oneMoreEveryMs = 1_000;
+/** So often somebody knocks again where nobody answers. */
+const knockEveryMs = 250;
+const connectMsMin = 1_000;
 
 /** Gets a session that is not reserved. */
 type Taker = (session: PostgresSession) => void;
 
 export function createPostgresPool(url: string, options: DatabaseOptions): PostgresPool {
   const { connectionsMax, timeoutMs } = options;
+  // Those that wait at a silent door leave room for one that finds it open.
+  const connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, connectionsMax * knockEveryMs));
   const sessions = new Set<PostgresSession>();
   const waiting = new Set<Taker>();
   let isClosed = false;
   /** How many connections the server took at that time. */
   let taken = { count: connectionsMax, at: 0 };
+  /** A connection has fallen silent, and since then none has been made. */
+  let isSilent = false;
+  let openedAt = Number.NEGATIVE_INFINITY;
+  let knocking: NodeJS.Timeout | undefined;
   let onAllEnded = () => {};
 
   function max(): number {
     return Math.min(connectionsMax, taken.count + Math.floor((performance.now() - taken.at) / oneMoreEveryMs));
   }
 
-  /** One that does nothing, a new one, or the one that has the least to do; undefined while all are reserved. */
+  /** One that does nothing, a new one, or the best of those there are; undefined while all are reserved. */
   function find(): PostgresSession | undefined {
     let best: PostgresSession | undefined;
     let count = 0;
@@ -59,27 +68,68 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
       count += 1;
       if (session.isReserved) continue;
       if (session.load === 0) return session;
-      if (best === undefined || session.load < best.load) best = session;
+      if (best === undefined || isBetter(session, best)) best = session;
     }
-    return count < max() ? open() : best;
+    const canOpen = count < max() && !(isSilent && performance.now() < openedAt + knockEveryMs);
+    return canOpen ? open() : best;
+  }
+
+  /** @param other was opened before */
+  function isBetter(session: PostgresSession, other: PostgresSession): boolean {
+    if (session.isConnected !== other.isConnected) return session.isConnected;
+    return isSilent && !session.isConnected ? true : session.load < other.load;
   }
 
   function open(): PostgresSession {
-    const session = new PostgresSession(url, options, () => {
-      sessions.delete(session);
-      if (sessions.size === 0) onAllEnded();
-      serveWaiting();
-    });
+    const session: PostgresSession = new PostgresSession(
+      url,
+      { ...options, connectMsMax },
+      {
+        onConnected: () => endSilence(session),
+        onEnd(wasSilent) {
+          sessions.delete(session);
+          if (wasSilent) beginSilence(session);
+          if (sessions.size === 0) onAllEnded();
+          serveWaiting();
+        },
+      },
+    );
+    openedAt = session.openedAt;
     sessions.add(session);
     return session;
   }
 
+  /** From now on one connection is begun at a time, so that there is always a young one. */
+  function beginSilence({ heardAt, openedAt }: PostgresSession): void {
+    isSilent = true;
+    const since = Math.max(heardAt, openedAt);
+    for (const other of sessions) if (other.isConnected && other.heardAt < since) other.retire();
+  }
+
+  /** The server is there: who began to knock before waits for nothing. */
+  function endSilence(connected: PostgresSession): void {
+    if (!isSilent) return;
+    isSilent = false;
+    for (const other of sessions) if (!other.isConnected && other.openedAt < connected.openedAt) other.giveUp();
+    serveWaiting();
+  }
+
   function serveWaiting(): void {
+    if (waiting.size > 0) knockLater();
     for (const take of waiting) {
       const session = find();
       if (session === undefined) return;
       if (waiting.delete(take)) take(session); // `find` may have ended a session, and that has served it
     }
+  }
+
+  /** Who waits for a session that is not begun yet is not told by one that ends. */
+  function knockLater(): void {
+    if (!isSilent || knocking !== undefined) return;
+    knocking = setTimeout(() => {
+      knocking = undefined;
+      serveWaiting();
+    }, knockEveryMs).unref();
   }
 
   /** Calls in the order in which they came, as soon as there is a session. */
@@ -97,6 +147,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
       reject(tooBusy());
     }, timeoutMs);
     waiting.add(taker);
+    knockLater();
     return promise;
   }
 

@@ -30,11 +30,7 @@ describe("a session of PostgreSQL", () => {
 
   /** @returns the codes of what becomes of two statements */
   async function run(hosts: readonly string[], parameters = ""): Promise<unknown[]> {
-    const session = new PostgresSession(
-      `postgres://rollcall@${hosts.join(",")}/rollcall${parameters}`,
-      { timeoutMs },
-      () => {},
-    );
+    const session = new PostgresSession(`postgres://rollcall@${hosts.join(",")}/rollcall${parameters}`, { timeoutMs });
     const outcomes = await Promise.allSettled([session.run("select 1", []), session.run("select 2", [])]);
     assert.ok(session.isBroken);
     return outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.code : outcome.value));

@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 import type { DatabaseOptions } from "./database.ts";
+import { setBounds, startBoundsOf } from "./postgres-bounds.ts";
 
 /** What a statement has come to. */
 export type Rows = postgres.RowList<postgres.MaybeRow[]>;
@@ -12,7 +13,17 @@ export interface StatementOptions {
   readonly isUnbounded?: boolean;
 }
 
-export type SessionOptions = Pick<DatabaseOptions, "timeoutMs" | "isPooled">;
+export interface SessionOptions extends Pick<DatabaseOptions, "timeoutMs" | "isPooled"> {
+  /** How long it may take to connect; `timeoutMs` if nothing is said. */
+  readonly connectMsMax?: number;
+}
+
+export interface SessionEvents {
+  /** Called once, when it is there. */
+  onConnected?(): void;
+  /** Called once, when it has broken or has been closed. @param wasSilent because nobody had answered for too long */
+  onEnd?(wasSilent: boolean): void;
+}
 
 /** Ever so often a session is exchanged for a new one, at another time each: for those who balance or move databases. */
 const lifetimeMsMin = 1_800_000;
@@ -36,33 +47,46 @@ interface Address {
 export class PostgresSession {
   readonly #sql: postgres.Sql<{ bigint: number }>;
   readonly #patienceMs: number;
-  readonly #onEnd: () => void;
+  readonly #bounds: string | undefined;
+  readonly #events: SessionEvents;
   readonly #pending = new Set<(error: Error) => void>();
   readonly #expiresAt = performance.now() + lifetimeMsMin * (1 + Math.random());
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Since then an answer is waited for. */
   #answeredAt = 0;
+  #heardAt = 0;
+  #isBegun = false;
+  #isConnected = false;
   #isUnbounded = false;
   #isRetired = false;
   #isBroken = false;
+  #wasSilent = false;
+  /** Why there was no connection. */
+  #refusal: unknown;
   readonly #firstHost = sessions++;
   #hostsTried = 0;
   /** A transaction has it for itself. */
   isReserved = false;
+  readonly openedAt = performance.now();
 
-  /** @param onEnd is called once, when it has broken or has been closed */
-  constructor(url: string, { timeoutMs, isPooled = false }: SessionOptions, onEnd: () => void) {
+  constructor(
+    url: string,
+    { timeoutMs, isPooled = false, connectMsMax = timeoutMs }: SessionOptions,
+    events: SessionEvents = {},
+  ) {
     // The server ends a statement that takes longer: who has said nothing for twice as long says nothing any more.
     this.#patienceMs = 2 * timeoutMs;
-    this.#onEnd = onEnd;
+    this.#bounds = isPooled ? undefined : setBounds(timeoutMs);
+    this.#events = events;
     this.#sql = postgres(url, {
       max: 1,
       max_lifetime: null,
       fetch_types: false, // of arrays, which we have none of; were it cut off in the midst of that, it would end the process
-      connect_timeout: timeoutMs / 1_000,
+      connect_timeout: connectMsMax / 1_000,
       // A pooler gives each transaction another session: what is prepared or set in one is not there in the next.
       prepare: !isPooled,
-      connection: { application_name: "rollcall", ...(isPooled ? {} : boundsOf(timeoutMs)) },
+      connection: { application_name: "rollcall", ...(isPooled ? {} : startBoundsOf(timeoutMs)) },
       types: {
         // All our bigints are counts and milliseconds, far below 2^53.
         bigint: { to: 20, from: [20], serialize: String, parse: Number },
@@ -82,6 +106,16 @@ export class PostgresSession {
     return this.#isBroken;
   }
 
+  /** The server has answered. */
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** When the server has answered last; 0 when it never has. */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
   /** It is to take nothing new. */
   get isRetired(): boolean {
     return this.#isRetired || performance.now() > this.#expiresAt;
@@ -93,17 +127,19 @@ export class PostgresSession {
     const { isPrepared = false, isUnbounded = false } = options;
     if (isUnbounded) this.#isUnbounded = true;
     this.#beginToWait();
+    this.#begin();
     return new Promise((resolve, reject) => {
       this.#pending.add(reject);
       // Tables has no column of a type that the library does not take.
       const parameters = values as postgres.ParameterOrJSON<never>[];
       this.#sql.unsafe<postgres.MaybeRow[]>(text, parameters, { prepare: isPrepared }).then(
         (rows) => {
+          this.#connected();
           this.#answered(reject);
           resolve(rows);
         },
         (error) => {
-          this.#answered(reject);
+          this.#answered(reject, error);
           reject(error);
         },
       );
@@ -133,6 +169,11 @@ export class PostgresSession {
     this.#end();
   }
 
+  /** What waits for an answer fails as when the connection breaks. */
+  giveUp(): void {
+    this.#break();
+  }
+
   #break(): void {
     if (this.#isBroken) return;
     this.#socket?.destroy();
@@ -142,9 +183,34 @@ export class PostgresSession {
   #end(): void {
     this.#isBroken = true;
     clearTimeout(this.#timer);
-    for (const reject of this.#pending) reject(connectionClosed());
+    let reason = this.#isConnected ? undefined : this.#refusal;
+    for (const reject of this.#pending) {
+      reject((reason ?? connectionClosed()) as Error); // the driver throws nothing else
+      reason = undefined; // of several it is told once, as by the driver
+    }
     this.#pending.clear();
-    this.#onEnd();
+    this.#events.onEnd?.(this.#wasSilent);
+  }
+
+  /** Sends what goes before the first statement; what the server says to it, it says to that one. */
+  #begin(): void {
+    if (this.#isBegun || this.#bounds === undefined) return;
+    this.#isBegun = true;
+    this.#sql.unsafe(this.#bounds).then(
+      () => this.#connected(),
+      (error) => {
+        this.#wasSilent ||= isConnectTimeout(error);
+        // Where there is no such thing it works without.
+        if (!isOfServer(error) || error.severity !== "ERROR") this.#refusal = error;
+      },
+    );
+  }
+
+  #connected(): void {
+    if (this.#isConnected || this.#isBroken) return;
+    this.#isConnected = true;
+    this.#answeredAt = this.#heardAt = performance.now();
+    this.#events.onConnected?.();
   }
 
   /** In the library's place, so that it tries each host once and never opens a second one, and a silent one can be cut. */
@@ -164,9 +230,11 @@ export class PostgresSession {
     this.#timer ??= setTimeout(() => this.#judge(), this.#patienceMs).unref();
   }
 
-  #answered(reject: (error: Error) => void): void {
+  #answered(reject: (error: Error) => void, error?: unknown): void {
     this.#pending.delete(reject);
     this.#answeredAt = performance.now();
+    if (error === undefined || isOfServer(error)) this.#heardAt = this.#answeredAt;
+    else this.#wasSilent ||= isConnectTimeout(error);
     if (this.#pending.size === 0 && this.#isRetired && !this.isReserved) this.close();
   }
 
@@ -175,14 +243,19 @@ export class PostgresSession {
     this.#timer = undefined;
     if (this.#pending.size === 0 || this.#isBroken) return;
     const left = this.#answeredAt + this.#patienceMs - performance.now();
-    if (left <= 0 && !this.#isUnbounded) this.#break();
-    else this.#timer = setTimeout(() => this.#judge(), Math.max(left, this.#patienceMs / 10)).unref();
+    if (left <= 0 && !this.#isUnbounded) {
+      this.#wasSilent = true;
+      this.#break();
+    } else this.#timer = setTimeout(() => this.#judge(), Math.max(left, this.#patienceMs / 10)).unref();
   }
 }
 
-/** For the server to keep: to it, a process that has stopped or is out of reach is one that takes its time, and has locks. */
-function boundsOf(timeoutMs: number): Readonly<Record<string, number>> {
-  return { statement_timeout: timeoutMs, idle_in_transaction_session_timeout: 2 * timeoutMs };
+function isOfServer(error: unknown): error is postgres.PostgresError {
+  return error instanceof postgres.PostgresError;
+}
+
+function isConnectTimeout(error: unknown): boolean {
+  return (error as { code?: unknown }).code === "CONNECT_TIMEOUT"; // the driver adds it
 }
 
 function connectionClosed(): Error {
