@@ -109,9 +109,12 @@ export const databaseOutages: readonly Scenario[] = [
     }
   }),
   outage("PostgreSQL out of reach", whileItLasts, async ({ proxy, away, recovered }) => {
-    proxy.swallow();
-    await away(4 * timeoutMs);
-    proxy.heal();
-    await recovered();
+    for (let times = 0; times < 4; times += 1) {
+      proxy.swallow();
+      await away((2 + 2 * Math.random()) * timeoutMs); // it returns at whatever moment of the server's attempts
+      proxy.heal();
+      await recovered();
+      await sleep(300);
+    }
   }),
 ];
