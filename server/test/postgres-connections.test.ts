@@ -341,7 +341,7 @@ describe("PostgreSQL", { skip }, () => {
       } while (performance.now() < until);
       await proxy.open();
       const backAt = performance.now();
-      while ((await checkIn()).status !== 201) assert.ok(performance.now() - backAt < 1_000, "it takes too long");
+      while ((await checkIn()).status !== 201) assert.ok(performance.now() - backAt < 3_000, "it takes too long");
       for (const { status } of await Promise.all([1, 2, 3, 4].map(checkIn))) assert.equal(status, 201);
     }
     await server.close();

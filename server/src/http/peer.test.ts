@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, it } from "node:test";
+import { processorTime } from "../../test/processor-time.ts";
 import { createPeers } from "./peer.ts";
 
 /** A request over a connection from this address: no other machine is there to call from. */
@@ -65,9 +66,9 @@ describe("the address of a client", () => {
   it("takes no time to speak of to find, however long the header is", () => {
     const peers = createPeers(["10.0.0.0/8"]);
     const request = requestFrom("10.0.0.1", { "x-forwarded-for": "10.0.0.1,".repeat(100_000) });
-    const startedAt = performance.now();
+    const spentMs = processorTime();
     for (let n = 0; n < 10; n += 1) peers.addressOf(request);
-    assert.ok(performance.now() - startedAt < 1_000);
+    assert.ok(spentMs() < 1_000);
   });
 
   it("is a text also when the connection has gone", () => {

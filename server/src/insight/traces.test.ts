@@ -162,7 +162,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     for (let count = 0; count < 50; count += 1) assert.equal((await app.call("GET /service/ping")).status, 200);
     const began = performance.now();
     await app.app.close(500);
-    assert.ok(performance.now() - began < 2_000);
+    assert.ok(performance.now() - began < 5_000);
   });
 
   test("a request whose connection ends first is told of, too", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { processorTime } from "../../test/processor-time.ts";
 import { formatDate, parseDate, parseDateRange } from "./dates.ts";
 
 const day = Date.UTC(2015, 6, 9);
@@ -311,7 +312,7 @@ describe("hostile dates", () => {
       "\ud800",
       "Jul 9, ",
     ];
-    const started = performance.now();
+    const spentMs = processorTime();
     for (const unit of units) {
       for (const length of [101, 1_000, 100_000]) {
         const text = unit.repeat(length);
@@ -323,7 +324,7 @@ describe("hostile dates", () => {
       parseDateRange(text);
     }
     assert.equal(problemOf(parseDate(`${" ".repeat(91)}2015-07-09`)), "format");
-    assert.ok(performance.now() - started < 500);
+    assert.ok(spentMs() < 500);
   });
 });
 

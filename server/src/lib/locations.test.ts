@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { processorTime } from "../../test/processor-time.ts";
 import { distanceMeters, type Location, parseLocation, parseLocationRange } from "./locations.ts";
 
 const radius = 6_371_008.8;
@@ -217,7 +218,7 @@ describe("hostile locations", () => {
   });
 
   it("long text is refused at once", () => {
-    const started = performance.now();
+    const spentMs = processorTime();
     for (const unit of ["9", ".", " ", ",", "-", "1,", "1e", "1,2-", "1,2,", "\u0000", "\ud800"]) {
       for (const length of [201, 100_000]) {
         const text = unit.repeat(length);
@@ -230,7 +231,7 @@ describe("hostile locations", () => {
       parseLocation(unit.repeat(200).slice(0, 200));
       parseLocationRange(unit.repeat(200).slice(0, 200));
     }
-    assert.ok(performance.now() - started < 500);
+    assert.ok(spentMs() < 500);
   });
 });
 

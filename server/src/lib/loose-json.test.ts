@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { processorTime } from "../../test/processor-time.ts";
 import { parseJson } from "./json.ts";
 import { parseLooseJson } from "./loose-json.ts";
 
@@ -34,10 +35,10 @@ describe("parseLooseJson", () => {
   });
 
   it("takes linear time for hostile texts", () => {
-    const started = performance.now();
+    const spentMs = processorTime();
     for (const text of ["'".repeat(1_000_001), "'\\".repeat(500_000), "[".repeat(1_000_000), "\"'".repeat(500_000)]) {
       assert.throws(() => parseLooseJson(text));
     }
-    assert.ok(performance.now() - started < 2_000);
+    assert.ok(spentMs() < 2_000);
   });
 });
