@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { Worker } from "node:worker_threads";
 import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import type { Database, Queries } from "./database.ts";
 import { migrate } from "./migrate.ts";
@@ -259,5 +260,24 @@ describe("a database that takes connections and says nothing", () => {
     // The reservations that were given up fail about now; an unhandled rejection would fail this test.
     await new Promise((resolve) => setTimeout(resolve, 400));
     await mute.close();
+  });
+});
+
+describe("a new file that another process begins with in the same moment", () => {
+  it("is opened when that has done what it does", async () => {
+    const file = join(folder, "new.db");
+    const writer = new Worker(
+      `const { DatabaseSync } = require("node:sqlite");
+      const database = new DatabaseSync(require("node:worker_threads").workerData);
+      database.exec("create table t (a); begin immediate; insert into t values (1)");
+      require("node:worker_threads").parentPort.postMessage("it writes");
+      setTimeout(() => database.exec("commit"), 150);`,
+      { eval: true, workerData: file },
+    );
+    await once(writer, "message");
+    const opened = await openDatabase(`file://${file}`, { connectionsMax: 1, timeoutMs: 5_000 });
+    await opened.ping();
+    await opened.close();
+    await once(writer, "exit");
   });
 });

@@ -78,6 +78,12 @@ export function translateDatabaseError(error: unknown): unknown {
   return new ApiError("ServiceUnavailable", undefined, { cause: error });
 }
 
+/** True when another connection to the file of SQLite has the lock that is needed (SQLITE_BUSY and its kinds). */
+export function isBusy(error: unknown): boolean {
+  const { errcode } = error as { errcode?: unknown }; // the driver adds it
+  return typeof errcode === "number" && (errcode & 0xff) === 5;
+}
+
 /** True when a row could not be written because it would not be unique. */
 export function isUniqueViolation(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own

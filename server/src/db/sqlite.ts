@@ -13,7 +13,7 @@ import {
 } from "kysely";
 import { runInCall } from "../lib/current-call.ts";
 import type { Database, DatabaseOptions } from "./database.ts";
-import { sqliteDialect, translateDatabaseError } from "./dialect.ts";
+import { isBusy, sqliteDialect, translateDatabaseError } from "./dialect.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createJoints } from "./joint.ts";
 import { runDirectly } from "./prepared.ts";
@@ -114,12 +114,26 @@ interface PreparedStatement {
 
 function connect(file: string, options: DatabaseOptions): Connection {
   const database = new DatabaseSync(file, { timeout: options.timeoutMs });
+  writeAhead(database, options);
   // FULL: a commit is on disk before it returns. The cache is in KiB when negative.
   database.exec(
-    `pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -16384;
-    pragma temp_store = memory;`,
+    "pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -16384; pragma temp_store = memory;",
   );
   return { database, statements: new Map() };
+}
+
+/** Of two that begin with the same new file SQLite lets none wait for the other: one of them is refused at once. */
+function writeAhead(database: DatabaseSync, { timeoutMs }: DatabaseOptions): void {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      database.exec("pragma journal_mode = wal");
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10); // milliseconds; nobody is served yet
+    }
+  }
 }
 
 function readDataVersion(statement: StatementSync): number {
