@@ -123,6 +123,15 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual([value, await stored("together")], [2, ["together 1", "together 2"]]);
   });
 
+  it("what belongs together and breaks where it begins gives its place back, and its connection", async () => {
+    const joined = () =>
+      database.together(() => database.write(({ queries }) => sql`select 1`.execute(queries)), { isSplittable: false });
+    proxy.cutAt("lock_timeout", "before", 3); // one more than it is begun anew
+    await assert.rejects(joined(), isUnavailable);
+    await joined();
+    assert.equal(database.statistics().connections?.inUse, 0);
+  });
+
   it("an answer that breaks off leaves nothing behind for the next one", async () => {
     await insert("rows", direct.reads);
     const find = async (queries: Queries) => [
