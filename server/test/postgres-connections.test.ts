@@ -228,6 +228,23 @@ describe("PostgreSQL", { skip }, () => {
     await assert.rejects(sql`select 18`.execute(database.reads), isUnavailable);
   });
 
+  it("what was asked over a new connection before a transaction began there is not part of that", async () => {
+    const alone = await openDatabase(testDatabase.url, { connectionsMax: 1, timeoutMs: 5_000 });
+    try {
+      const slow = sql<{ xid: string | null }>`select pg_sleep(0.1), pg_current_xact_id_if_assigned()::text as xid`;
+      const reads = [1, 2, 3, 4].map(() => slow.execute(alone.reads));
+      await reads[0];
+      const written = alone.write(async ({ queries }) => {
+        await insert("behind reads", queries);
+        const answers = await Promise.all(reads);
+        throw new Error(answers.map(({ rows }) => rows[0]?.xid).join());
+      });
+      await assert.rejects(written, { message: ",,," });
+    } finally {
+      await alone.close();
+    }
+  });
+
   it("two transactions that wait for each other both come to pass", async () => {
     await database.write(({ queries }) => insert("deadlock a", queries));
     await database.write(({ queries }) => insert("deadlock b", queries));

@@ -157,7 +157,7 @@ const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
 // PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, time-outs, shutting down
 // or starting.
 const postgresUnavailable = /^(08...|53...|40001|40P01|57P0[1-3]|57014|55P03|25006|25P0[34])$/;
-const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOSTUNREACH|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOENT)/;
+const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOST|ENET|EADDRNOTAVAIL|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOENT)/;
 
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -5,7 +5,6 @@ import type { DatabaseOptions } from "./database.ts";
 import {
   isLost,
   isOutdatedConnection,
-  isRefusedConnection,
   OutcomeUnknown,
   translateDatabaseError,
   unboundedStatement,
@@ -57,7 +56,6 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       return await this.#run(query);
     } catch (error) {
-      if (isRefusedConnection(error)) this.#pool.makeDo();
       // What only reads can be read again; a transaction can be begun anew, by whoever has begun it.
       if (this.#session !== undefined || !isLost(error)) throw this.#translate(error);
     }

@@ -1,5 +1,6 @@
 import { ApiError } from "../errors.ts";
 import type { DatabaseOptions } from "./database.ts";
+import { isRefusedConnection } from "./dialect.ts";
 import { PostgresSession, type Rows, type StatementOptions } from "./postgres-session.ts";
 
 /** Sessions of PostgreSQL: shared by what is one statement, one for each transaction. */
@@ -23,8 +24,6 @@ export interface PostgresPool {
    * after a failover, statements of a schema before a migration). What runs on them goes on.
    */
   renew(): void;
-  /** The server takes no further connection: those that there are have to do, and one more is tried each second. */
-  makeDo(): void;
   /** After what runs has been answered, but within the time that a statement may take. */
   close(): Promise<void>;
 }
@@ -86,7 +85,8 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
       { ...options, connectMsMax },
       {
         onConnected: () => endSilence(session),
-        onEnd(wasSilent) {
+        onEnd({ wasSilent, refusal }) {
+          if (isRefusedConnection(refusal)) makeDo();
           sessions.delete(session);
           if (wasSilent) beginSilence(session);
           if (sessions.size === 0) onAllEnded();
@@ -97,6 +97,14 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
     openedAt = session.openedAt;
     sessions.add(session);
     return session;
+  }
+
+  /**
+   * The server takes no further connection: those that there are have to do, and one more is tried each second. To be called
+   * for each that is refused, before it is forgotten.
+   */
+  function makeDo(): void {
+    taken = { count: Math.max(1, Math.min(max(), sessions.size) - 1), at: performance.now() };
   }
 
   /** From now on one connection is begun at a time, so that there is always a young one. */
@@ -175,11 +183,6 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
 
     renew() {
       for (const session of sessions) session.retire();
-    },
-
-    makeDo() {
-      // Told of each that is refused, before that has ended.
-      taken = { count: Math.max(1, Math.min(max(), sessions.size) - 1), at: performance.now() };
     },
 
     async close() {
