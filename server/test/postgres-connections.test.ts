@@ -309,6 +309,16 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual(await stored("primary"), ["primary"]);
   });
 
+  it("many who find a standby do not open more connections than there may be", async () => {
+    const write = () =>
+      database.write(async ({ queries }) => {
+        await sql`set transaction read only`.execute(queries);
+        await insert("standby", queries);
+      });
+    await Promise.all(Array.from({ length: 40 }, () => assert.rejects(write(), isUnavailable)));
+    assert.ok(proxy.peak() <= 2 * 2, `${proxy.peak()}`); // those that say goodbye are there for a moment
+  });
+
   it("statements that were prepared before a column was added go on, in transactions too", async () => {
     const whole = (queries: Queries) =>
       queries.selectFrom("applications").selectAll().where("name", "=", "x").execute();

@@ -6,6 +6,8 @@ import { findFreePort } from "../../scripts/free-port.ts";
 export interface PostgresProxy {
   /** The same database, through this. */
   readonly url: string;
+  /** How many connections there were at most at one time. */
+  readonly peak: () => number;
   /** Ends every connection that there is; new ones are taken. */
   cut(): void;
   /** Ends every connection, and takes none until `open`. */
@@ -24,6 +26,7 @@ type Trap = "before" | "answer" | "first row" | "silent" | "forgotten";
 export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
+  let peak = 0;
   let trap: { readonly text: string; readonly when: Trap; left: number } | undefined;
 
   function takeTrap(chunk: Buffer | string, when: Trap): boolean {
@@ -51,6 +54,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
         end();
       });
     }
+    peak = Math.max(peak, sockets.size / 2);
     client.on("data", (chunk) => {
       if (takeTrap(chunk, "before")) return end();
       isDoomed ||= takeTrap(chunk, "answer");
@@ -77,6 +81,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   }
   return {
     url: url.href,
+    peak: () => peak,
     cut,
     async close() {
       if (!server.listening) return;

@@ -20,10 +20,11 @@ export interface PostgresPool {
   /** Gives a reserved one back; in the midst of a transaction it is closed. */
   release(session: PostgresSession, isInTransaction: boolean): void;
   /**
-   * Lets nobody begin on the sessions that there are: what they lead to or remember is not what there is now (a standby
-   * after a failover, statements of a schema before a migration). What runs on them goes on.
+   * Lets nobody begin on the sessions that were there at that time: what they lead to or remember is not what there is now
+   * (a standby after a failover, statements of a schema before a migration). What runs on them goes on. Those that others
+   * have opened since, for the same reason, stay.
    */
-  renew(): void;
+  renew(at: number): void;
   /** After what runs has been answered, but within the time that a statement may take. */
   close(): Promise<void>;
 }
@@ -41,6 +42,8 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
   // Those that wait at a silent door leave room for one that finds it open.
   const connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, connectionsMax * knockEveryMs));
   const sessions = new Set<PostgresSession>();
+  /** Connections that have fallen silent: others take their places. */
+  const silent = new WeakSet<PostgresSession>();
   const waiting = new Set<Taker>();
   let isClosed = false;
   /** How many connections the server took at that time. */
@@ -62,6 +65,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
     for (const session of sessions) {
       if (session.isRetired) {
         session.retire();
+        if (!session.isBroken && !silent.has(session)) count += 1;
         continue;
       }
       count += 1;
@@ -111,7 +115,11 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
   function beginSilence({ heardAt, openedAt }: PostgresSession): void {
     isSilent = true;
     const since = Math.max(heardAt, openedAt);
-    for (const other of sessions) if (other.isConnected && other.heardAt < since) other.retire();
+    for (const other of sessions) {
+      if (!other.isConnected || other.heardAt >= since) continue;
+      silent.add(other);
+      other.retire();
+    }
   }
 
   /** The server is there: who began to knock before waits for nothing. */
@@ -181,8 +189,8 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
       serveWaiting();
     },
 
-    renew() {
-      for (const session of sessions) session.retire();
+    renew(at) {
+      for (const session of sessions) if (session.openedAt <= at) session.retire();
     },
 
     async close() {
