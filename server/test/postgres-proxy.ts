@@ -23,7 +23,8 @@ export interface PostgresProxy {
 
 type Trap = "before" | "answer" | "first row" | "silent" | "forgotten";
 
-export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
+/** @param delayMs so long a new connection takes to reach the server */
+export async function startPostgresProxy(target: string, delayMs = 0): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let peak = 0;
@@ -55,7 +56,8 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       });
     }
     peak = Math.max(peak, sockets.size / 2);
-    client.on("data", (chunk) => {
+    setTimeout(() => client.resume(), delayMs);
+    client.pause().on("data", (chunk) => {
       if (takeTrap(chunk, "before")) return end();
       isDoomed ||= takeTrap(chunk, "answer");
       endsAfterRow ||= takeTrap(chunk, "first row");

@@ -32,15 +32,16 @@ export interface PostgresPool {
 const oneMoreEveryMs = 1_000;
 /** So often somebody knocks again where nobody answers. */
 const knockEveryMs = 250;
-const connectMsMin = 1_000;
+const connectMsMin = 750;
 
 /** Gets a session that is not reserved. */
 type Taker = (session: PostgresSession) => void;
 
 export function createPostgresPool(url: string, options: DatabaseOptions): PostgresPool {
   const { connectionsMax, timeoutMs } = options;
-  // Those that wait at a silent door leave room for one that finds it open.
-  const connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, connectionsMax * knockEveryMs));
+  // Those that wait at a silent door leave room for one that finds it open; but for one of them, should it open slowly.
+  const connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, (connectionsMax - 1) * knockEveryMs));
+  let patient: PostgresSession | undefined;
   const sessions = new Set<PostgresSession>();
   /** Connections that have fallen silent: others take their places. */
   const silent = new WeakSet<PostgresSession>();
@@ -84,9 +85,10 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
   }
 
   function open(): PostgresSession {
+    const isPatient = patient === undefined || patient.isConnected || patient.isBroken;
     const session: PostgresSession = new PostgresSession(
       url,
-      { ...options, connectMsMax },
+      { ...options, connectMsMax: isPatient ? timeoutMs : connectMsMax },
       {
         onConnected: () => endSilence(session),
         onEnd({ wasSilent, refusal }) {
@@ -98,6 +100,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
         },
       },
     );
+    if (isPatient) patient = session;
     openedAt = session.openedAt;
     sessions.add(session);
     return session;
