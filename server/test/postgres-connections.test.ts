@@ -222,6 +222,21 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
+  it("where the server lets nobody in: ServiceUnavailable", async () => {
+    const role = `refused_${Date.now()}`;
+    await sql`create role ${sql.ref(role)} nologin`.execute(direct.reads);
+    const url = new URL(testDatabase.url);
+    url.username = role;
+    const refused = await openDatabase(url.href, { connectionsMax: 2, timeoutMs: 5_000 });
+    try {
+      const write = () => refused.write(({ queries }) => sql`select 1`.execute(queries));
+      for (const call of [write, () => refused.ping()]) await assert.rejects(call, isUnavailable);
+    } finally {
+      await refused.close();
+      await sql`drop role ${sql.ref(role)}`.execute(direct.reads);
+    }
+  });
+
   it("a read whose connection breaks is read again, once", async () => {
     proxy.cutAt("select 17", "before", 1);
     const { rows } = await sql<{ n: number }>`select 17 as n`.execute(database.reads);

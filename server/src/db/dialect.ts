@@ -165,5 +165,6 @@ function isUnavailable(error: unknown): boolean {
   if (error instanceof OutcomeUnknown || isStalePlan(error)) return true;
   if (code === "ERR_INVALID_STATE") return true; // SQLite, closed by the end of the process
   if (code === "ERR_SQLITE_ERROR") return typeof errcode === "number" && sqliteUnavailable.has(errcode & 0xff);
+  if ((error as { severity?: unknown }).severity === "FATAL") return true; // PostgreSQL lets nobody in, or has closed the connection
   return typeof code === "string" && (postgresUnavailable.test(code) || connectionUnavailable.test(code));
 }
