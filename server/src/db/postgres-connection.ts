@@ -2,13 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import { ApiError } from "../errors.ts";
 import type { DatabaseOptions } from "./database.ts";
-import {
-  isLost,
-  isOutdatedConnection,
-  OutcomeUnknown,
-  translateDatabaseError,
-  unboundedStatement,
-} from "./dialect.ts";
+import { isLost, isOutdatedConnection, OutcomeUnknown, translateDatabaseError, unboundedStatement } from "./dialect.ts";
 import type { PostgresActivity } from "./postgres-activity.ts";
 import { setBoundsOfTransaction } from "./postgres-bounds.ts";
 import type { PostgresPool } from "./postgres-pool.ts";

@@ -217,7 +217,10 @@ export class PostgresSession {
   #begin(sendFirst: () => void): void {
     this.#isBegun = true;
     this.#held = [];
-    if (this.#bounds === undefined) return sendFirst();
+    if (this.#bounds === undefined) {
+      sendFirst();
+      return;
+    }
     this.#held.push(sendFirst);
     this.#sql.unsafe(this.#bounds).then(
       () => {
