@@ -123,6 +123,15 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual([value, await stored("together")], [2, ["together 1", "together 2"]]);
   });
 
+  it("what belongs together and breaks where it begins gives its place back, and its connection", async () => {
+    const joined = () =>
+      database.together(() => database.write(({ queries }) => sql`select 1`.execute(queries)), { isSplittable: false });
+    proxy.cutAt("lock_timeout", "before", 3); // one more than it is begun anew
+    await assert.rejects(joined(), isUnavailable);
+    await joined();
+    assert.equal(database.statistics().connections?.inUse, 0);
+  });
+
   it("an answer that breaks off leaves nothing behind for the next one", async () => {
     await insert("rows", direct.reads);
     const find = async (queries: Queries) => [
@@ -213,12 +222,44 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
+  it("where the server lets nobody in: ServiceUnavailable", async () => {
+    const role = `refused_${Date.now()}`;
+    await sql`create role ${sql.ref(role)} nologin`.execute(direct.reads);
+    const url = new URL(testDatabase.url);
+    url.username = role;
+    const refused = await openDatabase(url.href, { connectionsMax: 2, timeoutMs: 5_000 });
+    try {
+      const write = () => refused.write(({ queries }) => sql`select 1`.execute(queries));
+      for (const call of [write, () => refused.ping()]) await assert.rejects(call, isUnavailable);
+    } finally {
+      await refused.close();
+      await sql`drop role ${sql.ref(role)}`.execute(direct.reads);
+    }
+  });
+
   it("a read whose connection breaks is read again, once", async () => {
     proxy.cutAt("select 17", "before", 1);
     const { rows } = await sql<{ n: number }>`select 17 as n`.execute(database.reads);
     assert.deepEqual([...rows], [{ n: 17 }]);
     proxy.cutAt("select 18", "before", Number.POSITIVE_INFINITY);
     await assert.rejects(sql`select 18`.execute(database.reads), isUnavailable);
+  });
+
+  it("what was asked over a new connection before a transaction began there is not part of that", async () => {
+    const alone = await openDatabase(testDatabase.url, { connectionsMax: 1, timeoutMs: 5_000 });
+    try {
+      const slow = sql<{ xid: string | null }>`select pg_sleep(0.1), pg_current_xact_id_if_assigned()::text as xid`;
+      const reads = [1, 2, 3, 4].map(() => slow.execute(alone.reads));
+      await reads[0];
+      const written = alone.write(async ({ queries }) => {
+        await insert("behind reads", queries);
+        const answers = await Promise.all(reads);
+        throw new Error(answers.map(({ rows }) => rows[0]?.xid).join());
+      });
+      await assert.rejects(written, { message: ",,," });
+    } finally {
+      await alone.close();
+    }
   });
 
   it("two transactions that wait for each other both come to pass", async () => {
@@ -285,6 +326,16 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual(await stored("primary"), ["primary"]);
   });
 
+  it("many who find a standby do not open more connections than there may be", async () => {
+    const write = () =>
+      database.write(async ({ queries }) => {
+        await sql`set transaction read only`.execute(queries);
+        await insert("standby", queries);
+      });
+    await Promise.all(Array.from({ length: 40 }, () => assert.rejects(write(), isUnavailable)));
+    assert.ok(proxy.peak() <= 2 * 2, `${proxy.peak()}`); // those that say goodbye are there for a moment
+  });
+
   it("statements that were prepared before a column was added go on, in transactions too", async () => {
     const whole = (queries: Queries) =>
       queries.selectFrom("applications").selectAll().where("name", "=", "x").execute();
@@ -324,6 +375,18 @@ describe("PostgreSQL", { skip }, () => {
     copied.resolve();
     await copying;
     assert.deepEqual(await migrated, ["9999-later"]);
+  });
+
+  it("where a connection takes more than a second there are connections all the same", async () => {
+    const slow = await startPostgresProxy(testDatabase.url, 1_200);
+    const far = await openDatabase(slow.url, { connectionsMax: 2, timeoutMs: 5_000 });
+    try {
+      await far.ping();
+      await Promise.all([1, 2, 3, 4].map(() => far.write(({ queries }) => sql`select 1`.execute(queries))));
+    } finally {
+      await slow.close();
+      await far.close();
+    }
   });
 
   it("a server answers 503 while the database is gone, and within a second of its return serves again", async () => {

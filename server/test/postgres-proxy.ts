@@ -6,6 +6,8 @@ import { findFreePort } from "../../scripts/free-port.ts";
 export interface PostgresProxy {
   /** The same database, through this. */
   readonly url: string;
+  /** How many connections there were at most at one time. */
+  readonly peak: () => number;
   /** Ends every connection that there is; new ones are taken. */
   cut(): void;
   /** Ends every connection, and takes none until `open`. */
@@ -21,9 +23,11 @@ export interface PostgresProxy {
 
 type Trap = "before" | "answer" | "first row" | "silent" | "forgotten";
 
-export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
+/** @param delayMs so long a new connection takes to reach the server */
+export async function startPostgresProxy(target: string, delayMs = 0): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
+  let peak = 0;
   let trap: { readonly text: string; readonly when: Trap; left: number } | undefined;
 
   function takeTrap(chunk: Buffer | string, when: Trap): boolean {
@@ -51,7 +55,9 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
         end();
       });
     }
-    client.on("data", (chunk) => {
+    peak = Math.max(peak, sockets.size / 2);
+    setTimeout(() => client.resume(), delayMs);
+    client.pause().on("data", (chunk) => {
       if (takeTrap(chunk, "before")) return end();
       isDoomed ||= takeTrap(chunk, "answer");
       endsAfterRow ||= takeTrap(chunk, "first row");
@@ -77,6 +83,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   }
   return {
     url: url.href,
+    peak: () => peak,
     cut,
     async close() {
       if (!server.listening) return;

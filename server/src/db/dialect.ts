@@ -163,7 +163,7 @@ const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
 // PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, time-outs, shutting down
 // or starting.
 const postgresUnavailable = /^(08...|53...|40001|40P01|57P0[1-3]|57014|55P03|25006|25P0[34])$/;
-const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOSTUNREACH|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOENT)/;
+const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOST|ENET|EADDRNOTAVAIL|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOENT)/;
 
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -171,5 +171,6 @@ function isUnavailable(error: unknown): boolean {
   if (error instanceof OutcomeUnknown || isStalePlan(error)) return true;
   if (code === "ERR_INVALID_STATE") return true; // SQLite, closed by the end of the process
   if (code === "ERR_SQLITE_ERROR") return typeof errcode === "number" && sqliteUnavailable.has(errcode & 0xff);
+  if ((error as { severity?: unknown }).severity === "FATAL") return true; // PostgreSQL lets nobody in, or has closed the connection
   return typeof code === "string" && (postgresUnavailable.test(code) || connectionUnavailable.test(code));
 }

@@ -263,7 +263,13 @@ export class JointWork implements Joint {
       leave();
     });
     const transaction = await opened.promise;
-    if (!isInTurn && !this.#isContended) await transaction.waitAtMost(waitMsMax);
+    try {
+      if (!isInTurn && !this.#isContended) await transaction.waitAtMost(waitMsMax);
+    } catch (error) {
+      closing.reject(new Undone()); // nobody else knows of it yet, and it has a place
+      await done.catch(() => {});
+      throw error;
+    }
     this.#open = { transaction, since: performance.now(), done, finish: closing.resolve, giveUp: closing.reject };
     return this.#open;
   }

@@ -2,14 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import { ApiError } from "../errors.ts";
 import type { DatabaseOptions } from "./database.ts";
-import {
-  isLost,
-  isOutdatedConnection,
-  isRefusedConnection,
-  OutcomeUnknown,
-  translateDatabaseError,
-  unboundedStatement,
-} from "./dialect.ts";
+import { isLost, isOutdatedConnection, OutcomeUnknown, translateDatabaseError, unboundedStatement } from "./dialect.ts";
 import type { PostgresActivity } from "./postgres-activity.ts";
 import { setBoundsOfTransaction } from "./postgres-bounds.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
@@ -57,20 +50,24 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       return await this.#run(query);
     } catch (error) {
-      if (isRefusedConnection(error)) this.#pool.makeDo();
       // What only reads can be read again; a transaction can be begun anew, by whoever has begun it.
-      if (this.#session !== undefined || !isLost(error)) throw this.#translate(error);
+      if (this.#session !== undefined || !isLost(error)) throw translateDatabaseError(error);
     }
     await sleep(readAgainMs);
     return this.#run<R>(query).catch((error) => {
-      throw this.#translate(error);
+      throw translateDatabaseError(error);
     });
   }
 
   async #run<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const options = { isPrepared: true, isUnbounded: sql === unboundedStatement };
+    const sentAt = performance.now();
     const running = (this.#session ?? this.#pool).run(sql, parameters, options);
-    const [rows] = await Promise.all([running, this.#begun]);
+    const [rows] = await Promise.all([running, this.#begun]).catch((error) => {
+      // Over which of the shared ones it went, and when that was opened, nobody knows.
+      this.#renewIfOutdated(error, this.#session === undefined ? performance.now() : sentAt);
+      throw error;
+    });
     return { rows: rows as Iterable<unknown> as R[], numAffectedRows: BigInt(rows.count ?? 0) }; // what was selected is known to who compiled it
   }
 
@@ -82,7 +79,7 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       this.#session = await this.#pool.reserve();
     } catch (error) {
-      throw this.#translate(error);
+      throw translateDatabaseError(error);
     } finally {
       this.#activity.waiting -= 1;
     }
@@ -104,9 +101,10 @@ export class PostgresConnection implements DatabaseConnection {
       this.#isInTransaction = false;
       command = ended?.command;
     } catch (error) {
-      if (!isLost(error)) throw this.#translate(error);
+      this.#renewIfOutdated(error, startedAt);
+      if (!isLost(error)) throw translateDatabaseError(error);
       if (statement === "rollback") return; // why it was to be undone is what its caller has to know
-      throw this.#translate(isSent ? new OutcomeUnknown(error) : error);
+      throw translateDatabaseError(isSent ? new OutcomeUnknown(error) : error);
     }
     if (statement === "commit" && command !== "COMMIT") {
       // PostgreSQL reports no error: to it, who commits after a statement has failed wants to undo.
@@ -130,9 +128,8 @@ export class PostgresConnection implements DatabaseConnection {
     commits.seconds.observe((performance.now() - startedAt) / 1_000);
   }
 
-  #translate(error: unknown): unknown {
-    if (isOutdatedConnection(error)) this.#pool.renew();
-    return translateDatabaseError(error);
+  #renewIfOutdated(error: unknown, at: number): void {
+    if (isOutdatedConnection(error)) this.#pool.renew(at);
   }
 }
 

@@ -1,5 +1,6 @@
 import { ApiError } from "../errors.ts";
 import type { DatabaseOptions } from "./database.ts";
+import { isRefusedConnection } from "./dialect.ts";
 import { PostgresSession, type Rows, type StatementOptions } from "./postgres-session.ts";
 
 /** Sessions of PostgreSQL: shared by what is one statement, one for each transaction. */
@@ -19,12 +20,11 @@ export interface PostgresPool {
   /** Gives a reserved one back; in the midst of a transaction it is closed. */
   release(session: PostgresSession, isInTransaction: boolean): void;
   /**
-   * Lets nobody begin on the sessions that there are: what they lead to or remember is not what there is now (a standby
-   * after a failover, statements of a schema before a migration). What runs on them goes on.
+   * Lets nobody begin on the sessions that were there at that time: what they lead to or remember is not what there is now
+   * (a standby after a failover, statements of a schema before a migration). What runs on them goes on. Those that others
+   * have opened since, for the same reason, stay.
    */
-  renew(): void;
-  /** The server takes no further connection: those that there are have to do, and one more is tried each second. */
-  makeDo(): void;
+  renew(at: number): void;
   /** After what runs has been answered, but within the time that a statement may take. */
   close(): Promise<void>;
 }
@@ -32,16 +32,19 @@ export interface PostgresPool {
 const oneMoreEveryMs = 1_000;
 /** So often somebody knocks again where nobody answers. */
 const knockEveryMs = 250;
-const connectMsMin = 1_000;
+const connectMsMin = 750;
 
 /** Gets a session that is not reserved. */
 type Taker = (session: PostgresSession) => void;
 
 export function createPostgresPool(url: string, options: DatabaseOptions): PostgresPool {
   const { connectionsMax, timeoutMs } = options;
-  // Those that wait at a silent door leave room for one that finds it open.
-  const connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, connectionsMax * knockEveryMs));
+  // Those that wait at a silent door leave room for one that finds it open; but for one of them, should it open slowly.
+  const connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, (connectionsMax - 1) * knockEveryMs));
+  let patient: PostgresSession | undefined;
   const sessions = new Set<PostgresSession>();
+  /** Connections that have fallen silent: others take their places. */
+  const silent = new WeakSet<PostgresSession>();
   const waiting = new Set<Taker>();
   let isClosed = false;
   /** How many connections the server took at that time. */
@@ -63,6 +66,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
     for (const session of sessions) {
       if (session.isRetired) {
         session.retire();
+        if (!session.isBroken && !silent.has(session)) count += 1;
         continue;
       }
       count += 1;
@@ -81,12 +85,14 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
   }
 
   function open(): PostgresSession {
+    const isPatient = patient === undefined || patient.isConnected || patient.isBroken;
     const session: PostgresSession = new PostgresSession(
       url,
-      { ...options, connectMsMax },
+      { ...options, connectMsMax: isPatient ? timeoutMs : connectMsMax },
       {
         onConnected: () => endSilence(session),
-        onEnd(wasSilent) {
+        onEnd({ wasSilent, refusal }) {
+          if (isRefusedConnection(refusal)) makeDo();
           sessions.delete(session);
           if (wasSilent) beginSilence(session);
           if (sessions.size === 0) onAllEnded();
@@ -94,16 +100,29 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
         },
       },
     );
+    if (isPatient) patient = session;
     openedAt = session.openedAt;
     sessions.add(session);
     return session;
+  }
+
+  /**
+   * The server takes no further connection: those that there are have to do, and one more is tried each second. To be called
+   * for each that is refused, before it is forgotten.
+   */
+  function makeDo(): void {
+    taken = { count: Math.max(1, Math.min(max(), sessions.size) - 1), at: performance.now() };
   }
 
   /** From now on one connection is begun at a time, so that there is always a young one. */
   function beginSilence({ heardAt, openedAt }: PostgresSession): void {
     isSilent = true;
     const since = Math.max(heardAt, openedAt);
-    for (const other of sessions) if (other.isConnected && other.heardAt < since) other.retire();
+    for (const other of sessions) {
+      if (!other.isConnected || other.heardAt >= since) continue;
+      silent.add(other);
+      other.retire();
+    }
   }
 
   /** The server is there: who began to knock before waits for nothing. */
@@ -173,13 +192,8 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
       serveWaiting();
     },
 
-    renew() {
-      for (const session of sessions) session.retire();
-    },
-
-    makeDo() {
-      // Told of each that is refused, before that has ended.
-      taken = { count: Math.max(1, Math.min(max(), sessions.size) - 1), at: performance.now() };
+    renew(at) {
+      for (const session of sessions) if (session.openedAt <= at) session.retire();
     },
 
     async close() {

@@ -52,6 +52,14 @@ describe("a session of PostgreSQL", () => {
     assert.deepEqual([one.count, other.count], [1, 1]);
   });
 
+  it("fails where there is no way to the address, and does not end the process", async () => {
+    assert.deepEqual(await run(["255.255.255.255"]), ["ENETUNREACH", "CONNECTION_CLOSED"]); // said at once, before anybody listens
+  });
+
+  it("fails at once where there can be no such address", async () => {
+    assert.deepEqual(await run(["127.0.0.1:1", "127.0.0.1:70000"]), ["ERR_SOCKET_BAD_PORT", "CONNECTION_CLOSED"]);
+  });
+
   it("fails what waits, and nothing else, when it is reset before the first answer", async () => {
     const server = await listen((socket) => {
       socket.once("data", () => {

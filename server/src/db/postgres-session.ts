@@ -1,4 +1,4 @@
-import { connect, type Socket } from "node:net";
+import { connect, type NetConnectOpts, type Socket } from "node:net";
 import postgres from "postgres";
 import type { DatabaseOptions } from "./database.ts";
 import { setBounds, startBoundsOf } from "./postgres-bounds.ts";
@@ -21,8 +21,15 @@ export interface SessionOptions extends Pick<DatabaseOptions, "timeoutMs" | "isP
 export interface SessionEvents {
   /** Called once, when it is there. */
   onConnected?(): void;
-  /** Called once, when it has broken or has been closed. @param wasSilent because nobody had answered for too long */
-  onEnd?(wasSilent: boolean): void;
+  /** Called once, when it has broken or has been closed. */
+  onEnd?(end: SessionEnd): void;
+}
+
+export interface SessionEnd {
+  /** Nobody had answered for too long. */
+  readonly wasSilent: boolean;
+  /** Why there was no connection. */
+  readonly refusal: unknown;
 }
 
 /** Ever so often a session is exchanged for a new one, at another time each: for those who balance or move databases. */
@@ -56,6 +63,8 @@ export class PostgresSession {
   /** Since then an answer is waited for. */
   #answeredAt = 0;
   #heardAt = 0;
+  /** What waits for the first answer: the library would send half of it, and the rest behind what comes later. */
+  #held: (() => void)[] | undefined;
   #isBegun = false;
   #isConnected = false;
   #isUnbounded = false;
@@ -93,7 +102,14 @@ export class PostgresSession {
       },
       onnotice: () => {},
       onclose: () => this.#break(),
-      ...{ socket: (options: Address) => this.#connect(options) }, // which the library has, and its types have not
+      ...{
+        // Which the library has, and its types have not. It listens after a turn of promises: an address to which there is no
+        // way fails after that as well, when this is not called before.
+        socket: async (options: Address) => {
+          await undefined;
+          return this.#connect(options);
+        },
+      },
     });
   }
 
@@ -127,22 +143,27 @@ export class PostgresSession {
     const { isPrepared = false, isUnbounded = false } = options;
     if (isUnbounded) this.#isUnbounded = true;
     this.#beginToWait();
-    this.#begin();
     return new Promise((resolve, reject) => {
       this.#pending.add(reject);
       // Tables has no column of a type that the library does not take.
       const parameters = values as postgres.ParameterOrJSON<never>[];
-      this.#sql.unsafe<postgres.MaybeRow[]>(text, parameters, { prepare: isPrepared }).then(
-        (rows) => {
-          this.#connected();
-          this.#answered(reject);
-          resolve(rows);
-        },
-        (error) => {
-          this.#answered(reject, error);
-          reject(error);
-        },
-      );
+      const send = () =>
+        this.#sql.unsafe<postgres.MaybeRow[]>(text, parameters, { prepare: isPrepared }).then(
+          (rows) => {
+            this.#connected();
+            this.#begun();
+            this.#answered(reject);
+            resolve(rows);
+          },
+          (error) => {
+            this.#begun(error);
+            this.#answered(reject, error);
+            reject(error);
+          },
+        );
+      if (!this.#isBegun) this.#begin(send);
+      else if (this.#held === undefined) send();
+      else this.#held.push(send);
     });
   }
 
@@ -189,21 +210,39 @@ export class PostgresSession {
       reason = undefined; // of several it is told once, as by the driver
     }
     this.#pending.clear();
-    this.#events.onEnd?.(this.#wasSilent);
+    this.#events.onEnd?.({ wasSilent: this.#wasSilent, refusal: this.#isConnected ? undefined : this.#refusal });
   }
 
   /** Sends what goes before the first statement; what the server says to it, it says to that one. */
-  #begin(): void {
-    if (this.#isBegun || this.#bounds === undefined) return;
+  #begin(sendFirst: () => void): void {
     this.#isBegun = true;
+    this.#held = [];
+    if (this.#bounds === undefined) {
+      sendFirst();
+      return;
+    }
+    this.#held.push(sendFirst);
     this.#sql.unsafe(this.#bounds).then(
-      () => this.#connected(),
-      (error) => {
-        this.#wasSilent ||= isConnectTimeout(error);
-        // Where there is no such thing it works without.
-        if (!isOfServer(error) || error.severity !== "ERROR") this.#refusal = error;
+      () => {
+        this.#connected();
+        this.#begun();
       },
+      (error) => this.#begun(error),
     );
+  }
+
+  /** What was sent first has been answered. */
+  #begun(error?: unknown): void {
+    const held = this.#held;
+    if (held === undefined || this.#isBroken) return;
+    if (error === undefined || isOfStatement(error)) {
+      this.#held = undefined; // of what bounds a session: where there is no such thing it works without
+      for (const send of held) send();
+    } else {
+      this.#refusal = error;
+      this.#wasSilent ||= isConnectTimeout(error);
+      this.#break(); // the library says so only where it has had a socket
+    }
   }
 
   #connected(): void {
@@ -219,9 +258,19 @@ export class PostgresSession {
     if (this.#isBroken) throw connectionClosed();
     const at = (this.#firstHost + this.#hostsTried) % host.length;
     this.#hostsTried += 1;
-    const socket = path ? connect(path) : connect(port[at] ?? 5432, host[at]);
+    const socket = this.#dial(path ? { path } : { host: host[at], port: port[at] ?? 5432 });
     this.#socket = socket.setNoDelay(true);
     return Object.assign(socket, { host: host[at], port: port[at] }); // where the library looks for the name on certificates
+  }
+
+  #dial(address: NetConnectOpts): Socket {
+    try {
+      return connect(address);
+    } catch (error) {
+      this.#refusal = error; // there can be no such address
+      this.#break();
+      throw error;
+    }
   }
 
   #beginToWait(): void {
@@ -252,6 +301,11 @@ export class PostgresSession {
 
 function isOfServer(error: unknown): error is postgres.PostgresError {
   return error instanceof postgres.PostgresError;
+}
+
+/** The connection is as good as before. */
+function isOfStatement(error: unknown): boolean {
+  return isOfServer(error) && error.severity === "ERROR";
 }
 
 function isConnectTimeout(error: unknown): boolean {
