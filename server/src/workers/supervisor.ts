@@ -2,6 +2,7 @@ import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Config } from "../config.ts";
+import { onStop } from "../lib/stop-signals.ts";
 import { createLog, type Log } from "../log.ts";
 import { type ToSupervisor, workerVariable } from "./messages.ts";
 import { createQuestions, tell } from "./questions.ts";
@@ -87,12 +88,11 @@ export async function supervise(config: Config): Promise<void> {
   }
 
   async function stop(signal: string): Promise<void> {
-    if (isStopping) return; // a terminal and a service manager may say it several times
+    if (isStopping) return;
     log.info({ signal }, "shutting down the workers");
     end(log, (await stopAll()) ? 0 : 1);
   }
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
+  onStop(stop);
   if (config.tls !== undefined) {
     process.on("SIGHUP", () => {
       for (const { worker } of listening()) worker?.process.kill("SIGHUP");
