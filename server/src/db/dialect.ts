@@ -152,6 +152,12 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
+/** Another connection has what this one needs. SQLite tells in further bits why: 261 while one recovers the log, 517 for a snapshot. */
+export function isSqliteBusy(error: unknown): boolean {
+  const { errcode } = Object(error) as { errcode?: unknown };
+  return typeof errcode === "number" && (errcode & 0xff) === 5;
+}
+
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.
 const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
 // PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, time-outs, shutting down

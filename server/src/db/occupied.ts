@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
+import { isSqliteBusy } from "./dialect.ts";
 
 /** Whether another process has the database open, as a server does that runs. */
 export async function isOccupied(url: string): Promise<boolean> {
@@ -16,7 +17,7 @@ function isOccupiedFile(file: string): boolean {
     database.exec("pragma locking_mode = exclusive; begin exclusive; commit");
     return false;
   } catch (error) {
-    if ((error as { errcode?: unknown }).errcode === 5) return true; // SQLITE_BUSY
+    if (isSqliteBusy(error)) return true;
     throw error;
   } finally {
     database.close();
