@@ -9,7 +9,7 @@ import { createApplicationCounts } from "./application-counts.ts";
 import { createMetricsListener, type MetricsListener } from "./metrics-listener.ts";
 import { createReaders, type Sources } from "./readers.ts";
 import { createRequestCounts } from "./requests.ts";
-import { readMetrics, renderSnapshots, type Snapshot, snapshotContentType } from "./snapshot.ts";
+import { readMetrics, renderSnapshots, type Snapshot, snapshotContentType, withExactSums } from "./snapshot.ts";
 
 /** What the server knows of itself, for Prometheus. */
 export interface Insight {
@@ -37,7 +37,8 @@ export function createInsight(
   const readers = createReaders({ ...sources, requests, applications });
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
-  const takeSnapshot = async () => [...readMetrics(readers), ...(await samplesOfProcess(ofProcess))];
+  const takeSnapshot = async () =>
+    withExactSums([...readMetrics(readers), ...(await samplesOfProcess(ofProcess))]);
   siblings.answer(question, takeSnapshot);
   const gather = async () => (await siblings.ask(question, answerMsMax)) as readonly Snapshot[]; // as they answer
   const page = metricsPage(config.metricsToken, gather);
