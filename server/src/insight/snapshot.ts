@@ -9,7 +9,7 @@ export interface Sample {
   readonly metricName?: string;
 }
 
-interface MetricSamples {
+export interface MetricSamples {
   readonly name: string;
   readonly help: string;
   readonly type: string;
@@ -41,7 +41,7 @@ export function withExactSums(snapshot: Snapshot): Snapshot {
   return snapshot.map((metric) => (isCount(metric) ? { ...metric, values: metric.values.map(exactly) } : metric));
 }
 
-function isCount({ type, aggregator }: MetricSamples): boolean {
+export function isCount({ type, aggregator }: MetricSamples): boolean {
   return (type === "counter" || type === "histogram") && aggregator === "sum";
 }
 

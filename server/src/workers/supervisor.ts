@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import { onStop } from "../lib/stop-signals.ts";
 import { createLog, type Log } from "../log.ts";
 import { type ToSupervisor, workerVariable } from "./messages.ts";
-import { createQuestions, tell } from "./questions.ts";
+import { createQuestions, type Keepers, tell } from "./questions.ts";
 
 /** A place for a worker; whoever dies in it is replaced. */
 interface Place {
@@ -29,7 +29,7 @@ const endMsMax = 15_000;
  *
  * The first one starts alone: it makes what a new deployment begins with, and when it cannot start, none of them can.
  */
-export async function supervise(config: Config): Promise<void> {
+export async function supervise(config: Config, keepers: Keepers = {}): Promise<void> {
   const log = createLog(config.logLevel);
   const port = await findPort(config);
   const places: Place[] = Array.from({ length: config.workers }, (_, index) => ({
@@ -38,7 +38,7 @@ export async function supervise(config: Config): Promise<void> {
     isListening: false,
     deaths: 0,
   }));
-  const questions = createQuestions(() => listening().flatMap(({ worker }) => worker ?? []));
+  const questions = createQuestions(() => listening().flatMap(({ worker }) => worker ?? []), keepers);
   let isStarted = false;
   let isStopping = false;
 
