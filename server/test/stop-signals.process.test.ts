@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -80,6 +80,33 @@ describe("SIGTERM while the server starts", () => {
     assert.doesNotMatch(output(), /listening/);
   });
 });
+
+describe("SIGHUP while the server starts", { skip: process.platform !== "linux" && "looks into /proc" }, () => {
+  it("ends nothing where there is a certificate: it is read all the same", async () => {
+    const certificates = join(import.meta.dirname, "certificates");
+    const port = await findFreePort();
+    const dataDir = join(folder, "new");
+    const { child, exited } = start({
+      PORT: `${port}`,
+      DATA_DIR: dataDir,
+      DATABASE_URL: "",
+      TLS_CERT_FILE: join(certificates, "test-only-a.cert.pem"),
+      TLS_KEY_FILE: join(certificates, "test-only-a.key.pem"),
+    });
+    while (!catchesHangUp(child.pid)) await setTimeout(1);
+    assert.ok(!existsSync(dataDir), "it would have ended it until here");
+    child.kill("SIGHUP");
+    while (!(await isListening(port))) assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
+    child.kill("SIGTERM");
+    assert.deepEqual(await exited, [0, null]);
+  });
+});
+
+/** Until then the system ends it. */
+function catchesHangUp(pid: number | undefined): boolean {
+  const [, caught = ""] = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return /[13579bdf]$/.test(caught); // the first signal is the lowest bit
+}
 
 function tell(pid: number): void {
   try {
