@@ -80,10 +80,15 @@ function operationsWith(condition: ErrorCondition, operations: readonly Operatio
 }
 
 function renderEnvironment(): string {
-  const lines = settings.map(({ name, default: value, about }) => `# ${about}\n${name}=${value}\n`);
+  const lines = settings.map(({ name, default: value, about }) => `# ${about}\n${name}=${quoted(value)}\n`);
   return `# Settings of the server, with their defaults. They are read from the environment, not from this file:
 #   set -a; . ./.env; set +a; npm start
 # Written by "npm run docs" from server/src/config.ts.
 
 ${lines.join("\n")}`;
+}
+
+/** As the shell and systemd read it; what needs no quotes has none, since Docker would keep them. */
+function quoted(value: string): string {
+  return /^[\w.,:/@=+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, "\\$&")}"`;
 }

@@ -239,7 +239,9 @@ describe("loadConfig", () => {
     for (const url of ["postgres://u:p@h:5432/d", "postgresql://h/d"]) {
       assert.equal(loadConfig({ DATABASE_URL: url, ROLLCALL_SECRET: "s".repeat(16) }).databaseUrl, url);
     }
-    for (const url of ["mysql://h/d", "sqlite.db", "/var/lib/rollcall.db", "http://h", "postgres"]) {
+    const names = ["file:a.db", "file:./a.db", "file:/a.db", "file://h/a.db", "file:///a.db?mode=ro", "FILE:///a.db"];
+    const others = ["mysql://h/d", "sqlite.db", "/var/lib/rollcall.db", "http://h", "postgres", "POSTGRES://h/d"];
+    for (const url of [...names, ...others]) {
       assert.equal(problemsOf({ DATABASE_URL: url, ROLLCALL_SECRET: "s".repeat(16) }).length, 1, url);
     }
   });
@@ -299,7 +301,19 @@ describe("loadConfig", () => {
       assert.equal(loadConfig({ FILES_URL: url, ...keys }).filesUrl, url);
     }
     for (const url of [
-      ...["/b/c", "b", "file:///", "file://host/c", "file:///b?c", "http://bucket", "s3://", "s3://Bucket/key"],
+      ...[
+        "/b/c",
+        "b",
+        "file:///",
+        "file:b",
+        "file:./b",
+        "file:/b",
+        "file://host/c",
+        "file:///b?c",
+        "http://bucket",
+        "s3://",
+        "s3://Bucket/key",
+      ],
       ...["s3://bucket:80", "s3://id:secret@bucket", "s3://bucket#a", "s3://bucket?region=", "s3://bucket?a=b"],
       ...[
         "s3://bucket?endpoint=host",

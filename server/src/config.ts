@@ -383,8 +383,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const databaseUrl = text("DATABASE_URL") || pathToFileURL(join(dataDir, "rollcall.db")).href;
   check(
     "DATABASE_URL",
-    isUrl(databaseUrl, ["postgres:", "postgresql:", "file:"]),
-    "must begin with postgres:// or file: and be a URL",
+    /^(?:postgres(?:ql)?:\/\/|file:\/\/\/[^?#]+$)/.test(databaseUrl) && URL.canParse(databaseUrl),
+    "must be a URL that begins with postgres:// or file:/// (a path from the root on)",
   );
   const onPostgres = /^postgres(ql)?:/.test(databaseUrl);
 
@@ -640,8 +640,9 @@ const filesUrlRule = `must be file:///path or s3://bucket, with nothing but an h
 
 function isFilesUrl(text: string): boolean {
   if (!isUrl(text, ["s3:", "file:"])) return false;
-  const { protocol, username, password, port, host, hostname, pathname, search, hash, searchParams } = new URL(text);
-  if (protocol === "file:") return host === "" && search === "" && hash === "" && pathname !== "/";
+  const { protocol, username, password, port, hostname, pathname, hash, searchParams } = new URL(text);
+  // Without the slashes it would be read as from the root on all the same, which nobody means.
+  if (protocol === "file:") return /^file:\/\/\/[^?#]+$/.test(text) && pathname !== "/";
   const endpoint = searchParams.get("endpoint");
   return (
     [username, password, port, hash].every((part) => part === "") &&

@@ -2,6 +2,7 @@ import { type App, buildApp } from "./app.ts";
 import { insertApplication, type NewApplication } from "./applications/applications.store.ts";
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
+import { onStop } from "./lib/stop-signals.ts";
 import { startMaintenance } from "./maintenance.ts";
 import { type NewOperator, newOperator } from "./operators/operators.new.ts";
 import { hasOperators, insertOperator } from "./operators/operators.store.ts";
@@ -11,35 +12,33 @@ import { onSupervisor, tellSupervisor } from "./workers/worker.ts";
 export async function serve(config: Config): Promise<void> {
   const app = await buildApp(config);
   const { log, transport } = app;
+  const stopping = Promise.withResolvers<string>();
+  if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
   try {
     const first = await migrateFirst(config, app);
     process.stdout.write(describeFirst(first)); // before anything else can fail
+    onStop(stopping.resolve); // who has connected is answered
     await transport.listen(config.host, config.port);
     const url = config.publicUrl ?? transport.url();
     const metricsPort = await app.insight?.listener?.listen(config.metricsHost, config.metricsPort ?? 0);
     log.info({ url, docs: `${url}/_/docs`, metrics_port: metricsPort }, "listening");
     process.stdout.write(suggestCalls(url, first));
   } catch (error) {
+    onStop(() => process.exit(1));
     await app.close(0);
     throw error;
   }
   const maintenance = startMaintenance(app);
 
-  let isStopping = false;
   async function stop(signal: string): Promise<void> {
-    if (isStopping) return;
-    isStopping = true;
     log.info({ signal }, "shutting down");
     await maintenance.stop();
     await app.close(config.shutdownGraceMs);
     log.info("stopped");
     log.flush(() => process.exit(0));
   }
-  // A terminal and a service manager tell every process, and so do npm and a supervisor: it may be said several times.
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
-  onSupervisor("stop", () => void stop("stop"));
-  if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
+  onSupervisor("stop", () => stopping.resolve("stop"));
+  stopping.promise.then(stop);
   tellSupervisor({ kind: "listening" });
 }
 

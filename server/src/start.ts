@@ -5,7 +5,8 @@ import { workerNumber } from "./workers/worker.ts";
 export async function start(config: Config): Promise<void> {
   if (config.workers > 1 && workerNumber === undefined) {
     const { supervise } = await import("./workers/supervisor.ts");
-    return supervise(config);
+    const { keepCounts, metricsQuestion } = await import("./insight/kept-counts.ts");
+    return supervise(config, { [metricsQuestion]: keepCounts });
   }
   const { serve } = await import("./serve.ts");
   try {

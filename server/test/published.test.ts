@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { renderPublished } from "../../scripts/published.ts";
+import { loadConfig } from "../src/config.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
@@ -18,6 +20,14 @@ describe("published files", () => {
       assert.equal(readFileSync(path.join(root, file), "utf8"), renderPublished(test.app)[file]);
     });
   }
+
+  it(".env.example can be read by a shell, as it says itself, and changes nothing", () => {
+    const command = "set -e -a; . ./.env.example; exec env -0";
+    const options = { cwd: root, env: { PATH: process.env["PATH"] }, encoding: "utf8" } as const;
+    const read = execFileSync("sh", ["-c", command], options).split("\0").filter(Boolean);
+    const environment = Object.fromEntries(read.map((line) => /^([^=]+)=(.*)$/s.exec(line)?.slice(1) ?? []));
+    assert.deepEqual(loadConfig(environment), loadConfig({}));
+  });
 
   it("the lockfile names no registry host", () => {
     assert.doesNotMatch(readFileSync(path.join(root, "package-lock.json"), "utf8"), /https?:\/\/[^"]*registry/);

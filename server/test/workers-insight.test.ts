@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
@@ -12,7 +12,7 @@ import { scrape } from "./scrapes.ts";
 const token = "a-token-for-scrapes";
 const pings = 'rollcall_http_requests_total{operation="ping",method="GET",route="/service/ping",status="200"}';
 
-describe("WORKERS that are scraped", () => {
+describe("WORKERS that are scraped", { skip: process.platform !== "linux" && "looks into /proc" }, () => {
   afterEach(killRunningServers);
 
   test("tell as one, whichever of them is asked, on the port of the service and on one of their own", async () => {
@@ -45,4 +45,44 @@ describe("WORKERS that are scraped", () => {
       rmSync(folder, { recursive: true, force: true });
     }
   });
+
+  test("count on when one of them dies: no sum becomes less, before another takes its place and after", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+    const database = await createTestDatabase(folder);
+    const settings = { DATA_DIR: folder, DATABASE_URL: database.url, ROLLCALL_SECRET: "a secret for tests" };
+    try {
+      const server = await startProgram({ ...settings, WORKERS: "2", METRICS_TOKEN: token });
+      const told = () => scrape(server.port, token);
+      const processes = async () => (await told().catch(() => undefined))?.get("rollcall_processes");
+      let sent = 0;
+      for (let deaths = 0; deaths < 3; deaths += 1) {
+        while ((await processes()) !== 2) await setTimeout(20);
+        for (let asked = 0; asked < 20; asked += 1) await send(server.port, "GET", "/service/ping");
+        sent += 20;
+        const before = await told();
+        assert.equal(before.get(pings), sent);
+        const [victim = 0] = workersOf(server.pid);
+        process.kill(victim, "SIGKILL");
+        for (let isWhole = false; !isWhole; ) {
+          const after = await told().catch(() => undefined); // a connection to the one that dies is reset
+          if (after === undefined) continue;
+          for (const [series, value] of before) {
+            if (!/^rollcall_http_\w+(?:_total|_bucket|_count|_sum)\b/.test(series)) continue;
+            assert.ok((after.get(series) ?? 0) >= value, `${series} was ${value}, is ${after.get(series)}`);
+          }
+          assert.equal(after.get(pings), sent);
+          isWhole = after.get("rollcall_processes") === 2 && !workersOf(server.pid).includes(victim);
+        }
+      }
+      assert.equal(await server.end("SIGTERM"), 0);
+    } finally {
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 });
+
+/** As Linux shows them: processes that it has started. */
+function workersOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+}

@@ -78,12 +78,6 @@ export function translateDatabaseError(error: unknown): unknown {
   return new ApiError("ServiceUnavailable", undefined, { cause: error });
 }
 
-/** True when another connection to the file of SQLite has the lock that is needed (SQLITE_BUSY and its kinds). */
-export function isBusy(error: unknown): boolean {
-  const { errcode } = error as { errcode?: unknown }; // the driver adds it
-  return typeof errcode === "number" && (errcode & 0xff) === 5;
-}
-
 /** True when a row could not be written because it would not be unique. */
 export function isUniqueViolation(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
@@ -156,6 +150,12 @@ function rootOf(error: unknown): unknown {
 function codeOf(error: unknown): string {
   const { code } = Object(error) as { code?: unknown };
   return typeof code === "string" ? code : "";
+}
+
+/** Another connection has what this one needs. SQLite tells in further bits why: 261 while one recovers the log, 517 for a snapshot. */
+export function isSqliteBusy(error: unknown): boolean {
+  const { errcode } = Object(error) as { errcode?: unknown };
+  return typeof errcode === "number" && (errcode & 0xff) === 5;
 }
 
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -177,5 +179,39 @@ describe("hasForeignCommits", () => {
     assert.equal(database.hasForeignCommits(), true);
     const rows = await database.reads.selectFrom("applications").select("name").where("name", "=", "foreign").execute();
     assert.equal(rows.length, 1);
+  });
+});
+
+const lockLog = `
+import fcntl, sys
+index = open(sys.argv[1], "r+b")
+fcntl.lockf(index, fcntl.LOCK_EX, 3, 120)
+index.write(bytes(96))
+index.flush()
+print("locked", flush=True)
+sys.stdin.read()
+`;
+const hasPython = spawnSync("python3", ["-c", "import fcntl"]).status === 0;
+
+describe("a process that recovers the log of one that was killed", { skip: !hasPython && "needs python3" }, () => {
+  it("is waited for, as any other that writes", async (t) => {
+    const place = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+    const waiting = await openDatabase(sqliteUrl(place), { connectionsMax: 1, timeoutMs: 10_000 });
+    await migrate(waiting);
+    // Its locks, and the index as it is meanwhile: https://sqlite.org/walformat.html
+    const recovering = spawn("python3", ["-c", lockLog, join(place, "rollcall.db-shm")], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    t.after(async () => {
+      recovering.kill();
+      await waiting.close();
+      rmSync(place, { recursive: true, force: true });
+    });
+    await once(recovering.stdout, "data");
+    const row = { application_id: "a", name: "a", token_version: 0, created_at: 0, deleted_at: null };
+    const written = waiting.write(({ queries }) => queries.insertInto("applications").values(row).execute());
+    for (let turns = 0; turns < 10; turns += 1) await nextTurn();
+    recovering.stdin.end();
+    await written;
   });
 });

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { durationBounds, Histogram } from "../lib/histogram.ts";
-import { isBusy, translateDatabaseError } from "./dialect.ts";
+import { isSqliteBusy, translateDatabaseError } from "./dialect.ts";
 import type { EngineTransaction, EngineWrite } from "./joint-work.ts";
 import type { CommitStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
@@ -123,7 +123,7 @@ export function createGroupCommit(
         begin.run();
         return;
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= until) throw error;
+        if (!isSqliteBusy(error) || performance.now() >= until) throw error;
       } finally {
         database.exec(`pragma busy_timeout = ${timeoutMs}`);
       }

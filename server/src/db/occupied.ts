@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { isBusy } from "./dialect.ts";
+import { isSqliteBusy } from "./dialect.ts";
 
 /** Whether another process has the database open, as a server does that runs. */
 export async function isOccupied(url: string): Promise<boolean> {
@@ -17,7 +17,7 @@ function isOccupiedFile(file: string): boolean {
     database.exec("pragma locking_mode = exclusive; begin exclusive; commit");
     return false;
   } catch (error) {
-    if (isBusy(error)) return true;
+    if (isSqliteBusy(error)) return true;
     throw error;
   } finally {
     database.close();

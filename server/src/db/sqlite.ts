@@ -13,7 +13,7 @@ import {
 } from "kysely";
 import { runInCall } from "../lib/current-call.ts";
 import type { Database, DatabaseOptions } from "./database.ts";
-import { isBusy, sqliteDialect, translateDatabaseError } from "./dialect.ts";
+import { isSqliteBusy, sqliteDialect, translateDatabaseError } from "./dialect.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createJoints } from "./joint.ts";
 import { runDirectly } from "./prepared.ts";
@@ -130,7 +130,7 @@ function writeAhead(database: DatabaseSync, { timeoutMs }: DatabaseOptions): voi
       database.exec("pragma journal_mode = wal");
       return;
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
+      if (!isSqliteBusy(error) || performance.now() > deadline) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10); // milliseconds; nobody is served yet
     }
   }

@@ -6,10 +6,11 @@ import type { GuardedPage } from "../http/guarded-page.ts";
 import type { RequestObserver } from "../http/request-observer.ts";
 import type { Siblings } from "../workers/siblings.ts";
 import { createApplicationCounts } from "./application-counts.ts";
+import { metricsQuestion } from "./kept-counts.ts";
 import { createMetricsListener, type MetricsListener } from "./metrics-listener.ts";
 import { createReaders, type Sources } from "./readers.ts";
 import { createRequestCounts } from "./requests.ts";
-import { readMetrics, renderSnapshots, type Snapshot, snapshotContentType } from "./snapshot.ts";
+import { readMetrics, renderSnapshots, type Snapshot, snapshotContentType, withExactSums } from "./snapshot.ts";
 
 /** What the server knows of itself, for Prometheus. */
 export interface Insight {
@@ -22,7 +23,6 @@ export interface Insight {
   readonly listener: MetricsListener | undefined;
 }
 
-const question = "metrics";
 /** One that is too busy for that is left out; Prometheus itself waits for ten seconds. */
 const answerMsMax = 8_000;
 
@@ -37,9 +37,9 @@ export function createInsight(
   const readers = createReaders({ ...sources, requests, applications });
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
-  const takeSnapshot = async () => [...readMetrics(readers), ...(await samplesOfProcess(ofProcess))];
-  siblings.answer(question, takeSnapshot);
-  const gather = async () => (await siblings.ask(question, answerMsMax)) as readonly Snapshot[]; // as they answer
+  const takeSnapshot = async () => withExactSums([...readMetrics(readers), ...(await samplesOfProcess(ofProcess))]);
+  siblings.answer(metricsQuestion, takeSnapshot);
+  const gather = async () => (await siblings.ask(metricsQuestion, answerMsMax)) as readonly Snapshot[]; // as they answer
   const page = metricsPage(config.metricsToken, gather);
   return {
     observer: requests.observer,

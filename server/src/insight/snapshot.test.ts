@@ -47,6 +47,18 @@ describe("the snapshots of several processes", () => {
     assert.equal(ofBoth.get(began), Math.min(ofOne.get(began) ?? 0, ofOther.get(began) ?? 0));
   });
 
+  test("come to the same in whichever order they come, to the last digit: a sum that is less would be a restart", async () => {
+    const snapshots: Snapshot[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      await first.call("GET /service/ping");
+      snapshots.push(await sentBy(first));
+    }
+    const [sums, reversed] = [await told(...snapshots), await told(...snapshots.reverse())];
+    for (const [series, value] of sums) {
+      if (/_(?:total|sum)\b/.test(series)) assert.equal(reversed.get(series), value, series);
+    }
+  });
+
   test("hold what one alone does, and nothing of it is lost in between", async () => {
     const snapshot = (await first.app.insight?.takeSnapshot()) ?? [];
     assert.deepEqual(

@@ -2,9 +2,10 @@ import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Config } from "../config.ts";
+import { onStop } from "../lib/stop-signals.ts";
 import { createLog, type Log } from "../log.ts";
 import { type ToSupervisor, workerVariable } from "./messages.ts";
-import { createQuestions, tell } from "./questions.ts";
+import { createQuestions, type Keepers, tell } from "./questions.ts";
 
 /** A place for a worker; whoever dies in it is replaced. */
 interface Place {
@@ -28,7 +29,7 @@ const endMsMax = 15_000;
  *
  * The first one starts alone: it makes what a new deployment begins with, and when it cannot start, none of them can.
  */
-export async function supervise(config: Config): Promise<void> {
+export async function supervise(config: Config, keepers: Keepers = {}): Promise<void> {
   const log = createLog(config.logLevel);
   const port = await findPort(config);
   const places: Place[] = Array.from({ length: config.workers }, (_, index) => ({
@@ -37,7 +38,7 @@ export async function supervise(config: Config): Promise<void> {
     isListening: false,
     deaths: 0,
   }));
-  const questions = createQuestions(() => listening().flatMap(({ worker }) => worker ?? []));
+  const questions = createQuestions(() => listening().flatMap(({ worker }) => worker ?? []), keepers);
   let isStarted = false;
   let isStopping = false;
 
@@ -87,12 +88,11 @@ export async function supervise(config: Config): Promise<void> {
   }
 
   async function stop(signal: string): Promise<void> {
-    if (isStopping) return; // a terminal and a service manager may say it several times
+    if (isStopping) return;
     log.info({ signal }, "shutting down the workers");
     end(log, (await stopAll()) ? 0 : 1);
   }
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
+  onStop(stop);
   if (config.tls !== undefined) {
     process.on("SIGHUP", () => {
       for (const { worker } of listening()) worker?.process.kill("SIGHUP");

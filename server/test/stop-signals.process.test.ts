@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { findFreePort } from "../../scripts/free-port.ts";
+import { createTestDatabase } from "./databases.ts";
+
+/** The program itself, that is told to end while it starts. */
+
+let folder: string;
+let drop: () => Promise<void>;
+let settings: Readonly<Record<string, string>>;
+const running = new Set<ChildProcess>();
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+  const database = await createTestDatabase(folder);
+  drop = database.drop;
+  settings = { DATA_DIR: folder, DATABASE_URL: database.url, ROLLCALL_SECRET: "a secret for tests" };
+});
+afterEach(() => {
+  for (const child of running) child.kill("SIGKILL");
+});
+after(async () => {
+  await drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function start(more: Readonly<Record<string, string>>, wrapper: readonly string[] = []) {
+  const [program = "", ...args] = [...wrapper, process.execPath, join(import.meta.dirname, "../src/main.ts")];
+  const env = { PATH: process.env["PATH"], PASSWORD_HASH_MEMORY_KIB: "8", ...settings, ...more };
+  const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+  running.add(child);
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    output += text;
+  });
+  const exited = once(child, "exit").finally(() => running.delete(child));
+  return { child, exited, output: () => output };
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
+}
+
+describe("SIGTERM while the server starts", () => {
+  it("ends it in order from the moment on that a connection is taken", async () => {
+    for (let starts = 0; starts < 4; starts += 1) {
+      const port = await findFreePort();
+      const { child, exited, output } = start({ PORT: `${port}`, METRICS_PORT: "0" });
+      while (!(await isListening(port))) assert.equal(child.exitCode, null);
+      child.kill("SIGTERM");
+      assert.deepEqual(await exited, [0, null]);
+      assert.match(output(), /"msg":"stopped"/);
+    }
+  });
+
+  const asFirst = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"];
+  const canBeFirst = spawnSync(asFirst[0] ?? "", [...asFirst.slice(1), "true"]).status === 0;
+  it("ends the first process of a container, too, before it listens", { skip: !canBeFirst }, async () => {
+    const { child, exited, output } = start({ PORT: "0" }, asFirst);
+    const inner = () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim());
+    while (inner() === 0) await setTimeout(5);
+    const pid = inner();
+    while (child.exitCode === null && child.signalCode === null) {
+      tell(pid);
+      await setTimeout(20);
+    }
+    assert.deepEqual(await exited, [0, null]);
+    assert.doesNotMatch(output(), /listening/);
+  });
+});
+
+describe("SIGHUP while the server starts", { skip: process.platform !== "linux" && "looks into /proc" }, () => {
+  it("ends nothing where there is a certificate: it is read all the same", async () => {
+    const certificates = join(import.meta.dirname, "certificates");
+    const port = await findFreePort();
+    const dataDir = join(folder, "new");
+    const { child, exited } = start({
+      PORT: `${port}`,
+      DATA_DIR: dataDir,
+      DATABASE_URL: "",
+      TLS_CERT_FILE: join(certificates, "test-only-a.cert.pem"),
+      TLS_KEY_FILE: join(certificates, "test-only-a.key.pem"),
+    });
+    while (!catchesHangUp(child.pid)) await setTimeout(1);
+    assert.ok(!existsSync(dataDir), "it would have ended it until here");
+    child.kill("SIGHUP");
+    while (!(await isListening(port))) assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
+    child.kill("SIGTERM");
+    assert.deepEqual(await exited, [0, null]);
+  });
+});
+
+/** Until then the system ends it. */
+function catchesHangUp(pid: number | undefined): boolean {
+  const [, caught = ""] = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return /[13579bdf]$/.test(caught); // the first signal is the lowest bit
+}
+
+function tell(pid: number): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch {
+    // it has ended
+  }
+}
