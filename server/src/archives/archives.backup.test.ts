@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
   existsSync,
@@ -407,6 +407,23 @@ describe("restoring", () => {
     );
     await restoreInto(settings, file, { isForced: true });
     assert.deepEqual(await readData(settings.DATABASE_URL), await readData(test.config.databaseUrl));
+  });
+
+  it("what can be read only once is refused before anything is deleted, with --force too", async () => {
+    const settings = await emptyDeployment();
+    await restoreInto(settings);
+    const before = await readData(settings.DATABASE_URL);
+    const pipe = join(folder, "pipe");
+    assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
+    const writing = spawn("sh", ["-c", 'exec cat "$0" > "$1"', file, pipe]);
+    try {
+      const { code, stderr } = await runProgram("src/cli.ts", ["restore", pipe, "--force"], settings);
+      assert.match(stderr, /^.*pipe is no file that can be read twice, as restore does\.\n$/);
+      assert.equal(code, 1);
+      assert.deepEqual(await readData(settings.DATABASE_URL), before);
+    } finally {
+      writing.kill();
+    }
   });
 
   it("half of it is never served: it has to be run again with --force", async () => {
