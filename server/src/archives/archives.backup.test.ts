@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
@@ -414,8 +415,8 @@ describe("restoring", () => {
     await restoreInto(settings);
     const before = await readData(settings.DATABASE_URL);
     const pipe = join(folder, "pipe");
-    assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
-    const writing = spawn("sh", ["-c", 'exec cat "$0" > "$1"', file, pipe]);
+    const writing = spawn("sh", ["-c", 'mkfifo "$1" && exec cat "$0" > "$1"', file, pipe]);
+    while (!existsSync(pipe)) await setImmediate();
     try {
       const { code, stderr } = await runProgram("src/cli.ts", ["restore", pipe, "--force"], settings);
       assert.match(stderr, /^.*pipe is no file that can be read twice, as restore does\.\n$/);
@@ -462,7 +463,10 @@ describe("restoring", () => {
       yield archive.subarray(lastTables);
     }
     const options = { isForced: false, isOtherSecret: false, clock: createClock() };
-    await assertRefused(restore(read, loadConfig(settings), options), /^Another restore into this database has begun\.$/);
+    await assertRefused(
+      restore(read, loadConfig(settings), options),
+      /^Another restore into this database has begun\.$/,
+    );
     const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
     await assertRefused(migrate(database), /^A restore into this database was not finished\./);
     await database.close();

@@ -13,11 +13,7 @@ export interface Import {
 }
 
 /** Moves the time on. @throws Error when somebody has ended the import */
-export async function renewImport(
-  { applicationId, begunAt }: Import,
-  now: number,
-  queries: Queries,
-): Promise<void> {
+export async function renewImport({ applicationId, begunAt }: Import, now: number, queries: Queries): Promise<void> {
   const renewed = await queries
     .updateTable("applications")
     .set({ importing_until: now + leaseMs })
