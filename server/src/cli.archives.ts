@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { styleText } from "node:util";
 import { findLiveApplication } from "./applications/applications.store.ts";
 import type { ArchiveProgress } from "./archives/archive.ts";
@@ -45,6 +45,8 @@ export const archiveCommands: Readonly<Record<string, Command>> = {
 
   restore: async (config, { force = false, "other-secret": isOtherSecret = false, json = false }, [given]) => {
     const file = requireArchive("restore", given);
+    // It is read twice, and what there was is gone by the second time.
+    if (!statSync(file).isFile()) throw new PlainFailure(`${file} is no file that can be read twice, as restore does.`);
     const { head, end } = await restore(() => readArchiveFile(file), config, {
       isForced: force,
       isOtherSecret,

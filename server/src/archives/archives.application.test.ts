@@ -134,7 +134,7 @@ describe("importing an application", () => {
   });
 
   /** The archive, with a halt in it before its last bytes. */
-  function halting(): {
+  function halting(at = archive.length - 4_096): {
     readonly bytes: AsyncGenerator<Buffer>;
     readonly halted: Promise<void>;
     goOn(): void;
@@ -143,10 +143,10 @@ describe("importing an application", () => {
     const halted = Promise.withResolvers<void>();
     const going = Promise.withResolvers<void>();
     async function* bytes() {
-      yield archive.subarray(0, -4_096);
+      yield archive.subarray(0, at);
       halted.resolve();
       await going.promise;
-      yield archive.subarray(-4_096);
+      yield archive.subarray(at);
     }
     const fail = () => going.reject(new Error("the connection broke"));
     return { bytes: bytes(), halted: halted.promise, goOn: going.resolve, fail };
@@ -214,6 +214,27 @@ describe("importing an application", () => {
     fail();
     await imported;
     assert.equal(await countRows(), 0);
+  });
+
+  it("one that stood still until it was erased has no part in the next one, which is whole", async () => {
+    const { appid } = source.application;
+    const first = halting();
+    const forgotten = importInto(target, first.bytes);
+    await first.halted;
+    target.advance(300_001);
+    await maintain(target.app);
+    assert.equal(await countRows(), 0);
+    const firstEntries = archive.indexOf("tables/users/");
+    const second = halting(firstEntries);
+    const imported = importInto(target, second.bytes);
+    await second.halted;
+    first.goOn();
+    await assert.rejects(forgotten, { message: `The import of ${appid} was ended by somebody else` });
+    assert.equal(await canRegister(), false);
+    second.goOn();
+    await imported;
+    assert.equal(await canRegister(), true);
+    await remove(target);
   });
 
   it("so it is when the clock of that process was years ahead", async () => {

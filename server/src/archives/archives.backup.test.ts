@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
   existsSync,
@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
@@ -336,9 +337,9 @@ describe("restoring", () => {
     const source = await emptyDeployment();
     const released = migrations.slice(0, 12).map(({ name }) => name);
     const old = await openDatabase(source.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
-    await beginRestoring(released, old);
+    const mark = await beginRestoring(released, old);
     await old.write(async ({ queries }) => {
-      await endRestoring(queries);
+      await endRestoring(mark, queries);
       await sql`insert into applications (application_id, name, token_version, created_at, settings)
         values ('app_old', 'Old', 3, 1, '{}')`.execute(queries);
       await sql`insert into operators (id, name, created_at) values ('opr_old', 'Ada', 1)`.execute(queries);
@@ -409,6 +410,23 @@ describe("restoring", () => {
     assert.deepEqual(await readData(settings.DATABASE_URL), await readData(test.config.databaseUrl));
   });
 
+  it("what can be read only once is refused before anything is deleted, with --force too", async () => {
+    const settings = await emptyDeployment();
+    await restoreInto(settings);
+    const before = await readData(settings.DATABASE_URL);
+    const pipe = join(folder, "pipe");
+    const writing = spawn("sh", ["-c", 'mkfifo "$1" && exec cat "$0" > "$1"', file, pipe]);
+    while (!existsSync(pipe)) await setImmediate();
+    try {
+      const { code, stderr } = await runProgram("src/cli.ts", ["restore", pipe, "--force"], settings);
+      assert.match(stderr, /^.*pipe is no file that can be read twice, as restore does\.\n$/);
+      assert.equal(code, 1);
+      assert.deepEqual(await readData(settings.DATABASE_URL), before);
+    } finally {
+      writing.kill();
+    }
+  });
+
   it("half of it is never served: it has to be run again with --force", async () => {
     const settings = await emptyDeployment();
     const bucket = {
@@ -423,6 +441,35 @@ describe("restoring", () => {
     await database.close();
     await restoreInto(settings, file, { isForced: true });
     assert.deepEqual(await readData(settings.DATABASE_URL), await readData(test.config.databaseUrl));
+  });
+
+  it("one during which another one has begun ends, and does not say that the database is whole", async () => {
+    const settings = await emptyDeployment();
+    const archive = readFileSync(file);
+    let times = 0;
+    async function* read() {
+      times += 1;
+      const lastTables = archive.indexOf("tables/operators/");
+      yield archive.subarray(0, lastTables);
+      if (times === 2) {
+        // It looked who has the database before this one had opened it.
+        const other = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
+        await beginRestoring(
+          migrations.map(({ name }) => name),
+          other,
+        );
+        await other.close();
+      }
+      yield archive.subarray(lastTables);
+    }
+    const options = { isForced: false, isOtherSecret: false, clock: createClock() };
+    await assertRefused(
+      restore(read, loadConfig(settings), options),
+      /^Another restore into this database has begun\.$/,
+    );
+    const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
+    await assertRefused(migrate(database), /^A restore into this database was not finished\./);
+    await database.close();
   });
 
   it("a database that is served is never restored into", async () => {

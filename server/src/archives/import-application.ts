@@ -15,6 +15,7 @@ import {
   findAnyApplication,
   giveUpImport,
   hiddenColumns,
+  type Import,
   renewImport,
   showImported,
   updateUserUnfinished,
@@ -83,18 +84,21 @@ export async function importApplication(
   let applicationId = "";
   let hasTokens = false;
   let signingSecret: string | null = null;
-  let isBegun = false;
+  /** Once there is something of it. */
+  let begun: Import | undefined;
 
   const renewing = setInterval(() => {
     // A failure shows with the next rows, or at the end.
-    if (isBegun) database.write(({ queries }) => renewImport(applicationId, clock.now(), queries)).catch(() => {});
+    const current = begun;
+    if (current === undefined) return;
+    database.write(({ queries }) => renewImport(current, clock.now(), queries)).catch(() => {});
   }, renewMs);
   renewing.unref();
 
-  async function insert(table: string, rows: readonly StoredRow[]): Promise<void> {
+  async function insert(current: Import, table: string, rows: readonly StoredRow[]): Promise<void> {
     for (const piece of piecesOf(rows)) {
       await database.write(async ({ queries }) => {
-        await renewImport(applicationId, clock.now(), queries);
+        await renewImport(current, clock.now(), queries);
         await loader.insert(table, piece, queries);
       });
       done.rows += piece.length;
@@ -105,17 +109,18 @@ export async function importApplication(
 
   async function begin(rows: readonly StoredRow[]): Promise<void> {
     const [application, ...others] = rows;
-    if (application === undefined || others.length > 0 || isBegun)
+    if (application === undefined || others.length > 0 || begun !== undefined)
       throw new ArchiveError("It is of no one application");
     requireSettings(application);
     const name = options.name ?? application["name"] ?? "";
-    const row = { ...application, ...hiddenColumns(clock.now()), name, signing_secret: signingSecret };
+    const current = { applicationId, begunAt: clock.now() };
+    const row = { ...application, ...hiddenColumns(current.begunAt), name, signing_secret: signingSecret };
     await database
       .write(({ queries }) => loader.insert("applications", [row], queries))
       .catch(async (error) => {
         throw isUniqueViolation(error) ? await existsError(applicationId, database) : error;
       });
-    isBegun = true;
+    begun = current;
     done.rows += 1;
   }
 
@@ -135,13 +140,13 @@ export async function importApplication(
       async rows(table, rows) {
         requireOwn(applicationId, table, rows);
         if (table === "applications") return begin(rows);
-        if (!isBegun) throw new ArchiveError("It is of no one application");
+        if (begun === undefined) throw new ArchiveError("It is of no one application");
         if (table === "user_tokens" && !hasTokens) return;
-        await insert(table, table === "users" ? rows.map((row) => postpone(row, unfinished)) : rows);
+        await insert(begun, table, table === "users" ? rows.map((row) => postpone(row, unfinished)) : rows);
       },
       async file(key, content) {
         const [ofApplication, id = ""] = key.split("/");
-        const isOwn = ofApplication === applicationId && isBegun;
+        const isOwn = ofApplication === applicationId && begun !== undefined;
         if (!isOwn || (await findTaker(applicationId, id, database.reads)) === undefined) {
           throw new ArchiveError(`The archive holds ${key}, which belongs to no file of it`);
         }
@@ -155,18 +160,19 @@ export async function importApplication(
         if (object.why === "deleted") await removeDeleted(object, services);
       },
     });
-    if (!isBegun) throw new ArchiveError("It is of no one application");
+    const whole: Import | undefined = begun;
+    if (whole === undefined) throw new ArchiveError("It is of no one application");
     // What has to be finished of users is theirs who serve from now on.
     for (const [id, columns] of unfinished) {
       await database.write(({ queries }) => updateUserUnfinished(applicationId, id, columns, queries));
     }
     await database.write(async (transaction) => {
-      await showImported(applicationId, transaction.queries);
+      await showImported(whole, transaction.queries);
       await options.finish?.(applicationId, transaction);
     });
     return { applicationId, rows: done.rows, end, hasTokens };
   } catch (error) {
-    if (isBegun) await undo(applicationId, services).catch(() => {}); // then maintenance does
+    if (begun !== undefined) await undo(begun, services).catch(() => {}); // then maintenance does
     throw error;
   } finally {
     clearInterval(renewing);
@@ -228,7 +234,7 @@ async function existsError(applicationId: string, { reads }: Database): Promise<
   return new ApplicationExists(`there is an application ${applicationId} already`);
 }
 
-async function undo(applicationId: string, services: ImportServices): Promise<void> {
-  const isOurs = await services.database.write(({ queries }) => giveUpImport(applicationId, queries));
-  if (isOurs) await deleteApplicationRows(applicationId, services);
+async function undo(begun: Import, services: ImportServices): Promise<void> {
+  const isOurs = await services.database.write(({ queries }) => giveUpImport(begun, queries));
+  if (isOurs) await deleteApplicationRows(begun.applicationId, services);
 }

@@ -8,7 +8,7 @@ import { migrate } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/list.ts";
 import { isOccupied } from "../db/occupied.ts";
 import { openDatabase } from "../db/open.ts";
-import { beginRestoring, endRestoring, isEmptyDatabase } from "../db/restoring.ts";
+import { beginRestoring, endRestoring, isEmptyDatabase, requireRestoring } from "../db/restoring.ts";
 import type { StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -68,7 +68,7 @@ export async function restore(
   const database = await openDatabase(config.databaseUrl, { connectionsMax: 2, timeoutMs });
   try {
     if (!isForced) await requireEmpty(database, files, config);
-    await beginRestoring(head.migrations, database);
+    const mark = await beginRestoring(head.migrations, database);
     for (const path of files) await rm(path, { recursive: true });
     if (secretToWrite !== undefined) replaceSecretFile(config.dataDir, secretToWrite);
 
@@ -81,7 +81,10 @@ export async function restore(
         async rows(table, stored) {
           const rows =
             signingSecret === undefined ? stored : stored.map(withSigningSecret(table, signingSecret, config));
-          await database.write(({ queries }) => loader.insert(table, rows, queries));
+          await database.write(async ({ queries }) => {
+            await requireRestoring(mark, queries);
+            await loader.insert(table, rows, queries);
+          });
           done.rows += rows.length;
           onProgress(done);
         },
@@ -98,7 +101,7 @@ export async function restore(
       for await (const object of deleted.items()) await removeDeleted(object, { database, bytes, clock });
       await database.write(async (transaction) => {
         await finish?.(head, transaction);
-        await endRestoring(transaction.queries);
+        await endRestoring(mark, transaction.queries);
       });
       return loaded;
     } finally {

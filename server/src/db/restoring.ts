@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
+import { PlainFailure } from "../failure.ts";
 import type { Database, Queries } from "./database.ts";
 import { restoringName } from "./migrate.ts";
 import { migrations } from "./migrations/list.ts";
@@ -29,9 +31,12 @@ export async function isEmptyDatabase({ reads }: Database): Promise<boolean> {
 /**
  * Drops every table of ours, and makes the schema of the release that had these migrations, marked as being restored: until
  * {@link endRestoring} nobody serves it.
+ *
+ * @returns the mark of this restore, which ends when another one begins
  */
-export async function beginRestoring(names: readonly string[], database: Database): Promise<void> {
+export async function beginRestoring(names: readonly string[], database: Database): Promise<string> {
   const { ddl, lockMigrations } = database.dialect;
+  const mark = `${restoringName} ${randomUUID()}`;
   await database.write(async ({ queries }) => {
     for (const statement of lockMigrations) await statement.execute(queries);
     for (const table of await listTables(queries)) await sql`drop table ${sql.table(table)}`.execute(queries);
@@ -43,15 +48,23 @@ export async function beginRestoring(names: readonly string[], database: Databas
       for (const statement of statements(ddl)) await statement.execute(queries);
       await fill?.(queries);
     }
-    for (const name of [...names, restoringName]) {
+    for (const name of [...names, restoringName, mark]) {
       await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
     }
   });
+  return mark;
+}
+
+/** In each transaction of a restore. @throws PlainFailure when another one has begun since */
+export async function requireRestoring(mark: string, queries: Queries): Promise<void> {
+  const { rows } = await sql`select 1 from schema_migrations where name = ${mark}`.execute(queries);
+  if (rows.length === 0) throw new PlainFailure("Another restore into this database has begun.");
 }
 
 /** From now on the database can be served. */
-export async function endRestoring(queries: Queries): Promise<void> {
-  await sql`delete from schema_migrations where name = ${restoringName}`.execute(queries);
+export async function endRestoring(mark: string, queries: Queries): Promise<void> {
+  await requireRestoring(mark, queries);
+  await sql`delete from schema_migrations where name in (${restoringName}, ${mark})`.execute(queries);
 }
 
 /** Those of our tables that there are. */

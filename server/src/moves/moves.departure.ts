@@ -6,6 +6,7 @@ import type { ArchiveEnd } from "../archives/format.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import { mainRegion } from "../config.ts";
 import type { Database, Queries } from "../db/database.ts";
+import type { ApplicationRegionRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import type { RegionCalls } from "../regions/regions.calls.ts";
@@ -87,7 +88,7 @@ export async function moveApplication(
     await send(applicationId, to, services, options);
     signal?.throwIfAborted();
     const isDecided = await database.write(({ queries }) => decideMove(applicationId, to, clock.now(), queries));
-    if (!isDecided) throw new MoveRefused(`${applicationId} has been deleted meanwhile`);
+    if (!isDecided) throw new MoveRefused(`${applicationId} was served again meanwhile, or deleted`);
   } catch (error) {
     if (!(await giveUp(applicationId, database))) {
       await regionCalls.call(to, "dropApplication", { appid: applicationId }).catch(() => {}); // the next try drops it
@@ -125,17 +126,20 @@ export async function finishMove(
   if ((await regionCalls.call(to, "openApplication", { appid })) !== true) {
     // It is nowhere else, so it is here.
     await tellMain(own, to);
-    await database.write(async (transaction) => {
+    const isLost = await database.write(async (transaction) => {
+      if (!(await isStillDecided(decided, transaction.queries))) return false;
       revocations.judgeAgain(transaction);
       await deleteApplicationRegion(appid, transaction.queries);
       await unmarkMoving(appid, transaction.queries);
+      return true;
     });
+    if (!isLost) return;
     throw new MoveRefused(`the region ${to} has lost ${appid}: it is served here again`);
   }
   const isGone = await database.write(async (transaction) => {
     const { queries } = transaction;
     const at = clock.now();
-    if ((await findApplicationRegion(appid, queries))?.state !== "handing over") return false; // somebody else did it
+    if (!(await isStillDecided(decided, queries))) return false;
     revocations.judgeAgain(transaction);
     await updateApplicationDeleted(appid, at, queries);
     await putApplicationRegion({ application_id: appid, region: to, state: "there", changed_at: at }, queries);
@@ -143,6 +147,12 @@ export async function finishMove(
   });
   if (!isGone) return;
   await deleteApplicationRows(appid, services, { signal });
+}
+
+/** False when somebody else has finished that move meanwhile: the application may be back by now, and be moving again. */
+async function isStillDecided(decided: ApplicationRegionRow, queries: Queries): Promise<boolean> {
+  const now = await findApplicationRegion(decided.application_id, queries);
+  return now?.state === "handing over" && now.region === decided.region && now.changed_at === decided.changed_at;
 }
 
 /** Gives up a move that broke off before it was decided. @throws MoveRefused when there is none */

@@ -13,7 +13,7 @@ import { originalKey } from "../files/files.uploads.ts";
 import { movingError } from "../http/policy.ts";
 import { maintain } from "../maintenance.ts";
 import { findApplicationRegion, putApplicationRegion } from "../regions/regions.directory.store.ts";
-import { cancelMove, MoveRefused, moveApplication } from "./moves.departure.ts";
+import { cancelMove, finishMove, MoveRefused, moveApplication } from "./moves.departure.ts";
 import { findPresence, markMoving, unmarkMoving } from "./moves.store.ts";
 
 /** Moves between two servers of one process; between real ones: `test/regions.moves.process.test.ts`. */
@@ -82,6 +82,44 @@ describe("moveApplication", () => {
     await assert.rejects(moveApplication(appid, "eu", services), /the region eu has lost .* it is served here again/);
     assert.equal((await main.call("GET /users/me", { token })).status, 200);
   });
+
+  for (const [when, isAskedFirst] of Object.entries({ "before it came back": true, "when it was back": false })) {
+    it(`who finishes a move late, and asked ${when}, has no part in the next one`, async () => {
+      const { appid } = await main.createApplication();
+      const services = servicesOf(main);
+      const { regionCalls } = services;
+      const ask = regionCalls.call;
+      const unasked = { ...regionCalls, call: failAt("openApplication", ask) };
+      await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls: unasked }), /no answer/);
+      const unheard: typeof regionCalls = {
+        ...regionCalls,
+        async call(region, name, message) {
+          const answer = await ask(region, name, message);
+          if (name === "openApplication") throw new Error("no answer");
+          return answer;
+        },
+      };
+      const late: typeof regionCalls = {
+        ...regionCalls,
+        async call(region, name, message) {
+          const first = isAskedFirst ? await ask(region, name, message) : undefined;
+          await finishMove(appid, services); // somebody else
+          await maintain(main.app);
+          await moveApplication(appid, "main", servicesOf(eu));
+          const answer = isAskedFirst ? first : await ask(region, name, message);
+          main.advance(1);
+          await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls: unheard }), /no answer/);
+          return answer;
+        },
+      };
+      await finishMove(appid, { ...services, regionCalls: late }).catch(() => {});
+      // The region eu serves it, and the next move is finished as ever.
+      assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
+      assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: "eu" });
+      await maintain(main.app);
+      assert.equal(await findPresence(appid, main.app.database.reads), undefined);
+    });
+  }
 
   it("an application that is deleted where it has arrived does not come back where it was, which has not heard of it", async () => {
     const application = await main.createApplication();

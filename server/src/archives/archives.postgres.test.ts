@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
+import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { migrate } from "../db/migrate.ts";
+import { migrations } from "../db/migrations/list.ts";
+import { openSnapshot } from "../db/open-snapshot.ts";
+import type { Snapshot } from "../db/snapshot.ts";
+import { loadSecrets } from "../server-secret.ts";
+import { backUp } from "./backup.ts";
+
+/** What happens to the connection and to the tables while PostgreSQL is being archived. */
+describe("PostgreSQL: a backup", {
+  skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
+}, () => {
+  let test: TestApp;
+  before(async () => {
+    test = await startTestApp();
+    await test.registerDevice();
+    const texts = { actor_id: "", actor_name: "", application_id: "", target: "", address: "", request_id: "" };
+    const rows = Array.from({ length: 300 }, (_, index) => {
+      return { ...texts, id: `aud_${index}`, at: 0, actor_kind: "cli" as const, action: "x", details: "{}" };
+    });
+    await test.app.database.write(({ queries }) => queries.insertInto("audit_log").values(rows).execute());
+  });
+  after(() => test.close());
+
+  /** Cuts the connections of archives, and waits until nothing is left of them. */
+  async function cut(): Promise<void> {
+    const { reads } = test.app.database;
+    const archiving = sql`datname = current_database() and application_name = 'rollcall archive'`;
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity where ${archiving}`.execute(reads);
+    for (;;) {
+      const { rows } = await sql`select 1 from pg_stat_activity where ${archiving}`.execute(reads);
+      if (rows.length === 0) return;
+    }
+  }
+
+  async function countRows(snapshot: Snapshot, table: string, onRow = async () => {}): Promise<number> {
+    let count = 0;
+    for await (const _ of snapshot.rows(table)) {
+      count += 1;
+      if (count === 1) await onRow();
+    }
+    return count;
+  }
+
+  it("fails, and the process lives, when its connection is cut between two tables", async () => {
+    const { app, config } = test;
+    const archive = backUp(config, { ...app, secrets: loadSecrets(config) });
+    await archive.next(); // the head has been written
+    await cut();
+    const rest = async () => {
+      while ((await archive.next()).done !== true);
+    };
+    await assert.rejects(rest());
+  });
+
+  it("never takes a table for whole whose connection was cut while it was read", async () => {
+    const snapshot = await openSnapshot(test.config.databaseUrl);
+    try {
+      await assert.rejects(countRows(snapshot, "audit_log", cut));
+      await assert.rejects(countRows(snapshot, "applications"));
+    } finally {
+      await snapshot.close();
+    }
+  });
+
+  it("is of one schema, and holds up a migration until its rows are read", async () => {
+    const { app, config } = test;
+    const snapshot = await openSnapshot(config.databaseUrl);
+    const later = {
+      name: "9999-later",
+      statements: () => [sql`alter table devices add column later integer not null default 0`],
+    };
+    let isMigrated = false;
+    const migrated = migrate(app.database, undefined, { list: [...migrations, later] }).then(() => {
+      isMigrated = true;
+    });
+    const { reads } = app.database;
+    const waiting = sql`select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like 'alter table devices%'`;
+    while (!isMigrated && (await waiting.execute(reads)).rows.length === 0);
+    for await (const row of snapshot.rows("devices")) assert.ok(!("later" in row));
+    assert.equal(isMigrated, false);
+    await snapshot.close();
+    await migrated;
+  });
+});
