@@ -132,11 +132,15 @@ function giveWay(): Pace {
  * Leaves in the audit log that the whole deployment is being copied. Only if that can be written: a backup is made of an older
  * schema too, before it is brought up to date, and when the disk is full.
  */
-async function recordBackup({ databaseUrl, databaseTimeoutMs }: Config): Promise<void> {
+async function recordBackup({ databaseUrl, databaseTimeoutMs, databasePooled }: Config): Promise<void> {
   const snapshot = await openSnapshot(databaseUrl);
   await snapshot.close();
   if (migrations.some(({ name }) => !snapshot.migrations.includes(name))) return;
-  const database = await openDatabase(databaseUrl, { connectionsMax: 2, timeoutMs: databaseTimeoutMs });
+  const database = await openDatabase(databaseUrl, {
+    connectionsMax: 2,
+    timeoutMs: databaseTimeoutMs,
+    isPooled: databasePooled,
+  });
   try {
     await database.write(({ queries }) => recordCommand({ action: "backup" }, queries));
   } catch (error) {

@@ -14,6 +14,11 @@ import { type Pgbouncer, pgbouncerIsMissing, startPgbouncer } from "./pgbouncer-
 
 const sessions = 3;
 
+/** What another process of the same deployment is told. */
+function secretAndFolder({ config }: TestApp): Record<string, string> {
+  return { DATA_DIR: config.dataDir, ROLLCALL_SECRET: config.secrets?.[0] ?? "" };
+}
+
 describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? false }, () => {
   let folder: string;
   let testDatabase: TestDatabase;
@@ -118,6 +123,18 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     });
     await assert.rejects(written, { condition: "ServiceUnavailable" });
     await idle.close();
+  });
+
+  it("a backup is written, and is in the audit log; restore wants PostgreSQL itself", async () => {
+    const file = join(folder, "backup.tar");
+    const run = (...args: string[]) => runProgram("src/cli.ts", args, { ...settings, ...secretAndFolder(server) });
+    const { code, stderr } = await run("backup", file);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const { rows } = await sql`select 1 from audit_log where action = 'backup'`.execute(direct.reads);
+    assert.equal(rows.length, 1);
+    const restored = await run("restore", file, "--force");
+    assert.equal(restored.code, 1);
+    assert.match(restored.stderr, /PostgreSQL's own address/);
   });
 
   it("without DATABASE_POOLER nothing starts, and the reason is told", async () => {

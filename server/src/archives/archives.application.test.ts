@@ -165,6 +165,16 @@ describe("importing an application", () => {
 
   const keysOf = ({ application: { appid } }: TestApp) => join(target.config.dataDir, "files", appid);
 
+  it("is refused where the store is that of the deployment it comes from: one erasure would take the files of both", async () => {
+    const { appid } = source.application;
+    const services = { ...servicesOf(target), bytes: source.app.bytes };
+    await assert.rejects(importApplication(Readable.from([archive]), services), /give this deployment a FILES_URL/);
+    await maintain(target.app);
+    const downloaded = await download(source, `/blobs/${full.blobId}/file`, { token: full.jane.token });
+    assert.ok(downloaded.bytes.equals(full.blob));
+    assert.deepEqual((await readTables(target.config.databaseUrl, ["applications"], appid))["applications"], []);
+  });
+
   it("nobody sees it before it is whole, maintenance leaves it alone, and neighbours write meanwhile", async () => {
     const { appid } = source.application;
     const operator = await target.createOperator();

@@ -1,6 +1,7 @@
 import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Snapshot, StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
+import { originalKey } from "../files/files.uploads.ts";
 import type { Clock } from "../lib/clock.ts";
 import { openSigningSecret } from "../tenancy/policies.ts";
 import { version } from "../version.ts";
@@ -50,6 +51,7 @@ export async function* archiveApplication(
       release: version,
       region,
       applicationId,
+      ...(await findStoredKey(applicationId, snapshot)),
       secrets: secrets.map(fingerprintOf),
       isWithoutFiles: false,
     } as const;
@@ -72,6 +74,13 @@ async function findApplication(applicationId: string, snapshot: Snapshot): Promi
     if (row["deleted_at"] === null) return row;
   }
   throw new NoSuchApplication(`there is no application ${applicationId}`);
+}
+
+async function findStoredKey(applicationId: string, snapshot: Snapshot): Promise<{ readonly storedKey?: string }> {
+  for await (const { id } of snapshot.rows("files", { application_id: applicationId })) {
+    return { storedKey: originalKey(applicationId, String(id)) };
+  }
+  return {};
 }
 
 interface Usage {

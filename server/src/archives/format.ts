@@ -14,6 +14,8 @@ export interface ArchiveHead {
   readonly region: string;
   /** Of one application alone. */
   readonly applicationId?: string;
+  /** Of an application with files: an object that it has in its store, by which another deployment tells whether it has the same. */
+  readonly storedKey?: string;
   /** What the schema was made by; an older one is brought up to date when it is restored. */
   readonly migrations: readonly string[];
   /** Fingerprints of the secrets of the deployment, newest first. */
@@ -101,6 +103,7 @@ export function parseHead(content: Buffer): ArchiveHead {
   const isRight =
     typeof head.isWithoutFiles === "boolean" &&
     (kind === "backup" || (kind === "application" && typeof applicationId === "string")) &&
+    (head.storedKey === undefined || typeof head.storedKey === "string") &&
     [head.created, head.release, head.region].every((text) => typeof text === "string") &&
     [migrations, secrets].every((texts) => Array.isArray(texts) && texts.every((text) => typeof text === "string"));
   if (!isRight) throw new ArchiveError(`${headName} of the archive is not right`);

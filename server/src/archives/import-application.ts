@@ -6,7 +6,7 @@ import { migrations } from "../db/migrations/list.ts";
 import type { StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { ByteStore } from "../storage/byte-store.ts";
+import { type ByteStore, isKey } from "../storage/byte-store.ts";
 import { findTaker } from "../storage/loose-bytes.ts";
 import { ApplicationSettingsError, parseApplicationSettings } from "../tenancy/application-settings.ts";
 import { sealSigningSecret } from "../tenancy/policies.ts";
@@ -132,6 +132,7 @@ export async function importApplication(
         hasTokens = head.region === region && secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
         const found = await findAnyApplication(applicationId, database.reads);
         if (found !== undefined) throw await existsError(applicationId, database);
+        await requireStoreOfItsOwn(head, bytes);
         await options.admit?.(applicationId);
       },
       async signingSecret(content) {
@@ -191,6 +192,17 @@ function requireApplication({ kind, applicationId, migrations: theirs }: Archive
     isNewer
       ? "The archive was made by a newer release than this one: import it with that one"
       : "The archive was made by an older release: restore it into an empty deployment of this release, and export it there",
+  );
+}
+
+/** Whoever of the two erased it, or gave this up, would erase the files of both. @throws PlainFailure */
+async function requireStoreOfItsOwn({ applicationId, storedKey }: ArchiveHead, bytes: ByteStore): Promise<void> {
+  if (storedKey === undefined) return;
+  if (!storedKey.startsWith(`${applicationId}/`) || !isKey(storedKey))
+    throw new ArchiveError(`${storedKey} is no key of it`);
+  if ((await bytes.size(storedKey)) === undefined) return;
+  throw new PlainFailure(
+    `the files of ${applicationId} are in the store already: give this deployment a FILES_URL other than that of the one it comes from`,
   );
 }
 

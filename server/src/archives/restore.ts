@@ -48,6 +48,11 @@ export async function restore(
   config: Config,
   { isForced, isOtherSecret, clock, onProgress = () => {}, finish }: RestoreOptions,
 ): Promise<LoadedArchive> {
+  if (config.databasePooled) {
+    throw new PlainFailure(
+      "restore has to see who uses the database: give it PostgreSQL's own address, not a pooler's.",
+    );
+  }
   let archivedSecret: string | undefined;
   let signingSecret: string | undefined;
   const checked = await loadArchive(read(), {

@@ -16,6 +16,7 @@ const charactersAtOnce = 65_536;
 export async function createSpool<T>(): Promise<Spool<T>> {
   const path = join(tmpdir(), `rollcall-${randomUUID()}`);
   const file = await open(path, "wx+", 0o600);
+  await rm(path); // it is there as long as it is open, however this process ends
   let text = "";
   return {
     async add(item) {
@@ -29,9 +30,6 @@ export async function createSpool<T>(): Promise<Spool<T>> {
       await file.appendFile(text);
       for await (const line of file.readLines({ start: 0, autoClose: false })) yield JSON.parse(line) as T;
     },
-    async close() {
-      await file.close();
-      await rm(path, { force: true });
-    },
+    close: () => file.close(),
   };
 }

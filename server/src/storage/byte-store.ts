@@ -50,7 +50,11 @@ export class BytesMissing extends Error {
 
 /** Keys are made by callers, never by clients; this makes sure of it. @throws RangeError */
 export function checkKey(key: string): void {
-  if (!keyPattern.test(key) || key.length > keyCharactersMax) throw new RangeError("not a key of bytes");
+  if (!isKey(key)) throw new RangeError("not a key of bytes");
+}
+
+export function isKey(text: string): boolean {
+  return keyPattern.test(text) && text.length <= keyCharactersMax;
 }
 
 /** A key, or the beginning of keys; never all keys. @throws RangeError */
