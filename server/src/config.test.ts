@@ -235,11 +235,12 @@ describe("loadConfig", () => {
   it("DATABASE_URL is SQLite in DATA_DIR unless it names something else", () => {
     const inFolder = pathToFileURL(join(resolve("a folder"), "rollcall.db")).href;
     assert.equal(loadConfig({ DATA_DIR: "a folder" }).databaseUrl, inFolder);
-    assert.equal(loadConfig({ DATA_DIR: "/a", DATABASE_URL: "file:///b/c.db" }).databaseUrl, "file:///b/c.db");
+    for (const url of ["file:///b/c.db", "file:/b/c.db"])
+      assert.equal(loadConfig({ DATA_DIR: "/a", DATABASE_URL: url }).databaseUrl, url);
     for (const url of ["postgres://u:p@h:5432/d", "postgresql://h/d"]) {
       assert.equal(loadConfig({ DATABASE_URL: url, ROLLCALL_SECRET: "s".repeat(16) }).databaseUrl, url);
     }
-    const names = ["file:a.db", "file:./a.db", "file:/a.db", "file://h/a.db", "file:///a.db?mode=ro", "FILE:///a.db"];
+    const names = ["file:a.db", "file:./a.db", "file://h/a.db", "file:///a.db?mode=ro", "FILE:///a.db"];
     const others = ["mysql://h/d", "sqlite.db", "/var/lib/rollcall.db", "http://h", "postgres", "POSTGRES://h/d"];
     for (const url of [...names, ...others]) {
       assert.equal(problemsOf({ DATABASE_URL: url, ROLLCALL_SECRET: "s".repeat(16) }).length, 1, url);
@@ -297,7 +298,7 @@ describe("loadConfig", () => {
     const keys = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
     assert.equal(loadConfig({ DATA_DIR: "/a" }).filesUrl, "file:///a/files");
     const rest = "endpoint=http%3A%2F%2F127.0.0.1%3A9000&region=eu-1&prefix=rollcall/files";
-    for (const url of ["file:///b/c", "s3://bucket", "s3://a.bucket-1/", `s3://bucket?${rest}`]) {
+    for (const url of ["file:///b/c", "file:/b/c", "s3://bucket", "s3://a.bucket-1/", `s3://bucket?${rest}`]) {
       assert.equal(loadConfig({ FILES_URL: url, ...keys }).filesUrl, url);
     }
     for (const url of [
@@ -307,7 +308,6 @@ describe("loadConfig", () => {
         "file:///",
         "file:b",
         "file:./b",
-        "file:/b",
         "file://host/c",
         "file:///b?c",
         "http://bucket",

@@ -383,7 +383,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const databaseUrl = text("DATABASE_URL") || pathToFileURL(join(dataDir, "rollcall.db")).href;
   check(
     "DATABASE_URL",
-    /^(?:postgres(?:ql)?:\/\/|file:\/\/\/[^?#]+$)/.test(databaseUrl) && URL.canParse(databaseUrl),
+    (/^postgres(?:ql)?:\/\//.test(databaseUrl) || absoluteFilePattern.test(databaseUrl)) && URL.canParse(databaseUrl),
     "must be a URL that begins with postgres:// or file:/// (a path from the root on)",
   );
   const onPostgres = /^postgres(ql)?:/.test(databaseUrl);
@@ -636,13 +636,16 @@ function defaultHashThreads(workers: number): number {
 /** S3 takes keys of 1,024, and ours are shorter than 800 (`checkKey`). */
 const prefixCharactersMax = 200;
 
+/** `file:///path`, or `file:/path`, which is the same. */
+const absoluteFilePattern = /^file:(?:\/\/)?\/(?!\/)[^?#]*$/;
+
 const filesUrlRule = `must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a prefix of at most ${prefixCharactersMax} characters behind the ?`;
 
 function isFilesUrl(text: string): boolean {
   if (!isUrl(text, ["s3:", "file:"])) return false;
   const { protocol, username, password, port, hostname, pathname, hash, searchParams } = new URL(text);
   // Without the slashes it would be read as from the root on all the same, which nobody means.
-  if (protocol === "file:") return /^file:\/\/\/[^?#]+$/.test(text) && pathname !== "/";
+  if (protocol === "file:") return absoluteFilePattern.test(text) && pathname !== "/";
   const endpoint = searchParams.get("endpoint");
   return (
     [username, password, port, hash].every((part) => part === "") &&
