@@ -444,12 +444,30 @@ describe("bytes of an upload for another place than it has come to", () => {
       );
       assert.notEqual(winner, -1, answers.map(({ status, text }) => `${status} ${text}`).join());
       const loser = answers[1 - winner]; // where it was asked to stop before its first byte, it is told so
-      assert.ok(loser?.status === 409 || (loser?.status === 204 && loser.headers["upload-offset"] === "0"));
+      const isTold = loser?.status === 409 || (loser?.status === 204 && loser.headers["upload-offset"] === "0");
+      assert.ok(isTold, `${loser?.status} ${JSON.stringify(loser?.headers)} ${loser?.text}, ${reached} of the other`);
       const bytes = bodies[winner] ?? Buffer.of();
       if (reached < bytes.length) await sendBytes(test, jane.token, path, reached, bytes.subarray(reached));
       await assertStored(`/blobs/${path.split("/").at(-1)}`, bytes);
       await until(() => objectsBelow(path).length === 1);
     }
+  });
+
+  it("who comes last learns that the upload is at another place, also when it is a file by now", async (t) => {
+    const other = await startOther(t);
+    const path = await begin(test, jane.token, 3);
+    const { database } = test.app;
+    const { write } = database;
+    const restore = () => Object.assign(database, { write });
+    t.after(restore);
+    database.write = async (...given) => {
+      restore();
+      assert.equal((await sendBytes(other, jane.token, path, 0, "abc")).status, 204);
+      return write(...given);
+    };
+    const message = "Upload-Offset is not where the upload is. Ask with HEAD.";
+    assertError(await sendBytes(test, jane.token, path, 0, "xyz"), 409, "ParameterOutOfRange", 514, message);
+    await assertStored(`/blobs/${path.split("/").at(-1)}`, Buffer.from("abc"));
   });
 
   it("a request whose connection is dead makes room for the next one of its upload, with what had arrived", async () => {

@@ -148,9 +148,13 @@ export async function receiveBytes(
     const advanced = await database.write(({ queries }) => advanceUpload(upload, segments, lease, queries));
     if (advanced === undefined) {
       for (const segment of segments) pending.add(segment);
-      const row = await findUpload(upload.application_id, upload.id, database.reads);
-      const isGone = row === undefined || row.expires_at <= clock.now();
-      throw new ApiError(isGone ? "ItemDoesNotExist" : "UploadOffsetConflict");
+      const { application_id, id } = upload;
+      const row = await findUpload(application_id, id, database.reads);
+      const isThere =
+        row === undefined // whoever came before has perhaps made the file of it
+          ? (await findLiveFile(application_id, id, database.reads)) !== undefined
+          : row.expires_at > clock.now();
+      throw new ApiError(isThere ? "UploadOffsetConflict" : "ItemDoesNotExist");
     }
     upload = advanced;
   }
