@@ -115,7 +115,7 @@ export const devices: Group = {
     "service.md · POST /devices: 401 AuthAppCredentialsInvalid for a key cut short, lengthened or in another case":
       async (world) => {
         const { appkey } = world.application;
-        for (const wrong of [appkey.slice(0, -1), `${appkey}x`, appkey.toUpperCase(), ` ${appkey}`]) {
+        for (const wrong of [appkey.slice(0, -1), `${appkey}x`, `${appkey}\0`, appkey.toUpperCase(), ` ${appkey}`]) {
           expectError(await register(world, { appkey: wrong }), specified.appCredentialsInvalid);
         }
       },
@@ -134,7 +134,8 @@ export const devices: Group = {
       async (world, name) => {
         for (const value of [{}, [], { a: 1 }, ["x"]]) {
           const answer = await register(world, { [name]: value });
-          if (name === "appid") expectError(answer, further.incorrectFormat, specified.appIdMalformed);
+          if (name === "appid")
+            expectError(answer, specified.appIdMalformed); // as service.md has it
           else expectError(answer, { ...further.incorrectFormat, message: new RegExp(name) });
         }
       },

@@ -42,6 +42,7 @@ export const loginGroup: Group = {
         ["in another case", (password: string) => password.toUpperCase()],
         ["cut short", (password: string) => password.slice(0, -1)],
         ["with a blank behind", (password: string) => `${password} `],
+        ["with NUL behind", (password: string) => `${password}\0`],
         ["that is empty", () => ""],
         ["shorter than 4", () => "abc"],
         ["of %", () => "%"],

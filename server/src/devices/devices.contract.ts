@@ -1,6 +1,16 @@
 import type { DeviceRow } from "../db/tables.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { Choice, ClearableText, changedText, Flag, LocationInput, Text, WireDate, WireLocation } from "../http/wire.ts";
+import {
+  AppIdInput,
+  Choice,
+  ClearableText,
+  changedText,
+  Flag,
+  LocationInput,
+  Text,
+  WireDate,
+  WireLocation,
+} from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 
 export const textCharactersMax = 256;
@@ -26,9 +36,9 @@ function deviceParameters(text: typeof ClearableText) {
 }
 
 export const RegisterDevice = Type.Object({
-  // Without bounds of their own: whatever is too long is a wrong id or a wrong key.
-  appid: Text({ description: "Application id." }),
-  appkey: Text({ description: "Application key." }),
+  appid: AppIdInput({ description: "Application id." }),
+  // Without bounds: what is too long, or cannot be stored, is a wrong key.
+  appkey: Text({ description: "Application key.", refusedAs: "AuthAppCredentialsInvalid" }),
   platform: Text({ maxLength: textCharactersMax, description: "Client platform name." }),
   uniqueId: Type.Optional(
     Text({ maxLength: textCharactersMax, description: "Random unique value: the same value is the same device." }),

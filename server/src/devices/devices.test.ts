@@ -162,6 +162,8 @@ describe('POST /devices: service.md "Errors"', () => {
       { appkey: appkey.slice(0, -1) },
       { appkey: ` ${appkey}` },
       { appkey: appkey.toUpperCase() },
+      { appkey: `${appkey}\0` },
+      { appkey: "\ud800" },
       { appkey: other.appkey },
       { appid: other.appid },
       { appid: `${appid.slice(0, -13)}0000000000000` },
@@ -173,10 +175,15 @@ describe('POST /devices: service.md "Errors"', () => {
   it("401 ParameterOutOfRange when the application id is malformed or of another kind", async () => {
     const { appid } = test.application;
     const { id } = await test.signUp();
-    for (const wrong of ["42", 42, "app_", `${appid}x`, appid.slice(1), appid.toUpperCase(), id, "' or 1=1 --", "%"]) {
+    const texts = ["42", "app_", `${appid}x`, appid.slice(1), appid.toUpperCase(), id, "' or 1=1 --", "%"];
+    for (const wrong of [...texts, `${appid}\0`, "\ud800", 42, 0.5, true, false, {}, [], [appid], { appid }]) {
       const answer = await register({ appid: wrong });
       assertError(answer, 401, "ParameterOutOfRange", 514, "Incorrect id type, expected App.");
     }
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const body = `appid=%ff&appkey=${test.application.appkey}&platform=test`;
+    const answer = await test.call("POST /devices", { headers, body });
+    assertError(answer, 401, "ParameterOutOfRange", 514, "Incorrect id type, expected App.");
   });
 
   it("400 ParameterMissingRequiredValue when appid, appkey or platform is absent, null or empty", async () => {
@@ -189,7 +196,7 @@ describe('POST /devices: service.md "Errors"', () => {
   });
 
   it("400 ParameterIncorrectFormat for an object, an array or a truth value where text is due", async () => {
-    for (const name of ["appid", "appkey", "platform", "uniqueId"]) {
+    for (const name of ["appkey", "platform", "uniqueId"]) {
       for (const value of [{}, [], ["x"], true, { toString: "x" }]) {
         assertError(await register({ [name]: value }), 400, "ParameterIncorrectFormat", 515, `${name} must be a text.`);
       }

@@ -2,7 +2,7 @@ import { ApiError } from "../errors.ts";
 import type { RawParameters } from "./call.ts";
 import { holdsGivenToken } from "./paging.ts";
 import { isOptional, type ObjectSchema, type Schema, type Static } from "./schema.ts";
-import { readWireValue } from "./wire.ts";
+import { readWireValue, refusalOf } from "./wire.ts";
 
 /**
  * Makes the reader of one request shape (surface.md section 1): names match case-insensitively and the documented
@@ -55,13 +55,21 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
   };
 }
 
-/** One value by its wire format. @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat, naming the parameter */
+/**
+ * One value by its wire format.
+ *
+ * @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat, naming the parameter; what credentials are refused as
+ */
 export function readParameter(name: string, schema: Schema, value: unknown): unknown {
   if (typeof value === "symbol") {
+    const refusal = refusalOf(schema, value);
+    if (refusal !== undefined) throw new ApiError(refusal);
     throw new ApiError("ParameterIncorrectFormat", `${name} has escapes that are not UTF-8.`); // see `undecodable`
   }
   const parsed = readWireValue(schema, value);
   if (!("problem" in parsed)) return parsed.value;
+  const refusal = refusalOf(schema, value);
+  if (refusal !== undefined) throw new ApiError(refusal);
   throw new ApiError(
     parsed.problem === "range" ? "ParameterOutOfRange" : "ParameterIncorrectFormat",
     parsed.message ?? `${name} ${parsed.rule}.`,

@@ -1,3 +1,4 @@
+import type { ErrorCondition } from "../errors.ts";
 import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
@@ -21,16 +22,19 @@ interface TextOptions {
   readonly description?: string;
   /** Another name that clients send it under. */
   readonly alias?: string;
+  /** What a text that cannot be stored is refused as: of credentials it is a wrong one, as any that nobody has. */
+  readonly refusedAs?: ErrorCondition;
 }
 
 /** A text: any Unicode except NUL and lone surrogates. A number is taken as its decimal text. */
 export function Text(options: TextOptions): Schema<string> {
-  const { keepsEmpty, alias, ...keywords } = options;
+  const { keepsEmpty, alias, refusedAs, ...keywords } = options;
   return wire<string>("text", {
     type: "string",
     ...keywords,
     ...(keepsEmpty && { "x-keeps-empty": true }),
     ...(alias !== undefined && { "x-alias": alias }),
+    ...(refusedAs !== undefined && { "x-refused-as": refusedAs }),
   });
 }
 
@@ -117,6 +121,11 @@ export function IdInput(kind: IdKind): Schema<string> {
   return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind });
 }
 
+/** The id of the application that a device registers with: whatever else comes is malformed (service.md "Errors"). */
+export function AppIdInput(options: { description: string }): Schema<string> {
+  return wire<string>("id", { ...IdInput("App"), "x-refused-as": "ApplicationIdMalformed", ...options });
+}
+
 /** The id of a user, or `me` for the calling one: see {@link resolveUserId}. */
 export function UserIdInput(options: { description?: string } = {}): Schema<string> {
   const pattern = `${idPatternOf("User")}|^me$`;
@@ -175,6 +184,12 @@ export function readWireValue(schema: Schema, value: unknown): Parsed<unknown> {
   return readers[keywords["x-wire"]](value, keywords);
 }
 
+/** What a value that does not read is refused as, where that is not for its format: a text among credentials, any id. */
+export function refusalOf(schema: Schema, value: unknown): ErrorCondition | undefined {
+  const { "x-wire": format, "x-refused-as": condition } = schema as Schema & Keywords; // as above
+  return format === "id" || typeof value === "string" || typeof value === "symbol" ? condition : undefined;
+}
+
 /** Whether a value of this format can be told to others: none of them can hold a secret, or what somebody wrote. */
 export function isTellable(schema: Schema): boolean {
   return ["integer", "decimal", "flag", "choice", "date", "id"].includes(`${schema["x-wire"]}`);
@@ -187,6 +202,7 @@ interface Keywords {
   readonly "x-kinds"?: readonly IdKind[];
   readonly "x-words"?: readonly string[];
   readonly "x-numbered"?: boolean;
+  readonly "x-refused-as"?: ErrorCondition;
   readonly enum?: readonly string[];
   readonly minLength?: number;
   readonly maxLength?: number;

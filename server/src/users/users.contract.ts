@@ -61,9 +61,13 @@ export const ChangeUser = Type.Object({
 });
 
 export const LoginUser = Type.Object({
-  // Without bounds: what is too long is an unknown name or a wrong password.
-  username: Text({}),
-  password: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
+  // Without bounds: what is too long, or cannot be stored, is an unknown name or a wrong password.
+  username: Text({ refusedAs: "AuthBadUsernameOrPassword" }),
+  password: Text({
+    keepsEmpty: true,
+    refusedAs: "AuthBadUsernameOrPassword",
+    description: "The empty text is a wrong password.",
+  }),
 });
 
 /** Not by email: whoever may change an own one could read everybody's by comparing. */

@@ -79,6 +79,10 @@ describe('POST /users/login: service.md "AuthBadUsernameOrPassword … one respo
       ["%", "correct horse"],
       ["Know_", "correct horse"],
       ["' or ''='", "correct horse"],
+      ["Known\0", "correct horse"],
+      ["Known\ud83d", "correct horse"],
+      ["Known", "correct horse\0"],
+      ["Known", "correct horse\ud83d"],
     ]) {
       assertError(await logIn(username, password), 403, "AuthBadUsernameOrPassword", 262);
     }
