@@ -15,6 +15,8 @@ const forms: Readonly<Record<string, (date: Date) => string>> = {
   "ISO 8601 with Z": (date) => date.toISOString(),
   "ISO 8601 without milliseconds": (date) => `${date.toISOString().slice(0, 19)}Z`,
   "ISO 8601 with an offset": (date) => `${new Date(date.getTime() + 7_200_000).toISOString().slice(0, 19)}+02:00`,
+  "ISO 8601 with an offset in hours": (date) =>
+    `${new Date(date.getTime() - 18_000_000).toISOString().slice(0, 19)}-05`,
   "yyyy/M/d": (date) => `${date.getUTCFullYear()}/${date.getUTCMonth() + 1}/${date.getUTCDate()}`,
   "MM/dd/yyyy HH:mm:ss": (date) => {
     const [month, day, hour, minute, second] = [

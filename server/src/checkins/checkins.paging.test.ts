@@ -65,6 +65,14 @@ function idsOf({ pageResults }: Page): string[] {
   return pageResults.map(({ id }) => id);
 }
 
+async function readInBatch(parameters: Readonly<Record<string, unknown>>, { token }: TestUser): Promise<Page> {
+  const requests = [{ method: "GET", path: "/checkins", parameters }];
+  const { body } = await test.call("POST /batch", { token, body: { requests } });
+  const [{ status, message, result }] = body.result.responses;
+  assert.equal(status, 200, message);
+  return result;
+}
+
 /** All pages from this one on, in one direction. */
 async function walk(first: Page, direction: "nextToken" | "previousToken", owner = user): Promise<Page[]> {
   const pages = [first];
@@ -148,6 +156,32 @@ describe("GET /checkins, page by page: surface.md section 3", () => {
   });
 });
 
+describe("GET /checkins with long filters, in a batch, where no line bounds them", () => {
+  it("the tokens of a page open, as long as they are", async () => {
+    const comment = "\u{1F600}".repeat(4_000);
+    const me = await test.signUp();
+    const rows = Array.from({ length: 3 }, (_, n) => ({ ...newRow(me, n), comment, description: comment }));
+    await insert(rows);
+    const seen: string[] = [];
+    let parameters: Record<string, unknown> = { comment, description: comment, pageSize: 1 };
+    for (let pages = 0; pages < rows.length; pages += 1) {
+      const page = await readInBatch(parameters, me);
+      seen.push(...idsOf(page));
+      assert.deepEqual(idsOf(await readInBatch({ pagingToken: page.currentToken }, me)), idsOf(page));
+      parameters = { pagingToken: page.nextToken };
+    }
+    assert.deepEqual(seen, rows.map(({ id }) => id).reverse());
+  });
+
+  it("400 ParameterIncorrectFormat for a long one that does not open", async () => {
+    const body = { requests: [{ method: "GET", path: "/checkins", parameters: { pagingToken: "A".repeat(20_000) } }] };
+    const { body: batch } = await test.call("POST /batch", { token: user.token, body });
+    const [{ status, error, message }] = batch.result.responses;
+    const rule = "pagingToken must be a token of this listing.";
+    assert.deepEqual([status, error, message], [400, "ParameterIncorrectFormat", rule]);
+  });
+});
+
 describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
   it("gives the page at the offset, with tokens onward from there", async () => {
     const page = await read("pagingToken=10;20");
@@ -166,6 +200,9 @@ describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
     assert.deepEqual(beyond.pageResults, []);
     assert.ok("previousToken" in beyond && !("nextToken" in beyond));
     assert.deepEqual(idsOf(await read(`pagingToken=${beyond.previousToken}`)), ids.slice(240));
+    for (const offset of ["9".repeat(16), "9".repeat(400)]) {
+      assert.deepEqual((await read(`pagingToken=10;${offset}`)).pageResults, [], offset);
+    }
   });
 
   it("takes filters beside it", async () => {
@@ -174,7 +211,7 @@ describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
 
   it("400 ParameterOutOfRange for no items or too many", async () => {
     const rule = "pagingToken must ask for 1 to 1000 items.";
-    for (const token of ["0;0", "1001;0", "999999999999;5"]) {
+    for (const token of ["0;0", "1001;0", "999999999999;5", `${"9".repeat(400)};5`]) {
       assertError(await list(`pagingToken=${token}`), 400, "ParameterOutOfRange", 514, rule);
     }
     assert.equal((await read("pagingToken=1000;0")).pageResults.length, 250);

@@ -42,6 +42,11 @@ export function allowedOrigin(
   return origin !== undefined && policy.origins.has(origin) ? origin : undefined;
 }
 
+/** Whether a browser asks with it if it may call: any other OPTIONS is a verb that there is not. */
+export function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
+}
+
 /** Answers what browsers ask before they call: without a token, for they send none. */
 export function answerPreflight(request: FastifyRequest, reply: FastifyReply): void {
   const asked = request.headers["access-control-request-headers"];

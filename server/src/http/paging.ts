@@ -9,15 +9,15 @@ import { Integer, Text } from "./wire.ts";
 export const pagingParameters = {
   pageSize: Type.Optional(Integer({ description: "Items of the page." })),
   pagingToken: Type.Optional(
+    // Without a bound of its own: it is as long as the filters that it brings back.
     Text({
-      maxLength: 16_384,
       description: "A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>.",
     }),
   ),
 };
 
 /** `<pageSize>;<offset>` */
-const plainToken = /^\s*(\d{1,15})\s*;\s*(\d{1,15})\s*$/;
+const plainToken = /^\s*(\d+)\s*;\s*(\d+)\s*$/;
 
 /**
  * True when the parameters hold a token that the service gave. It alone brings back filters and order, so whatever stands
@@ -103,7 +103,8 @@ export function createPaging(settings: {
       const plain = plainToken.exec(pagingToken);
       if (plain !== null) {
         const size = checkSize("pagingToken", Number(plain[1]));
-        return { position: { at: "offset", offset: Number(plain[2]) }, size, filters };
+        const offset = Math.min(Number(plain[2]), Number.MAX_SAFE_INTEGER); // no listing goes on beyond
+        return { position: { at: "offset", offset }, size, filters };
       }
       const opened = sealer.open(pagingToken, bound(listing, caller));
       if (opened === undefined) {

@@ -125,6 +125,22 @@ describe("surface.md 1: values", () => {
     assert.deepEqual(await register("-0"), { uniqueId: "0", devices: 1 });
   });
 
+  it("numbers that are sent or kept with an exponent are decimal texts as well", async () => {
+    const texts = {
+      "1e21": `1${"0".repeat(21)}`,
+      "-1.25E+22": `-125${"0".repeat(20)}`,
+      "1e3": "1000",
+      "0.0000001": "0.0000001",
+      "-1.5e-7": "-0.00000015",
+      "5e-324": `0.${"0".repeat(323)}5`,
+      "1e308": `1${"0".repeat(308)}`,
+    };
+    for (const [number, text] of Object.entries(texts)) {
+      const { body } = await checkIn(`{"location":"1,2","comment":${number}}`);
+      assert.equal(body.result.comment, text, number);
+    }
+  });
+
   it("an integer and its text are one uniqueId, 20-digit integers that differ in the last digit are two", async () => {
     const application = await test.createApplication();
     const { appid, appkey } = application;

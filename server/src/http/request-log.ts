@@ -27,7 +27,8 @@ export function describeRequest(request: FastifyRequest, reply: FastifyReply): A
 
 /** Where it went, of a request that was refused before its operation was known, or has none. */
 function placeOf(request: FastifyRequest): string {
-  if (request.method === "OPTIONS") return notOperations.preflight;
+  const isAnswered = request.failure?.condition !== "OperationNotFound";
+  if (request.method === "OPTIONS" && isAnswered) return notOperations.preflight;
   if (request.is404) return notOperations.unknown;
   return request.routeOptions.config.operation ?? notOperations.page;
 }

@@ -14,7 +14,7 @@ import { workerNumber } from "../workers/worker.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
-import { allowAnyOrigin, answerPreflight, exposedHeaders } from "./cors.ts";
+import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
@@ -225,9 +225,12 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       return;
     }
     if (request.method === "OPTIONS") {
-      reply.headers(optionsHeaders(options.endpoints, request.url) ?? {});
-      answerPreflight(request, reply);
-      return;
+      const told = optionsHeaders(options.endpoints, request.url);
+      if (told !== undefined || isPreflight(request)) {
+        reply.headers(told ?? {});
+        answerPreflight(request, reply);
+        return;
+      }
     }
     endOfTurn((failure) => {
       if (namesCalls) runInCall(beginCall(request, reply), () => done(failure));

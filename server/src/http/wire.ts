@@ -261,8 +261,18 @@ function readScalar(value: unknown, keywords: Keywords): Parsed<string | number 
 }
 
 function decimalText(value: number | bigint): string | undefined {
-  return typeof value === "bigint" || Number.isFinite(value) ? String(value) : undefined;
+  if (typeof value === "bigint") return String(value);
+  if (!Number.isFinite(value)) return undefined;
+  const text = String(value);
+  const [, sign = "", whole = "", fraction = "", exponent] = exponentPattern.exec(text) ?? [];
+  if (exponent === undefined) return text;
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponent); // so many of the digits are before it
+  return point > 0 ? `${sign}${digits.padEnd(point, "0")}` : `${sign}0.${"0".repeat(-point)}${digits}`;
 }
+
+/** How JavaScript writes numbers from 1e21 on and below 1e-6: never with all digits before the point and more behind it. */
+const exponentPattern = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/;
 
 function charactersIn(text: string): number {
   let count = 0;

@@ -5,6 +5,7 @@ import { processorTime } from "../../test/processor-time.ts";
 import { formatDate, parseDate, parseDateRange } from "./dates.ts";
 
 const day = Date.UTC(2015, 6, 9);
+const hourAfterFive = { start: day + 5 * 3_600_000, end: day + 6 * 3_600_000 };
 const morning = Date.UTC(2015, 6, 9, 7, 7, 21);
 const earliest = new Date("0001-01-01T00:00:00Z").getTime();
 const latest = new Date("9999-12-31T23:59:59.999Z").getTime();
@@ -28,6 +29,8 @@ const forms: { name: string; unit: number; write(ms: number): string }[] = [
   { name: "fraction, -hh:mm", unit: 1, write: (ms) => `${iso(ms - 210 * minute).slice(0, 23)}-03:30` },
   { name: "seconds, +hhmm", unit: second, write: (ms) => `${iso(ms + 840 * minute).slice(0, 19)}+1400` },
   { name: "minutes, -hhmm", unit: minute, write: (ms) => `${iso(ms - 300 * minute).slice(0, 16)}-0500` },
+  { name: "seconds, +hh", unit: second, write: (ms) => `${iso(ms + 840 * minute).slice(0, 19)}+14` },
+  { name: "minutes, -hh", unit: minute, write: (ms) => `${iso(ms - 300 * minute).slice(0, 16)}-05` },
   { name: "yyyy/M/d", unit: 1440 * minute, write: (ms) => iso(ms).slice(0, 10).replaceAll(/-0?/g, "/") },
   { name: "MM/dd/yyyy HH:mm:ss", unit: second, write: writeSlashed },
   { name: "MMM d, yyyy h:mm:ss a", unit: second, write: writeNamed },
@@ -65,6 +68,8 @@ describe("parseDate", () => {
     ["an ISO 8601 fraction after a comma", "2015-07-09T07:07:21,25Z", morning + 250],
     ["an ISO 8601 offset with a colon", "2015-07-09T09:07:21+02:00", morning],
     ["an ISO 8601 offset without a colon", "2015-07-08T23:37:21-0730", morning],
+    ["an ISO 8601 offset in hours", "2015-07-09T09:07:21+02", morning],
+    ["an ISO 8601 offset in hours, without seconds", "2015-07-08T23:07-08", morning - 21_000],
     ["yyyy/M/d", "2015/7/9", day],
     ["yyyy/M/d with zeros", "2015/07/09", day],
     ["MM/dd/yyyy HH:mm:ss", "07/09/2015 07:07:21", morning],
@@ -99,7 +104,7 @@ describe("parseDate", () => {
     ["hour 0 or 13 of a half day", ["Jan 1, 2015 0:00:00 AM", "Jan 1, 2015 13:00:00 PM"]],
     ["minute 60", ["2015-01-01T00:60Z", "01/01/2015 00:60:00", "Jan 1, 2015 1:60:00 AM"]],
     ["second 60", ["2015-01-01T00:00:60Z", "01/01/2015 00:00:60", "Jan 1, 2015 1:00:60 AM"]],
-    ["an offset of 24 hours or 60 minutes", ["2015-01-01T00:00+24:00", "2015-01-01T00:00-0160"]],
+    ["an offset of 24 hours or 60 minutes", ["2015-01-01T00:00+24:00", "2015-01-01T00:00-0160", "2015-01-01T00:00+24"]],
     ["a month that does not exist in a year that is out of range", ["0000-13-01", "10000-02-30"]],
   ];
   for (const [name, inputs] of impossible) {
@@ -125,7 +130,7 @@ describe("parseDate", () => {
       ...["", " ", "-", "--5", "+5", "1.5", "1e3", "0x10", "NaN", "Infinity", "null", "(null)", "now", "5 5", "٣"],
       ...["/Date()/", "/Date(5)", "Date(5)", "/date(5)/", "/Date(5+0200)/", "/Date( 5 )/", "/Date(1.5)/", "/Date(5)/5"],
       ...["2015-07", "2015-7-9", "15-07-09", "2015-07-09T", "2015-07-09T07", "2015-07-09 07:07:21", "2015-07-09Z"],
-      ...["2015-07-09T07:07:21.Z", "2015-07-09T07:07:21+02", "2015-07-09T07:07.5Z", "2015-190", "2015-W28-4"],
+      ...["2015-07-09T07:07:21.Z", "2015-07-09T07:07:21+2", "2015-07-09T07:07.5Z", "2015-190", "2015-W28-4"],
       ...["7/9/2015", "07/09/2015", "7/9/2015 07:07:21", "2015/7/9 07:07:21", "07/09/15 07:07:21", "2015/123/1"],
       ...["July 9, 1981 7:07:21 AM", "Foo 9, 1981 7:07:21 AM", "Jul 9, 1981 7:07:21", "9 Jul 1981 7:07:21 AM"],
       ...["2015-07-09\u0000", "2015-07-09T07:07:21Z2015-07-09T07:07:21Z"],
@@ -183,6 +188,7 @@ describe("parseDateRange", () => {
       { start: day + 300 * minute, end: day + 1440 * minute },
     ],
     ["an offset at the end", "5-2015-07-09T00:00-05:00", { start: 5, end: day + 300 * minute }],
+    ["an offset in hours on both sides", "2015-07-09T00:00-05-2015-07-09T00:00-06", hourAfterFive],
     ["an offset after an open start", "-2015-07-09T00:00-0500", { end: day + 300 * minute }],
     ["a year that looks like an offset", "0499-01-01T00:00-0500-01-01", { start: yearStart(499), end: yearStart(500) }],
     [
@@ -210,7 +216,13 @@ describe("parseDateRange", () => {
   it("a date without the dash does not parse", () => {
     for (const input of [
       ...["5", "/Date(5)/", "/Date(-5)/", "2015-07-09", "2015/7/9", "07/09/2015 07:07:21", "Jul 9, 1981 7:07:21 AM"],
-      ...["2015-07-09T07:07:21Z", "2015-07-09T07:07:21-05:00", "2015-07-09T07:07:21-0500", "(null)"],
+      ...[
+        "2015-07-09T07:07:21Z",
+        "2015-07-09T07:07:21-05:00",
+        "2015-07-09T07:07:21-0500",
+        "2015-07-09T07:07-05",
+        "(null)",
+      ],
     ]) {
       assert.equal(problemOf(parseDateRange(input)), "format", input);
     }

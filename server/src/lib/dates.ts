@@ -23,8 +23,8 @@ export function formatDate(ms: number): string {
  * Reads a date in any form that clients send (surface.md section 1 "Dates") into milliseconds since 1970-01-01 UTC:
  *
  * - `/Date(<ms>)/`, or integer milliseconds as a number or as text; they may be negative
- * - ISO 8601: `yyyy-MM-dd`, or that with `Thh:mm`, `Thh:mm:ss` or `Thh:mm:ss.f` and `Z`, `±hh:mm`, `±hhmm` or nothing
- *   (which is UTC); digits beyond the millisecond are cut off
+ * - ISO 8601: `yyyy-MM-dd`, or that with `Thh:mm`, `Thh:mm:ss` or `Thh:mm:ss.f` and `Z`, `±hh:mm`, `±hhmm`, `±hh` or
+ *   nothing (which is UTC); digits beyond the millisecond are cut off
  * - `yyyy/M/d` and `MM/dd/yyyy HH:mm:ss`, in UTC
  * - `Jul 9, 1981 7:07:21 AM` in UTC; newer Java libraries write a comma after the year and a narrow blank before AM
  *
@@ -92,7 +92,7 @@ const millisecondForms = [/^\/Date\((-?\d+)\)\/$/, /^(-?\d+)$/];
 // is how Date.toISOString writes them.
 const plainYear = String.raw`(?<year>\d{4}|[1-9]\d{4,5})`;
 const isoYear = String.raw`(?<year>\d{4}|[1-9]\d{4,5}|[+-]\d{6})`;
-const isoOffset = String.raw`(?<offset>Z|[+-]\d\d:?\d\d)`;
+const isoOffset = String.raw`(?<offset>Z|[+-]\d\d(?::?\d\d)?)`;
 const isoTime = String.raw`(?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d+))?)?${isoOffset}?`;
 const clock = String.raw`:(?<minute>\d\d):(?<second>\d\d)`;
 const calendarForms = [
@@ -146,7 +146,7 @@ function readHalfDayHour(hour: number, half: string): number {
 function readOffset(text: string): number {
   if (text.toUpperCase() === "Z") return 0;
   const hours = Number(text.slice(1, 3));
-  const minutes = Number(text.slice(-2));
+  const minutes = Number(text.slice(3).replace(":", ""));
   if (hours > 23 || minutes > 59) return Number.NaN;
   return (text.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
 }

@@ -144,6 +144,7 @@ describe("PATCH /users/{userId}: surface.md section 5", () => {
       ["dateOfBirth", "07/09/1981 07:07:21", "/Date(363510441000)/"],
       ["dateOfBirth", "Jul 9, 1981 7:07:21 AM", "/Date(363510441000)/"],
       ["dateOfBirth", "1901-02-28T00:00:00Z", "/Date(-2172441600000)/"],
+      ["dateOfBirth", "1901-02-28T02:00:00+02", "/Date(-2172441600000)/"],
       ["dateOfBirth", "/Date(-1)/", "/Date(-1)/"],
       ["dateOfBirth", 253402300799999, "/Date(253402300799999)/"],
       ["tag", "__proto__", "__proto__"],
