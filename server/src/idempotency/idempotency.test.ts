@@ -159,6 +159,23 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assert.equal((await call("POST /checkins", key, body)).status, 201, "the same, written in another way");
   });
 
+  it("numbers that JSON.stringify cannot write are told from texts and from null", async () => {
+    const put = async (key: string, value: string) => {
+      const headers = { "idempotency-key": key };
+      const options = { token: user.token, headers, body: `{"value":${value}}` };
+      const { status, body } = await test.call("PUT /metadata/me/number", options);
+      return body.error ?? status;
+    };
+    const [long, large] = [newKey(), newKey()];
+    assert.equal(await put(long, "12345678901234567890"), 201);
+    for (const other of ['"12345678901234567890n"', '"12345678901234567890"', "12345678901234567891"]) {
+      assert.equal(await put(long, other), "IdempotencyKeyReused", other);
+    }
+    assert.equal(await put(long, "12345678901234567890"), 201);
+    assert.equal(await put(large, "1e400"), "ParameterOutOfRange");
+    for (const other of ["null", "-1e400"]) assert.equal(await put(large, other), "IdempotencyKeyReused", other);
+  });
+
   it("keys are the caller's: another user, device or application has its own (hostile.md 14)", async () => {
     const key = newKey();
     const { id } = (await checkIn(key)).body.result;
