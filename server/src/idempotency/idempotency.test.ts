@@ -319,10 +319,10 @@ describe("idempotencyKey of batch items, and of a batch", () => {
   });
 
   it("an item with a key of a wrong length is refused by itself", async () => {
-    const responses = await run([item("x".repeat(256)), item({}), item(7), item("a\0b")]);
+    const responses = await run([item("x".repeat(256)), item(""), item({}), item(7), item("a\0b")]);
     assert.deepEqual(
       responses.map(({ error, status }) => error ?? status),
-      ["ParameterOutOfRange", "ParameterIncorrectFormat", 201, "ParameterIncorrectFormat"],
+      ["ParameterOutOfRange", "ParameterOutOfRange", "ParameterIncorrectFormat", 201, "ParameterIncorrectFormat"],
     );
   });
 });
