@@ -57,7 +57,7 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
 
 /** One value by its wire format. @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat, naming the parameter */
 export function readParameter(name: string, schema: Schema, value: unknown): unknown {
-  if (typeof value === "symbol") {
+  if (typeof value === "symbol" && schema["x-wire"] !== "raw") {
     throw new ApiError("ParameterIncorrectFormat", `${name} has escapes that are not UTF-8.`); // see `undecodable`
   }
   const parsed = readWireValue(schema, value);
