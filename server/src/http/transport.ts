@@ -225,7 +225,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       return;
     }
     if (request.method === "OPTIONS") {
-      reply.headers(optionsHeaders(options.endpoints, request.url) ?? {});
+      reply.headers(optionsHeaders(options.endpoints, pathOf(request.url)) ?? {});
       answerPreflight(request, reply);
       return;
     }
