@@ -324,6 +324,19 @@ describe("references: true", () => {
     assert.deepEqual(names(responses), [201, 200, "BatchItemNotRun", "BatchItemNotRun", "ParameterIncorrectFormat"]);
   });
 
+  it("names that mean something to a program are members like any other beside references (hostile.md 15)", async () => {
+    const parameters = JSON.parse('{"value":{"__proto__":{"a":"{{ping.result}}"},"constructor":"{{ping.status}}"}}');
+    const [, , read] = await run(
+      [
+        { key: "ping", method: "GET", path: "/service/ping" },
+        { method: "PUT", path: "/metadata/me/names", parameters },
+        { method: "GET", path: "/metadata/me/names" },
+      ],
+      { references: true },
+    );
+    assert.equal(JSON.stringify(read.result.value), '{"__proto__":{"a":"Pong"},"constructor":200}');
+  });
+
   it("what is put into a path stays one segment", async () => {
     const responses = await run(
       [

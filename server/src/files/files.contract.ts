@@ -3,16 +3,7 @@ import { PageOf } from "../http/paging.ts";
 import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
 import { type ObjectSchema, type Properties, type Static, Type } from "../http/schema.ts";
 import { searchParameters } from "../http/search.ts";
-import {
-  ClearableText,
-  IdInput,
-  LocationInput,
-  Raw,
-  Text,
-  UserIdInput,
-  WireDate,
-  WireLocation,
-} from "../http/wire.ts";
+import { ClearableText, IdInput, LocationInput, Raw, Text, UserIdInput, WireDate, WireLocation } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { captionCharactersMax, type FileKind, type OwnField } from "./files.kinds.ts";

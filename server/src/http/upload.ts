@@ -186,6 +186,8 @@ const shownCharacters = 100;
 function readParameters(parts: readonly ParameterPart[]): RawParameters {
   return parts.flatMap(({ name, bytes, label }) => {
     const text = decode(bytes, label, `The part ${name.slice(0, shownCharacters).toWellFormed()}`);
-    return name.toLowerCase() === parametersPart ? [...parseBody(Buffer.from(text), undefined)] : [[name, text] as const];
+    return name.toLowerCase() === parametersPart
+      ? [...parseBody(Buffer.from(text), undefined)]
+      : [[name, text] as const];
   });
 }

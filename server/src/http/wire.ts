@@ -93,7 +93,10 @@ export function LocationRangeInput(options: { description?: string } = {}): Sche
 }
 
 /** Any value, as it was sent. */
-export function Raw({ keepsEmpty, ...keywords }: Pick<TextOptions, "keepsEmpty" | "description"> = {}): Schema<unknown> {
+export function Raw({
+  keepsEmpty,
+  ...keywords
+}: Pick<TextOptions, "keepsEmpty" | "description"> = {}): Schema<unknown> {
   return wire<unknown>("raw", { ...keywords, ...(keepsEmpty && { "x-keeps-empty": true }) });
 }
 
