@@ -1,6 +1,6 @@
 import { ApiError } from "../errors.ts";
 import type { RawParameters } from "../http/call.ts";
-import { compileParameters, readParameter } from "../http/parameters.ts";
+import { compileParameters } from "../http/parameters.ts";
 import { Type } from "../http/schema.ts";
 import { Members, Raw, Text } from "../http/wire.ts";
 
@@ -20,13 +20,13 @@ export type ReadItem = BatchItem | { readonly key: string; readonly failure: Api
 
 const Key = Text({ minLength: 1, maxLength: 256 });
 const Item = Type.Object({
-  key: Type.Optional(Raw()),
   method: Text({ maxLength: 16 }),
   path: Text({}),
   parameters: Type.Optional(Members()),
-  idempotencyKey: Type.Optional(Raw()),
+  idempotencyKey: Type.Optional(Raw({ keepsEmpty: true })), // an empty one is judged, as it is in the header
 });
 const readMembers = compileParameters(Item);
+const readKey = compileParameters(Type.Object({ key: Type.Optional(Key) }));
 
 /** Reads an item: member names in any case, null as absent. An item without a key has its index as key. */
 export function readItem(sent: unknown, index: number): ReadItem {
@@ -36,7 +36,7 @@ export function readItem(sent: unknown, index: number): ReadItem {
       throw new ApiError("ParameterIncorrectFormat", "An item of requests must be an object.");
     }
     const members = Object.entries(sent);
-    key = readKey(members) ?? key;
+    key = readKey(members).key ?? key; // first of all, so that whatever else is wrong is answered under it
     const { method, path, parameters = {}, idempotencyKey } = readMembers(members);
     return {
       key,
@@ -50,14 +50,6 @@ export function readItem(sent: unknown, index: number): ReadItem {
     if (!(error instanceof ApiError)) throw error;
     return { key, failure: error };
   }
-}
-
-/** First of all, so that whatever else is wrong is answered under it. */
-function readKey(members: RawParameters): string | undefined {
-  let key: unknown;
-  for (const [name, value] of members) if (name.toLowerCase() === "key") key = value;
-  if (key === undefined || key === null || key === "") return undefined;
-  return readParameter("key", Key, key) as string; // as Text reads
 }
 
 function rooted(path: string): string {

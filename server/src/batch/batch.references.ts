@@ -16,7 +16,11 @@ export interface EarlierItems {
  */
 export function resolveReferences(item: BatchItem, earlier: EarlierItems, bytesMax: number): BatchItem {
   const find = boundedBy(bytesMax, earlier);
-  const path = replaceMarks(item.path, (reference) => encodeURIComponent(scalarText(reference, find)));
+  const path = replaceMarks(item.path, (reference) => {
+    const text = scalarText(reference, find);
+    if (!text.isWellFormed()) throw unresolved(reference); // half a character, as metadata may hold, is in no path
+    return encodeURIComponent(text);
+  });
   try {
     const parameters = [...item.parameters].map(([name, value]) => [name, resolveValue(value, find)] as const);
     return { ...item, path, parameters };

@@ -201,6 +201,22 @@ describe("POST /batch: surface.md section 11", () => {
     assert.equal((await mails()).length, before + 2);
   });
 
+  it("of two members of an item that differ in case the documented spelling wins; null is not given", async () => {
+    const ping = { method: "GET", path: "/service/ping" };
+    const responses = await run([
+      { key: "a", Key: "b", ...ping },
+      { Key: "b", key: "a", ...ping },
+      { key: "a", KEY: null, ...ping },
+      { KEY: "a", Key: "b", ...ping },
+      { key: "", ...ping },
+      { key: null, ...ping },
+    ]);
+    assert.deepEqual(
+      responses.map(({ key }) => key),
+      ["a", "a", "a", "b", "4", "5"],
+    );
+  });
+
   it("several items of one key are answered each; a reference means the latest before it", async () => {
     const requests = [checkIn("1", "k"), checkIn("2", "k"), checkIn("after {{k.result.comment}}", "k")];
     const responses = await run(requests, { references: true });
@@ -291,6 +307,34 @@ describe("references: true", () => {
     const [created] = await run([checkIn(id)]);
     assert.equal(created.result.comment, id);
     assert.equal((await run([checkIn("\\{{")], { references: false }))[0].result.comment, "\\{{");
+  });
+
+  it("half a character out of a value is in no path, and in a text as bad as when it is sent", async () => {
+    const half = "{{read.result.value}}";
+    const responses = await run(
+      [
+        { method: "PUT", path: "/metadata/me/half", parameters: { value: "\ud800" } },
+        { key: "read", method: "GET", path: "/metadata/me/half" },
+        { method: "GET", path: `/metadata/me/${half}` },
+        { method: "GET", path: `/checkins?comment=${half}` },
+        checkIn(half),
+      ],
+      { references: true },
+    );
+    assert.deepEqual(names(responses), [201, 200, "BatchItemNotRun", "BatchItemNotRun", "ParameterIncorrectFormat"]);
+  });
+
+  it("names that mean something to a program are members like any other beside references (hostile.md 15)", async () => {
+    const parameters = JSON.parse('{"value":{"__proto__":{"a":"{{ping.result}}"},"constructor":"{{ping.status}}"}}');
+    const [, , read] = await run(
+      [
+        { key: "ping", method: "GET", path: "/service/ping" },
+        { method: "PUT", path: "/metadata/me/names", parameters },
+        { method: "GET", path: "/metadata/me/names" },
+      ],
+      { references: true },
+    );
+    assert.equal(JSON.stringify(read.result.value), '{"__proto__":{"a":"Pong"},"constructor":200}');
   });
 
   it("what is put into a path stays one segment", async () => {

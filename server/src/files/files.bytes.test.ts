@@ -7,7 +7,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { assertResult, openRaw, startTestApp, type TestApp } from "../../test/harness.ts";
 import { begin, sendBytes } from "../../test/tus.ts";
-import { dataPart, download, formHeaders, formOf, png, upload } from "../../test/uploads.ts";
+import { dataPart, download, formHeaders, formOf, png, postForm, upload } from "../../test/uploads.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
 import { putLooseBytes } from "../storage/loose-bytes.ts";
@@ -252,6 +252,10 @@ describe("bytes and rows", () => {
     assert.equal(first.status, 201);
     assert.deepEqual(second.body.result, first.body.result);
     assert.equal((await send(randomBytes(1_000))).body.error, "IdempotencyKeyReused");
+    for (const other of [dataPart(bytes, "video/mp4"), dataPart(bytes, undefined, "another name")]) {
+      const answer = await postForm(test, "/blobs", [other], { token, headers: { "idempotency-key": "1" } });
+      assert.equal(answer.body.error, "IdempotencyKeyReused");
+    }
     assert.deepEqual([objectsOf().length, await looseKeys()], [before + 1, []]);
   });
 });

@@ -3,16 +3,7 @@ import { PageOf } from "../http/paging.ts";
 import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
 import { type ObjectSchema, type Properties, type Static, Type } from "../http/schema.ts";
 import { searchParameters } from "../http/search.ts";
-import {
-  ClearableText,
-  IdInput,
-  Integer,
-  LocationInput,
-  Text,
-  UserIdInput,
-  WireDate,
-  WireLocation,
-} from "../http/wire.ts";
+import { ClearableText, IdInput, LocationInput, Raw, Text, UserIdInput, WireDate, WireLocation } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { captionCharactersMax, type FileKind, type OwnField } from "./files.kinds.ts";
@@ -97,11 +88,13 @@ function withOwn<Shape extends ObjectSchema>(
   return Type.Object({ ...fields, ...shape.properties }) as unknown as Shape; // it has all that the shape has, and more
 }
 
-/** How bytes are read, beside a token: `signedUrl` brings the last three. */
+const ofSignedUrl = () => Type.Optional(Raw({ description: "As `signedUrl` brings it, in place of a token." }));
+
+/** How bytes are read, beside a token: `signedUrl` brings the last three. What became of them is its signature's to tell. */
 export const ReadFile = Type.Object({
-  application: Type.Optional(IdInput("App")),
-  expires: Type.Optional(Integer({})),
-  signature: Type.Optional(Text({ maxLength: 256 })),
+  application: ofSignedUrl(),
+  expires: ofSignedUrl(),
+  signature: ofSignedUrl(),
 });
 
 export const ReadPicture = Type.Object({

@@ -48,7 +48,7 @@ export async function createFile(
     setter_id: null,
     content_type: stored.contentType,
     content_length: stored.contentLength,
-    content_hash: stored.digest,
+    content_hash: stored.contentHash,
     file_name: stored.fileName,
     ...ownColumns(kind, given),
     width: stored.size?.w ?? null,

@@ -182,6 +182,12 @@ describe("reading without a header", () => {
       `${from}?${later("expires", `${test.now() + 10_000_000_000}`)}`,
       `${from}?${later("application", elsewhere.appid)}`,
       `${from}?${later("signature", "x")}`,
+      `${from}?${later("signature", "x".repeat(300))}`,
+      `${from}?${later("signature", "%ff")}`,
+      `${from}?${later("signature", "%00")}`,
+      `${from}?${later("signature", "")}`,
+      ...["", "x", "1.5", "1e400", "-1", "%ff", "9".repeat(30)].map((text) => `${from}?${later("expires", text)}`),
+      ...["", "x", one.id, "%ff"].map((text) => `${from}?${later("application", text)}`),
       `${from}?signature=x`,
       `${from}?${query.slice(0, -1)}`,
     ]) {

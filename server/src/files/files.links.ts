@@ -3,11 +3,11 @@ import type { Clock } from "../lib/clock.ts";
 import { createSigner } from "../lib/signer.ts";
 import type { FileKind } from "./files.kinds.ts";
 
-/** What the query of a signedUrl brings. */
+/** What the query of a signedUrl brings, or of what was made of one. */
 interface GivenSignature {
-  readonly application?: string;
-  readonly expires?: number;
-  readonly signature?: string;
+  readonly application?: unknown;
+  readonly expires?: unknown;
+  readonly signature?: unknown;
 }
 
 /** Addresses that open one file without a token, for some time (surface.md section 10). */
@@ -42,10 +42,10 @@ export function createFileLinks(services: {
       return `${serverUrl()}${path}?application=${applicationId}&expires=${expires}&signature=${signature}`;
     },
     open({ application, expires, signature }, path) {
-      if (application === undefined || expires === undefined || signature === undefined || expires <= clock.now()) {
-        throw new ApiError("AuthSignatureInvalid");
-      }
-      if (!signer.isSigned(signedText(application, path, expires), signature))
+      const isComplete =
+        typeof application === "string" && typeof signature === "string" && /^\d{1,15}$/.test(String(expires));
+      if (!isComplete || Number(expires) <= clock.now()) throw new ApiError("AuthSignatureInvalid");
+      if (!signer.isSigned(signedText(application, path, Number(expires)), signature))
         throw new ApiError("AuthSignatureInvalid");
       return application;
     },

@@ -75,6 +75,66 @@ describe("POST /blobs: surface.md section 10", () => {
     }
   });
 
+  it("reads each part by its charset; 400 ParameterIncorrectFormat for bytes that are not of it, and nothing is kept", async () => {
+    const { token } = owner;
+    const name = "friendlyName";
+    const json = (text: string) => `{"friendlyName":"${text}"}`;
+    for (const [value, contentType] of [
+      [Buffer.from("J\u00fcrgen \ufffd \u{1f600}"), undefined],
+      [Buffer.from("J\u00fcrgen \ufffd \u{1f600}"), "text/plain; charset=UTF-8"],
+      [Buffer.from("J\u00fcrgen", "latin1"), "text/plain; charset=ISO-8859-1"],
+      [Buffer.from("Jurgen"), "text/plain; charset=US-ASCII"],
+    ] as const) {
+      const text = value.toString(contentType?.includes("8859") ? "latin1" : "utf8");
+      const encoded = contentType?.includes("8859") ? "latin1" : "utf8";
+      const typed = contentType === undefined ? {} : { contentType };
+      for (const part of [
+        { name, value, ...typed },
+        { name: "body", value: Buffer.from(json(text), encoded), ...typed },
+      ]) {
+        for (const form of [
+          [part, dataPart("x")],
+          [dataPart("x"), part],
+        ]) {
+          const { status, body } = await postForm(test, "/blobs", form, { token });
+          assert.deepEqual([status, body.result?.friendlyName], [201, text], body.message);
+        }
+      }
+    }
+    for (const [value, contentType, message] of [
+      [Buffer.from("J\u00fcrgen", "latin1"), "text/plain", "is not valid UTF-8."],
+      [Buffer.from("J\u00fcrgen", "latin1"), "text/plain; charset=utf-8", "is not valid UTF-8."],
+      [Buffer.from([0xed, 0xa0, 0x80]), "text/plain", "is not valid UTF-8."],
+      [Buffer.from("ab"), "text/plain; charset=base64", ""],
+      [Buffer.from("ab", "utf16le"), "text/plain; charset=utf-16le", ""],
+    ] as const) {
+      const quoted = Buffer.concat([Buffer.from('{"friendlyName":"'), value, Buffer.from('"}')]);
+      for (const part of [
+        { name, value, contentType },
+        { name: "body", value: quoted, contentType },
+        { name: "unknown", value, contentType },
+      ]) {
+        const answer = await postForm(test, "/blobs", [dataPart("x"), part], { token });
+        const told = message === "" ? "The charset must be utf-8 or iso-8859-1." : `The part ${part.name} ${message}`;
+        assertError(answer, 400, "ParameterIncorrectFormat", 515, told);
+      }
+    }
+    assert.equal((await test.app.database.reads.selectFrom("loose_bytes").selectAll().execute()).length, 0);
+  });
+
+  it("a part that names no type is of none that a browser shows", async () => {
+    for (const part of [
+      { name: "data", value: "<script>" },
+      { name: "data", value: "<script>", fileName: "a.html" },
+      { name: "data", value: "<script>", contentType: "" },
+    ]) {
+      const { body } = await postForm(test, "/blobs", [part], { token: owner.token });
+      assert.equal(body.result.contentType, "application/octet-stream");
+      const { headers } = await download(test, `/blobs/${body.result.id}/file`, { token: owner.token });
+      assert.match(headers.get("content-disposition") ?? "", /^attachment/);
+    }
+  });
+
   it("tolerates a line break before the first boundary, and an empty last part without headers", async () => {
     const form = formOf([dataPart("bytes")]).toString();
     const withEmptyPart = form.replace(/--(\S+)--\r\n$/, "--$1\r\n\r\n\r\n--$1--\r\n");

@@ -50,6 +50,11 @@ describe("the tus protocol", () => {
     assert.equal((await test.call("OPTIONS /files")).headers["tus-version"], undefined);
   });
 
+  it("OPTIONS through a proxy, with the address of the server, tells the same", async () => {
+    const { headers } = await test.call("OPTIONS http://a.example:8080/files/uploads?x=1");
+    assert.equal(headers["tus-version"], "1.0.0");
+  });
+
   it("web pages may send and read its headers", async () => {
     const headers = {
       origin: "https://a.example",

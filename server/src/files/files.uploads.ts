@@ -25,6 +25,8 @@ export interface StoredFile extends StoredUpload {
   readonly id: string;
   readonly contentType: string;
   readonly contentLength: number;
+  /** SHA-256, in lower-case hex. */
+  readonly contentHash: string;
   readonly fileName: string | null;
   readonly size: PictureSize | undefined;
 }
@@ -137,7 +139,10 @@ export async function writeOriginal(
   await bytes.write(key, passing(), claimed.signal === undefined ? {} : { signal: claimed.signal });
   const contentType = kind.isPicture ? requirePicture(head) : claimedType(claimed.contentType);
   const size = kind.isPicture ? await pictures.readPictureSize(await bytes.read(key)) : undefined;
-  return { id, contentType, contentLength, fileName: nameOf(claimed.fileName), size, digest: hash.digest("hex") };
+  const contentHash = hash.digest("hex");
+  const fileName = nameOf(claimed.fileName);
+  const digest = JSON.stringify([contentHash, contentType, fileName]);
+  return { id, contentType, contentLength, contentHash, fileName, size, digest };
 }
 
 export function emptyFile(): ApiError {

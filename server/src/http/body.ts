@@ -131,13 +131,14 @@ function isLatin1(contentType: string | undefined): boolean {
   return charset === "iso-8859-1" || charset === "latin1";
 }
 
-function decode(body: Buffer, contentType: string | undefined): string {
+/** @throws ApiError ParameterIncorrectFormat for a charset that we do not know, and for bytes that are not of it */
+export function decode(body: Buffer, contentType: string | undefined, what = "The body"): string {
   if (isLatin1(contentType)) return body.toString("latin1");
   const charset = charsetOf(contentType) ?? "utf-8";
   if (charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
     throw new ApiError("ParameterIncorrectFormat", "The charset must be utf-8 or iso-8859-1.");
   }
-  if (!isUtf8(body)) throw new ApiError("ParameterIncorrectFormat", "The body is not valid UTF-8.");
+  if (!isUtf8(body)) throw new ApiError("ParameterIncorrectFormat", `${what} is not valid UTF-8.`);
   return body.toString("utf8");
 }
 

@@ -37,7 +37,7 @@ export interface UploadedPart {
 
 /** Bytes that have been stored, and belong to nothing yet. */
 export interface StoredUpload {
-  /** The same for the same bytes alone. */
+  /** The same for the same bytes under the same type and name alone: with others it is another request. */
   readonly digest: string;
   /** Drops them, unless something has come to own them. Never throws. */
   discard(): Promise<void>;

@@ -42,9 +42,12 @@ export function allowedOrigin(
   return origin !== undefined && policy.origins.has(origin) ? origin : undefined;
 }
 
-/** Whether a browser asks with it if it may call: any other OPTIONS is a verb that there is not. */
+/**
+ * Whether a browser asks with it if it may call: any other OPTIONS is a verb that there is not. What says where it comes from
+ * may leave out what it would call.
+ */
 export function isPreflight({ method, headers }: FastifyRequest): boolean {
-  return method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
+  return method === "OPTIONS" && (headers["access-control-request-method"] ?? headers.origin) !== undefined;
 }
 
 /** Answers what browsers ask before they call: without a token, for they send none. */

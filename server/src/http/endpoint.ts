@@ -134,9 +134,9 @@ function operationOf({ operations }: Endpoint, request: FastifyRequest): Endpoin
 /** What OPTIONS of a path tells of the endpoint that is there, if there is one. */
 export function optionsHeaders(
   endpoints: readonly Endpoint[],
-  url: string,
+  given: string,
 ): Readonly<Record<string, string>> | undefined {
-  const path = url.split("?", 1)[0]?.replace(/\/+$/, "") ?? "";
+  const path = given.replace(/\/+$/, "");
   const found = endpoints.find(({ operations }) => operations.some((each) => matches(each.path, path)));
   return found && { ...found.headers, ...found.options };
 }

@@ -6,6 +6,7 @@ import { setOrigin } from "./cors.ts";
 import { sendReply, setQuota } from "./envelope.ts";
 import { ArchiveResult } from "./file-result.ts";
 import type { Authenticate, Operation } from "./operations.ts";
+import { pathOf } from "./request-log.ts";
 import type { AnyCaller, Caller } from "./route.ts";
 import { sendArchive, sendFile } from "./send-file.ts";
 import { readSignature, requireSignature } from "./signatures.ts";
@@ -121,9 +122,9 @@ export function mountOperation(
 export function requireSignedRequest(request: FastifyRequest, caller: Caller, authorization: string | undefined): void {
   const { signing } = caller.policy;
   if (signing === undefined) return;
-  const [path = ""] = request.url.split("?", 1);
-  const { method } = request;
-  requireSignature(signing, readSignature(authorization), { method, applicationId: caller.applicationId, path });
+  const { method, url } = request;
+  const signed = { method, applicationId: caller.applicationId, path: pathOf(url) };
+  requireSignature(signing, readSignature(authorization), signed);
 }
 
 /** Says what is called, from the first moment that it is known. */

@@ -210,7 +210,7 @@ function fingerprintOf(route: Route, call: Call, file?: StoredUpload): string {
   const asked = [route.operation, call.path, parametersOf(call), ...(file === undefined ? [] : [file.digest])];
   let text: string;
   try {
-    text = JSON.stringify(asked, writeLongIntegers);
+    text = JSON.stringify(asked, writeNumber);
   } catch (cause) {
     throw new ApiError("ParameterIncorrectFormat", "The parameters are nested too deep.", { cause });
   }
@@ -225,6 +225,11 @@ function parametersOf(call: Call): unknown {
   }
 }
 
-function writeLongIntegers(_name: string, value: unknown): unknown {
-  return typeof value === "bigint" ? `${value}n` : value;
+/**
+ * A long integer and a number that is too large, which JSON does not know, as texts that no other value is written as: a
+ * text like them gets one more letter.
+ */
+function writeNumber(_name: string, value: unknown): unknown {
+  if (typeof value === "bigint" || value === Infinity || value === -Infinity) return `${value}n`;
+  return typeof value === "string" && /^-?(\d+|Infinity)n+$/.test(value) ? `${value}n` : value;
 }

@@ -61,7 +61,7 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
  * @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat, naming the parameter; what credentials are refused as
  */
 export function readParameter(name: string, schema: Schema, value: unknown): unknown {
-  if (typeof value === "symbol") {
+  if (typeof value === "symbol" && schema["x-wire"] !== "raw") {
     const refusal = refusalOf(schema, value);
     if (refusal !== undefined) throw new ApiError(refusal);
     throw new ApiError("ParameterIncorrectFormat", `${name} has escapes that are not UTF-8.`); // see `undecodable`

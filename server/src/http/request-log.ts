@@ -76,10 +76,11 @@ export function logLine(log: Logger, call: LoggedCall, share: number): void {
   });
 }
 
-/** Without the query. */
+/** Without the query, and without the address of the server, which clients of proxies send as well (RFC 9112 section 3.2.2). */
 export function pathOf(url: string): string {
   const query = url.indexOf("?");
-  return query === -1 ? url : url.slice(0, query);
+  const place = query === -1 ? url : url.slice(0, query);
+  return place.startsWith("/") ? place : place.replace(/^https?:\/\/[^/]*/, "");
 }
 
 /** Goes by the request, so that all items of a batch are logged, or none. */

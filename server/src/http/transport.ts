@@ -225,7 +225,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       return;
     }
     if (request.method === "OPTIONS") {
-      const told = optionsHeaders(options.endpoints, request.url);
+      const told = optionsHeaders(options.endpoints, pathOf(request.url));
       if (told !== undefined || isPreflight(request)) {
         reply.headers(told ?? {});
         answerPreflight(request, reply);

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import { Busboy, type BusboyInstance, type Dicer } from "@fastify/busboy";
 import { ApiError } from "../errors.ts";
-import { discardRest, parseBody } from "./body.ts";
+import { decode, discardRest, parseBody } from "./body.ts";
 import type { RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "./call.ts";
 
 export interface UploadLimits {
@@ -67,13 +67,14 @@ export async function receiveUpload<File extends StoredUpload>(
   let parser: BusboyInstance | undefined;
   let incoming: Readable | undefined;
   let storing: Promise<File> | undefined;
-  const parts: [name: string, text: string][] = [];
+  const parts: ParameterPart[] = [];
   let partsBytes = 0;
   const formMax = limits.fileBytesMax + limits.bodyBytesMax + framingBytesMax;
 
   const endUploading = beginUploading(request.socket);
   try {
     parser = createParser(contentType, limits);
+    const labels = readLabels(parser);
     parser.on("file", (_name, file, fileName, _encoding, mimeType) => {
       file.on("error", breakOff);
       if (stopping.signal.aborted) {
@@ -89,10 +90,10 @@ export async function receiveUpload<File extends StoredUpload>(
       storing.catch(fail);
     });
     parser.on("field", (name, value, _isNameCut, isCut) => {
-      partsBytes += Buffer.byteLength(value) + Buffer.byteLength(name ?? "");
+      partsBytes += value.length + Buffer.byteLength(name ?? "");
       if (isCut || partsBytes > limits.bodyBytesMax) {
         fail(new ApiError("RequestTooLarge", `The parts beside data are larger than ${limits.bodyBytesMax} bytes.`));
-      } else if (name !== undefined) parts.push([name, value]);
+      } else if (name !== undefined) parts.push({ name, bytes: Buffer.from(value, "latin1"), label: labels.latest() });
     });
     parser.on("partsLimit", () => fail(new ApiError("RequestTooLarge", `The form has more than ${partsMax} parts.`)));
     const finished = new Promise<void>((resolve) => parser?.on("finish", resolve));
@@ -144,6 +145,7 @@ function createParser(contentType: string | undefined, { fileBytesMax, bodyBytes
       highWaterMark: waitingBytes,
       fileHwm: waitingBytes,
       isPartAFile: (name) => name?.toLowerCase() === filePart,
+      defCharset: "latin1", // leaves every byte as it is: `readParameters` decodes them
     });
   } catch (cause) {
     throw notAForm(cause);
@@ -155,8 +157,37 @@ function notAForm(cause?: unknown): ApiError {
   return new ApiError("FileUploadFailed", message, { cause });
 }
 
-function readParameters(parts: readonly (readonly [name: string, text: string])[]): RawParameters {
-  return parts.flatMap(([name, text]) =>
-    name.toLowerCase() === parametersPart ? [...parseBody(Buffer.from(text), undefined)] : [[name, text] as const],
-  );
+interface ParameterPart {
+  readonly name: string;
+  readonly bytes: Buffer;
+  /** Its Content-Type. */
+  readonly label: string | undefined;
+}
+
+/**
+ * Takes the parameters from the Content-Type of each part before the parser sees them: it decodes by the charset that they
+ * name, and puts something else for bytes that are not of it. Where there is no Content-Type nothing is claimed.
+ */
+function readLabels(parser: BusboyInstance): { latest(): string | undefined } {
+  let label: string | undefined;
+  const { parser: dicer } = (parser as unknown as { _parser: { parser: Dicer } })._parser; // nothing public tells heads
+  dicer.on("part", (part) => {
+    part.prependListener("header", (header: Record<string, string[]>) => {
+      label = header["content-type"]?.[0];
+      header["content-type"] = [label?.split(";", 1)[0]?.trim() || "application/octet-stream"];
+    });
+  });
+  return { latest: () => label };
+}
+
+const shownCharacters = 100;
+
+/** @throws ApiError ParameterIncorrectFormat */
+function readParameters(parts: readonly ParameterPart[]): RawParameters {
+  return parts.flatMap(({ name, bytes, label }) => {
+    const text = decode(bytes, label, `The part ${name.slice(0, shownCharacters).toWellFormed()}`);
+    return name.toLowerCase() === parametersPart
+      ? [...parseBody(Buffer.from(text), undefined)]
+      : [[name, text] as const];
+  });
 }

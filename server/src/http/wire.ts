@@ -97,8 +97,11 @@ export function LocationRangeInput(options: { description?: string } = {}): Sche
 }
 
 /** Any value, as it was sent. */
-export function Raw(options: { description?: string } = {}): Schema<unknown> {
-  return wire<unknown>("raw", options);
+export function Raw({
+  keepsEmpty,
+  ...keywords
+}: Pick<TextOptions, "keepsEmpty" | "description"> = {}): Schema<unknown> {
+  return wire<unknown>("raw", { ...keywords, ...(keepsEmpty && { "x-keeps-empty": true }) });
 }
 
 /** An array of anything, or a text that holds one, with double or single quotes. */

@@ -122,6 +122,18 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assert.equal((await checkIn(key)).status, 201);
   });
 
+  it("429 is not kept: who guessed too often signs in with the same key later", async () => {
+    const { userName, password } = await test.signUp();
+    const token = await test.registerDevice();
+    const logIn = (text: string, key: string) =>
+      call("POST /users/login", key, { username: userName, password: text }, token);
+    for (let n = 0; n < 10; n += 1) assert.equal((await logIn(`guess ${n}`, newKey())).status, 403);
+    const key = newKey();
+    assert.equal((await logIn(password, key)).status, 429);
+    test.advance(3_600_000);
+    assert.equal((await logIn(password, key)).status, 200);
+  });
+
   it("503 is not kept: who was refused because too many waited succeeds with the same key", async (t) => {
     const busy = await startTestApp({
       PASSWORD_HASH_THREADS: "1",
@@ -148,15 +160,36 @@ describe("Idempotency-Key: surface.md section 12", () => {
   it("409 IdempotencyKeyReused for another body, path or verb, and nothing is done", async () => {
     const key = newKey();
     const { id } = (await checkIn(key)).body.result;
-    const counted = await checkinCount();
+    const counted = (await checkinCount()) + 2;
     assertReused(await checkIn(key, "other"));
     assertReused(await call("POST /users", key, { location: "1,2", comment: "once" }));
     assertReused(await call(`PATCH /checkins/${id}`, key, { location: "1,2", comment: "once" }));
     assertReused(await call(`DELETE /checkins/${id}`, key));
     assertReused(await call("POST /checkins", key, "{"));
+    const [one, other, changing] = [await checkIn(newKey()), await checkIn(newKey()), newKey()];
+    const change = { comment: "changed" };
+    assert.equal((await call(`PATCH /checkins/${one.body.result.id}`, changing, change)).status, 200);
+    assertReused(await call(`PATCH /checkins/${other.body.result.id}`, changing, change));
     assert.equal(await checkinCount(), counted);
     const body = '{ "comment": "once",\n"location": "1,2" }';
     assert.equal((await call("POST /checkins", key, body)).status, 201, "the same, written in another way");
+  });
+
+  it("numbers that JSON.stringify cannot write are told from texts and from null", async () => {
+    const put = async (key: string, value: string) => {
+      const headers = { "idempotency-key": key };
+      const options = { token: user.token, headers, body: `{"value":${value}}` };
+      const { status, body } = await test.call("PUT /metadata/me/number", options);
+      return body.error ?? status;
+    };
+    const [long, large] = [newKey(), newKey()];
+    assert.equal(await put(long, "12345678901234567890"), 201);
+    for (const other of ['"12345678901234567890n"', '"12345678901234567890"', "12345678901234567891"]) {
+      assert.equal(await put(long, other), "IdempotencyKeyReused", other);
+    }
+    assert.equal(await put(long, "12345678901234567890"), 201);
+    assert.equal(await put(large, "1e400"), "ParameterOutOfRange");
+    for (const other of ["null", "-1e400"]) assert.equal(await put(large, other), "IdempotencyKeyReused", other);
   });
 
   it("keys are the caller's: another user, device or application has its own (hostile.md 14)", async () => {
@@ -302,10 +335,10 @@ describe("idempotencyKey of batch items, and of a batch", () => {
   });
 
   it("an item with a key of a wrong length is refused by itself", async () => {
-    const responses = await run([item("x".repeat(256)), item({}), item(7), item("a\0b")]);
+    const responses = await run([item("x".repeat(256)), item(""), item({}), item(7), item("a\0b")]);
     assert.deepEqual(
       responses.map(({ error, status }) => error ?? status),
-      ["ParameterOutOfRange", "ParameterIncorrectFormat", 201, "ParameterIncorrectFormat"],
+      ["ParameterOutOfRange", "ParameterOutOfRange", "ParameterIncorrectFormat", 201, "ParameterIncorrectFormat"],
     );
   });
 });

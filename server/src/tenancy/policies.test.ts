@@ -270,6 +270,15 @@ describe("signed requests: surface.md section 13", () => {
     assert.equal((await call("POST /checkins", post, { body: { location: "1,2" } })).status, 201);
   });
 
+  it("the path of a request that names the server as well, as through a proxy, is its path", async () => {
+    const { appid, call } = await withSecret("required");
+    for (const path of ["/users/me", "/users/me?x=http://a/b"]) {
+      const answer = await call(`GET http://a.example:8080${path}`, sign(`GET\n${appid}\n/users/me`));
+      assert.equal(answer.status, 200, answer.text);
+    }
+    assert.equal(test.logLines.at(-1)?.["path"], "/users/me");
+  });
+
   it("a batch is signed once, by its own path", async () => {
     const { appid, call } = await withSecret("required");
     const body = { requests: [{ method: "GET", path: "/users/me" }] };
