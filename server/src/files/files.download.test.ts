@@ -56,6 +56,35 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
     assert.equal(found.toString("latin1"), expected);
   });
 
+  it("of a file that is deleted meanwhile all ranges are sent, or none", async (t) => {
+    const store = test.app.bytes;
+    const { read: open } = store;
+    t.after(() => Object.assign(store, { read: open }));
+    for (const [opened, status] of [
+      [2, 206],
+      [0, 404],
+    ]) {
+      const { id } = await upload(test, owner.token, "/blobs", dataPart(bytes));
+      let left = opened ?? 0;
+      const remove = async () => {
+        Object.assign(store, { read: open });
+        await test.call(`DELETE /blobs/${id}`, { token: owner.token });
+        await store.deleteAll(filePrefix(test.application.appid, id));
+      };
+      store.read = async (...given) => {
+        if (left === 0) await remove();
+        const stream = await open.apply(store, given);
+        left -= 1;
+        if (left === 0) await remove();
+        return stream;
+      };
+      const headers = { range: "bytes=0-9999,20000-99999" };
+      const answer = await download(test, `/blobs/${id}/file`, { token: owner.token, headers });
+      assert.equal(answer.status, status, `${opened} opened`);
+      if (status === 206) assert.equal(answer.headers.get("content-length"), `${answer.bytes.length}`);
+    }
+  });
+
   it("the whole file for a range that is none, and for ranges that are more than the file", async () => {
     const many = Array.from({ length: 17 }, (_, n) => `${n}-${n}`).join();
     for (const range of ["bytes=5-4", "bytes=", "bytes=-", "bytes=a-b", "items=0-1", "bytes=0-,0-", `bytes=${many}`]) {

@@ -112,18 +112,34 @@ function bodyOf(file: FileResult, ranges: readonly ByteRange[] | undefined): Bod
     head: `\r\n--${boundary}\r\nContent-Type: ${contentType}\r\nContent-Range: ${describe(each)}\r\n\r\n`,
   }));
   const tail = `\r\n--${boundary}--\r\n`;
-  async function* all(): AsyncGenerator<Uint8Array> {
-    for (const { range: each, head } of parts) {
+  async function* all(opened: readonly Readable[]): AsyncGenerator<Uint8Array> {
+    for (const [index, { head }] of parts.entries()) {
       yield Buffer.from(head, "latin1");
-      yield* await file.open(each);
+      yield* opened[index] ?? [];
     }
     yield Buffer.from(tail, "latin1");
   }
   return {
     length: parts.reduce((sum, { range: { start, end }, head }) => sum + head.length + end - start, tail.length),
     headers: { "content-type": `multipart/byteranges; boundary=${boundary}` },
-    open: async () => Readable.from(all(), { objectMode: false }),
+    async open() {
+      const opened = await openAll(parts.map((part) => file.open(part.range)));
+      return Readable.from(all(opened), { objectMode: false }).once("close", () => {
+        for (const part of opened) part.destroy();
+      });
+    },
   };
+}
+
+/** All of them before the first byte: a file that is deleted meanwhile is sent to its end, or not at all. */
+async function openAll(opening: readonly Promise<Readable>[]): Promise<readonly Readable[]> {
+  const opened = await Promise.allSettled(opening);
+  const failed = opened.find(({ status }) => status === "rejected");
+  const parts = opened.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+  for (const part of parts) part.on("error", () => {}); // whoever comes to read it is told
+  if (failed?.status !== "rejected") return parts;
+  for (const part of parts) part.destroy();
+  throw failed.reason;
 }
 
 /** Waits for the first byte: until then a failure can still be answered. */
