@@ -8,7 +8,7 @@ import type { RateLimits } from "../http/rate-limits.ts";
 import { type Route, route } from "../http/route.ts";
 import { signRegistration } from "../http/signatures.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
+import { type IdGenerator, kindOfId } from "../lib/ids.ts";
 import type { RegistrationElsewhere } from "../regions/regions.registration.ts";
 import type { Regions } from "../regions/regions.ts";
 import type { Policies } from "../tenancy/policies.ts";
@@ -50,6 +50,7 @@ export function devicesRoutes(services: {
     errors: ["ApplicationIdMalformed", "AuthAppCredentialsInvalid", "AuthAPICallDisabledByDeveloper"],
     async handle({ parameters, call }) {
       const { appid, appkey, platform, uniqueId } = parameters;
+      if (kindOfId(appid) !== "App") throw new ApiError("ApplicationIdMalformed");
       const credentials = await findCredentials(appid, appkey, { database, policies });
       if ((credentials === undefined || credentials.policy.isMoving) && !call.isForwarded) {
         // Also what has arrived here and is not served yet: if the move broke off, it lives where it did.

@@ -124,9 +124,13 @@ export function IdInput(kind: IdKind): Schema<string> {
   return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind });
 }
 
-/** The id of the application that a device registers with: whatever else comes is malformed (service.md "Errors"). */
+/**
+ * The id of the application that a device registers with: whatever else comes is malformed (service.md "Errors"). Of a text
+ * its reader tells, once nothing that is required is missing.
+ */
 export function AppIdInput(options: { description: string }): Schema<string> {
-  return wire<string>("id", { ...IdInput("App"), "x-refused-as": "ApplicationIdMalformed", ...options });
+  const refused = { "x-kind": "App", "x-refused-as": "ApplicationIdMalformed" };
+  return wire<string>("text", { type: "string", pattern: idPatternOf("App"), ...refused, ...options });
 }
 
 /** The id of a user, or `me` for the calling one: see {@link resolveUserId}. */
@@ -187,10 +191,10 @@ export function readWireValue(schema: Schema, value: unknown): Parsed<unknown> {
   return readers[keywords["x-wire"]](value, keywords);
 }
 
-/** What a value that does not read is refused as, where that is not for its format: a text among credentials, any id. */
+/** What a value that does not read is refused as, where that is not for its format: a text among credentials, any id there. */
 export function refusalOf(schema: Schema, value: unknown): ErrorCondition | undefined {
-  const { "x-wire": format, "x-refused-as": condition } = schema as Schema & Keywords; // as above
-  return format === "id" || typeof value === "string" || typeof value === "symbol" ? condition : undefined;
+  const { "x-kind": kind, "x-refused-as": condition } = schema as Schema & Keywords; // as above
+  return kind !== undefined || typeof value === "string" || typeof value === "symbol" ? condition : undefined;
 }
 
 /** Whether a value of this format can be told to others: none of them can hold a secret, or what somebody wrote. */
