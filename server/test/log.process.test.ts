@@ -1,42 +1,25 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import type { ChildProcess } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import { after, afterEach, before, describe, it } from "node:test";
 import { findFreePort } from "../../scripts/free-port.ts";
-import { createTestDatabase } from "./databases.ts";
+import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { send } from "./harness.ts";
+import { killRunningServers, spawnProgram } from "./running-server.ts";
 
 /** The program itself, with a standard output that takes nothing. */
 
-let folder: string;
-let drop: () => Promise<void>;
-let settings: Readonly<Record<string, string>>;
-const running = new Set<ChildProcess>();
+let deployment: TestDeployment;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  const database = await createTestDatabase(folder);
-  drop = database.drop;
-  settings = { DATA_DIR: folder, DATABASE_URL: database.url, ROLLCALL_SECRET: "a secret for tests" };
+  deployment = await createTestDeployment();
 });
-afterEach(() => {
-  for (const child of running) child.kill("SIGKILL");
-});
-after(async () => {
-  await drop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(killRunningServers);
+after(() => deployment.remove());
 
 /** Resolves when it serves. */
 async function start(stdout: "pipe" | number, onSpawn: (child: ChildProcess) => void = () => {}) {
   const port = await findFreePort();
-  const env = { PATH: process.env["PATH"], ...settings, PORT: `${port}`, PASSWORD_HASH_MEMORY_KIB: "8" };
-  const main = join(import.meta.dirname, "../src/main.ts");
-  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", stdout, "inherit"] });
-  running.add(child);
-  const exited = once(child, "exit").finally(() => running.delete(child));
+  const { child, exited } = spawnProgram({ ...deployment.settings, PORT: `${port}` }, { stdout });
   onSpawn(child);
   const until = Date.now() + 20_000;
   const isServed = () => send(port, "GET", "/_/health/ready").then(isOk, () => false);

@@ -1,46 +1,26 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { findFreePort } from "../../scripts/free-port.ts";
-import { createTestDatabase } from "./databases.ts";
+import { createTestDeployment, type TestDeployment } from "./deployments.ts";
+import { killRunningServers, outputOf, spawnProgram } from "./running-server.ts";
 
 /** The program itself, that is told to end while it starts. */
 
-let folder: string;
-let drop: () => Promise<void>;
-let settings: Readonly<Record<string, string>>;
-const running = new Set<ChildProcess>();
+let deployment: TestDeployment;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  const database = await createTestDatabase(folder);
-  drop = database.drop;
-  settings = { DATA_DIR: folder, DATABASE_URL: database.url, ROLLCALL_SECRET: "a secret for tests" };
+  deployment = await createTestDeployment();
 });
-afterEach(() => {
-  for (const child of running) child.kill("SIGKILL");
-});
-after(async () => {
-  await drop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(killRunningServers);
+after(() => deployment.remove());
 
 function start(more: Readonly<Record<string, string>>, wrapper: readonly string[] = []) {
-  const [program = "", ...args] = [...wrapper, process.execPath, join(import.meta.dirname, "../src/main.ts")];
-  const env = { PATH: process.env["PATH"], PASSWORD_HASH_MEMORY_KIB: "8", ...settings, ...more };
-  const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "inherit"] });
-  running.add(child);
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    output += text;
-  });
-  const exited = once(child, "exit").finally(() => running.delete(child));
-  return { child, exited, output: () => output };
+  const { child, exited } = spawnProgram({ ...deployment.settings, ...more }, { wrapper });
+  return { child, exited, output: outputOf(child) };
 }
 
 function isListening(port: number): Promise<boolean> {
@@ -85,7 +65,7 @@ describe("SIGHUP while the server starts", { skip: process.platform !== "linux" 
   it("ends nothing where there is a certificate: it is read all the same", async () => {
     const certificates = join(import.meta.dirname, "certificates");
     const port = await findFreePort();
-    const dataDir = join(folder, "new");
+    const dataDir = join(deployment.folder, "new");
     const { child, exited } = start({
       PORT: `${port}`,
       DATA_DIR: dataDir,

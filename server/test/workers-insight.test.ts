@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { createTestDatabase } from "./databases.ts";
+import { createTestDeployment } from "./deployments.ts";
 import { send } from "./harness.ts";
-import { killRunningServers, startProgram } from "./running-server.ts";
+import { killRunningServers, startProgram, workersOf } from "./running-server.ts";
 import { scrape } from "./scrapes.ts";
 
 const token = "a-token-for-scrapes";
@@ -16,15 +13,8 @@ describe("WORKERS that are scraped", { skip: process.platform !== "linux" && "lo
   afterEach(killRunningServers);
 
   test("tell as one, whichever of them is asked, on the port of the service and on one of their own", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-    const database = await createTestDatabase(folder);
-    const settings = {
-      DATA_DIR: folder,
-      DATABASE_URL: database.url,
-      ROLLCALL_SECRET: "a secret for tests",
-      WORKERS: "2",
-      METRICS_TOKEN: token,
-    };
+    const deployment = await createTestDeployment();
+    const settings = { ...deployment.settings, WORKERS: "2", METRICS_TOKEN: token };
     try {
       for (const more of [{}, { METRICS_PORT: "0" }]) {
         const server = await startProgram({ ...settings, ...more });
@@ -41,17 +31,14 @@ describe("WORKERS that are scraped", { skip: process.platform !== "linux" && "lo
         assert.equal(await server.end("SIGTERM"), 0);
       }
     } finally {
-      await database.drop();
-      rmSync(folder, { recursive: true, force: true });
+      await deployment.remove();
     }
   });
 
   test("count on when one of them dies: no sum becomes less, before another takes its place and after", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-    const database = await createTestDatabase(folder);
-    const settings = { DATA_DIR: folder, DATABASE_URL: database.url, ROLLCALL_SECRET: "a secret for tests" };
+    const deployment = await createTestDeployment();
     try {
-      const server = await startProgram({ ...settings, WORKERS: "2", METRICS_TOKEN: token });
+      const server = await startProgram({ ...deployment.settings, WORKERS: "2", METRICS_TOKEN: token });
       const told = () => scrape(server.port, token);
       const processes = async () => (await told().catch(() => undefined))?.get("rollcall_processes");
       let sent = 0;
@@ -61,7 +48,7 @@ describe("WORKERS that are scraped", { skip: process.platform !== "linux" && "lo
         sent += 20;
         const before = await told();
         assert.equal(before.get(pings), sent);
-        const [victim = 0] = workersOf(server.pid);
+        const [victim = 0] = workersOf(server);
         process.kill(victim, "SIGKILL");
         for (let isWhole = false; !isWhole; ) {
           const after = await told().catch(() => undefined); // a connection to the one that dies is reset
@@ -71,18 +58,12 @@ describe("WORKERS that are scraped", { skip: process.platform !== "linux" && "lo
             assert.ok((after.get(series) ?? 0) >= value, `${series} was ${value}, is ${after.get(series)}`);
           }
           assert.equal(after.get(pings), sent);
-          isWhole = after.get("rollcall_processes") === 2 && !workersOf(server.pid).includes(victim);
+          isWhole = after.get("rollcall_processes") === 2 && !workersOf(server).includes(victim);
         }
       }
       assert.equal(await server.end("SIGTERM"), 0);
     } finally {
-      await database.drop();
-      rmSync(folder, { recursive: true, force: true });
+      await deployment.remove();
     }
   });
 });
-
-/** As Linux shows them: processes that it has started. */
-function workersOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
-}

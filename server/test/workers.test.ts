@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { Agent, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
@@ -13,42 +11,26 @@ import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { createClock } from "../src/lib/clock.ts";
 import { createIdGenerator } from "../src/lib/ids.ts";
-import { createTestDatabase, type TestDatabase } from "./databases.ts";
+import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { assertError, runProgram, send } from "./harness.ts";
-import { killRunningServers, type RunningServer, startProgram } from "./running-server.ts";
+import { killRunningServers, type RunningServer, startProgram, workersOf } from "./running-server.ts";
 
 /** Several processes of one machine behind one port: `WORKERS`. */
 
-let folder: string;
-let database: TestDatabase;
+let deployment: TestDeployment;
 let application: NewApplication;
 let settings: Readonly<Record<string, string>>;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  database = await createTestDatabase(folder);
-  settings = {
-    DATA_DIR: folder,
-    DATABASE_URL: database.url,
-    ROLLCALL_SECRET: "a secret for tests",
-    PASSWORD_HASH_PASSES: "1",
-    WORKERS: "2",
-  };
-  const opened = await openDatabase(database.url, { connectionsMax: 2, timeoutMs: 5_000 });
+  deployment = await createTestDeployment();
+  settings = { ...deployment.settings, PASSWORD_HASH_PASSES: "1", WORKERS: "2" };
+  const opened = await openDatabase(deployment.settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
   await migrate(opened);
   const [clock, ids] = [createClock(), createIdGenerator(Date.now)];
   application = await opened.write(({ queries }) => insertApplication("Test", { clock, ids }, queries));
   await opened.close();
 });
 afterEach(killRunningServers);
-after(async () => {
-  await database.drop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-/** The workers of a server, as Linux shows them: processes that it has started. */
-function workersOf({ pid }: RunningServer): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
-}
+after(() => deployment.remove());
 
 async function waitUntil(isSo: () => boolean): Promise<void> {
   const deadline = Date.now() + 20_000;
