@@ -10,7 +10,8 @@ import { metricsQuestion } from "./kept-counts.ts";
 import { createMetricsListener, type MetricsListener } from "./metrics-listener.ts";
 import { createReaders, type Sources } from "./readers.ts";
 import { createRequestCounts } from "./requests.ts";
-import { readMetrics, renderSnapshots, type Snapshot, snapshotContentType, withExactSums } from "./snapshot.ts";
+import type { Snapshot } from "./samples.ts";
+import { readMetrics, renderSnapshots, snapshotContentType, withExactSums } from "./snapshot.ts";
 
 /** What the server knows of itself, for Prometheus. */
 export interface Insight {

@@ -1,4 +1,4 @@
-import { isCount, type MetricSamples, type Sample, type Snapshot } from "./snapshot.ts";
+import { isCount, type MetricSamples, type Sample, type Snapshot } from "./samples.ts";
 
 /** What workers ask each other for when one of them is scraped: a `Snapshot`. */
 export const metricsQuestion = "metrics";

@@ -6,7 +6,8 @@ import type { Database } from "../db/database.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import { type ApplicationCounts, statusClasses } from "./application-counts.ts";
 import type { RequestCounts } from "./requests.ts";
-import { type Readers, type Sample, samplesOf } from "./snapshot.ts";
+import type { Sample } from "./samples.ts";
+import { type Readers, samplesOf } from "./snapshot.ts";
 
 /** What is read when somebody asks. */
 export interface Sources {

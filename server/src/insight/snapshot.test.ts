@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { readScrape } from "../../test/scrapes.ts";
-import { renderSnapshots, type Snapshot, snapshotContentType } from "./snapshot.ts";
+import type { Snapshot } from "./samples.ts";
+import { renderSnapshots, snapshotContentType } from "./snapshot.ts";
 
 describe("the snapshots of several processes", () => {
   let first: TestApp;

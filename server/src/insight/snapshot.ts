@@ -1,25 +1,7 @@
 import { AggregatorRegistry, Registry } from "prom-client";
 import type { Histogram } from "../lib/histogram.ts";
 import { type MetricName, metricCatalogue } from "./catalogue.ts";
-
-export interface Sample {
-  readonly value: number;
-  readonly labels: Readonly<Record<string, string | number>>;
-  /** Of a histogram, which of its series. */
-  readonly metricName?: string;
-}
-
-export interface MetricSamples {
-  readonly name: string;
-  readonly help: string;
-  readonly type: string;
-  /** How the values of several processes become one, in the words of prom-client. */
-  readonly aggregator: string;
-  readonly values: readonly Sample[];
-}
-
-/** All metrics of one process at one moment: plain values, which can be sent to another process as JSON. */
-export type Snapshot = readonly MetricSamples[];
+import { isCount, type MetricSamples, type Sample, type Snapshot } from "./samples.ts";
 
 /** How each metric is read. */
 export type Readers = { readonly [Name in MetricName]: () => Iterable<Sample> };
@@ -39,10 +21,6 @@ export function readMetrics(readers: Readers): Snapshot {
  */
 export function withExactSums(snapshot: Snapshot): Snapshot {
   return snapshot.map((metric) => (isCount(metric) ? { ...metric, values: metric.values.map(exactly) } : metric));
-}
-
-export function isCount({ type, aggregator }: MetricSamples): boolean {
-  return (type === "counter" || type === "histogram") && aggregator === "sum";
 }
 
 function exactly(sample: Sample): Sample {
