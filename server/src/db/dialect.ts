@@ -1,5 +1,6 @@
 import { PostgresAdapter, type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
 import { ApiError } from "../errors.ts";
+import { liftBounds } from "./postgres-bounds.ts";
 
 /** Every difference between the engines that code outside `db/` can see, as names instead of engine checks. */
 export interface Dialect {
@@ -43,7 +44,7 @@ export const sqliteDialect: Dialect = {
 };
 
 /** What follows in the transaction takes the time it takes. */
-export const unboundedStatement = "set local statement_timeout = 0";
+export const unboundedStatement = liftBounds("statement_timeout", "transaction_timeout");
 
 export const postgresDialect: Dialect = {
   ddl: {
@@ -61,7 +62,6 @@ export const postgresDialect: Dialect = {
   // arbitrary, and used for nothing else.
   lockMigrations: [
     sql.raw(unboundedStatement),
-    sql`select set_config(name, '0', true) from pg_settings where name = 'transaction_timeout'`, // where there is one
     sql`select pg_advisory_xact_lock(7265111081)`,
     sql`set local lock_timeout = 2000`,
   ],

@@ -2,13 +2,8 @@
  * How long the server itself lets things last. To it, a process that has stopped or is out of reach is one that takes its
  * time, and has locks.
  */
-function boundsOf(timeoutMs: number) {
+export function boundsOf(timeoutMs: number): Readonly<Record<string, number>> {
   return { statement_timeout: timeoutMs, idle_in_transaction_session_timeout: 2 * timeoutMs };
-}
-
-/** Settings with which a session begins. */
-export function startBoundsOf(timeoutMs: number): Readonly<Record<string, number>> {
-  return boundsOf(timeoutMs);
 }
 
 /** Behind `begin`, where a pooler gives each transaction another session. */
@@ -33,4 +28,10 @@ export function setBounds(timeoutMs: number): string {
   const rows = Object.entries(bounds).map(([name, bound]) => `('${name}', '${bound}')`);
   return `select set_config(name, bound, false)
     from pg_settings join (values ${rows.join()}) as bounds (name, bound) using (name)`;
+}
+
+/** A statement that takes these away until the transaction ends, of those that the server knows. */
+export function liftBounds(...names: readonly string[]): string {
+  const listed = names.map((name) => `'${name}'`).join();
+  return `select set_config(name, '0', true) from pg_settings where name in (${listed})`;
 }

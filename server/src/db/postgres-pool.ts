@@ -81,7 +81,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
   /** @param other was opened before */
   function isBetter(session: PostgresSession, other: PostgresSession): boolean {
     if (session.isConnected !== other.isConnected) return session.isConnected;
-    return isSilent && !session.isConnected ? true : session.load < other.load;
+    return (isSilent && !session.isConnected) || session.load < other.load;
   }
 
   function open(): PostgresSession {

@@ -1,7 +1,7 @@
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 import postgres from "postgres";
 import type { DatabaseOptions } from "./database.ts";
-import { setBounds, startBoundsOf } from "./postgres-bounds.ts";
+import { boundsOf, setBounds } from "./postgres-bounds.ts";
 
 /** What a statement has come to. */
 export type Rows = postgres.RowList<postgres.MaybeRow[]>;
@@ -95,7 +95,7 @@ export class PostgresSession {
       connect_timeout: connectMsMax / 1_000,
       // A pooler gives each transaction another session: what is prepared or set in one is not there in the next.
       prepare: !isPooled,
-      connection: { application_name: "rollcall", ...(isPooled ? {} : startBoundsOf(timeoutMs)) },
+      connection: { application_name: "rollcall", ...(isPooled ? {} : boundsOf(timeoutMs)) },
       types: {
         // All our bigints are counts and milliseconds, far below 2^53.
         bigint: { to: 20, from: [20], serialize: String, parse: Number },
@@ -150,7 +150,6 @@ export class PostgresSession {
       const send = () =>
         this.#sql.unsafe<postgres.MaybeRow[]>(text, parameters, { prepare: isPrepared }).then(
           (rows) => {
-            this.#connected();
             this.#begun();
             this.#answered(reject);
             resolve(rows);
@@ -204,13 +203,14 @@ export class PostgresSession {
   #end(): void {
     this.#isBroken = true;
     clearTimeout(this.#timer);
-    let reason = this.#isConnected ? undefined : this.#refusal;
+    const refusal = this.#refusal;
+    let reason = refusal;
     for (const reject of this.#pending) {
       reject((reason ?? connectionClosed()) as Error); // the driver throws nothing else
       reason = undefined; // of several it is told once, as by the driver
     }
     this.#pending.clear();
-    this.#events.onEnd?.({ wasSilent: this.#wasSilent, refusal: this.#isConnected ? undefined : this.#refusal });
+    this.#events.onEnd?.({ wasSilent: this.#wasSilent, refusal });
   }
 
   /** Sends what goes before the first statement; what the server says to it, it says to that one. */
@@ -223,16 +223,14 @@ export class PostgresSession {
     }
     this.#held.push(sendFirst);
     this.#sql.unsafe(this.#bounds).then(
-      () => {
-        this.#connected();
-        this.#begun();
-      },
+      () => this.#begun(),
       (error) => this.#begun(error),
     );
   }
 
   /** What was sent first has been answered. */
   #begun(error?: unknown): void {
+    if (error === undefined) this.#connected();
     const held = this.#held;
     if (held === undefined || this.#isBroken) return;
     if (error === undefined || isOfStatement(error)) {
@@ -240,7 +238,7 @@ export class PostgresSession {
       for (const send of held) send();
     } else {
       this.#refusal = error;
-      this.#wasSilent ||= isConnectTimeout(error);
+      this.#wasSilent = isConnectTimeout(error);
       this.#break(); // the library says so only where it has had a socket
     }
   }
@@ -283,7 +281,6 @@ export class PostgresSession {
     this.#pending.delete(reject);
     this.#answeredAt = performance.now();
     if (error === undefined || isOfServer(error)) this.#heardAt = this.#answeredAt;
-    else this.#wasSilent ||= isConnectTimeout(error);
     if (this.#pending.size === 0 && this.#isRetired && !this.isReserved) this.close();
   }
 

@@ -1,5 +1,6 @@
 import postgres from "postgres";
 import { PlainFailure } from "../failure.ts";
+import { liftBounds } from "./postgres-bounds.ts";
 import type { Snapshot, StoredRow } from "./snapshot.ts";
 import { deploymentTables, tablesInErasureOrder } from "./tables.ts";
 
@@ -8,8 +9,7 @@ const rowsAtOnce = 64;
 const beginTriesMax = 10;
 
 /** Whatever a server or a role is told elsewhere: a large table takes the time it takes, and so does who reads it. */
-const withoutBounds = `select set_config(name, '0', true) from pg_settings
-  where name in ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
+const withoutBounds = liftBounds("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout");
 
 /**
  * A transaction that reads what was committed when it began, over a connection of its own. Until it ends it holds our tables,

@@ -12,6 +12,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import { runInCall } from "../lib/current-call.ts";
+import { pauseThread } from "../lib/pause-thread.ts";
 import type { Database, DatabaseOptions } from "./database.ts";
 import { isSqliteBusy, sqliteDialect, translateDatabaseError } from "./dialect.ts";
 import { createGroupCommit } from "./group-commit.ts";
@@ -122,6 +123,8 @@ function connect(file: string, options: DatabaseOptions): Connection {
   return { database, statements: new Map() };
 }
 
+const lookAgainMs = 10;
+
 /** Of two that begin with the same new file SQLite lets none wait for the other: one of them is refused at once. */
 function writeAhead(database: DatabaseSync, { timeoutMs }: DatabaseOptions): void {
   const deadline = performance.now() + timeoutMs;
@@ -131,7 +134,7 @@ function writeAhead(database: DatabaseSync, { timeoutMs }: DatabaseOptions): voi
       return;
     } catch (error) {
       if (!isSqliteBusy(error) || performance.now() > deadline) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10); // milliseconds; nobody is served yet
+      pauseThread(lookAgainMs);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { ApiError } from "../errors.ts";
+import { refuseFormat } from "../lib/parsed.ts";
 import type { RawParameters } from "./call.ts";
 import { holdsGivenToken } from "./paging.ts";
 import { isOptional, type ObjectSchema, type Schema, type Static } from "./schema.ts";
@@ -61,12 +62,8 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
  * @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat, naming the parameter; what credentials are refused as
  */
 export function readParameter(name: string, schema: Schema, value: unknown): unknown {
-  if (typeof value === "symbol" && schema["x-wire"] !== "raw") {
-    const refusal = refusalOf(schema, value);
-    if (refusal !== undefined) throw new ApiError(refusal);
-    throw new ApiError("ParameterIncorrectFormat", `${name} has escapes that are not UTF-8.`); // see `undecodable`
-  }
-  const parsed = readWireValue(schema, value);
+  const isUndecodable = typeof value === "symbol" && schema["x-wire"] !== "raw"; // see `undecodable`
+  const parsed = isUndecodable ? refuseFormat("has escapes that are not UTF-8") : readWireValue(schema, value);
   if (!("problem" in parsed)) return parsed.value;
   const refusal = refusalOf(schema, value);
   if (refusal !== undefined) throw new ApiError(refusal);

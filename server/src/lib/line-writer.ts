@@ -1,4 +1,5 @@
 import { write, writeSync } from "node:fs";
+import { pauseThread } from "./pause-thread.ts";
 
 /** Writes lines to where nobody may read them: a disk that is full, a pipe whose reader stands still or is gone. */
 export interface LineWriter {
@@ -87,7 +88,7 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
         advance(writeSync(fd, rest));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || performance.now() > until) return;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgainMs);
+        pauseThread(lookAgainMs);
       }
     }
   });
