@@ -321,6 +321,29 @@ describe("importing an application", () => {
     assert.equal(await target.app.bytes.size(key), undefined);
   });
 
+  it("a key that names no object of the application is refused, and reaches nothing (hostile.md 18, 27)", async () => {
+    const { head } = await loadArchive(Readable.from([archive]), {});
+    const { appid } = source.application;
+    assert.ok(head.storedKey?.startsWith(`${appid}/`));
+    async function* forged(storedKey: unknown) {
+      const writer = new ArchiveWriter();
+      yield* writer.entry(headName, Buffer.from(JSON.stringify({ ...head, storedKey })));
+      yield* writer.end();
+    }
+    const other = target.application.appid;
+    for (const key of [
+      "",
+      "x",
+      1,
+      `${other}/blb_1/o`,
+      `${appid}/../${other}/o`,
+      `${appid}/${"x".repeat(900)}`,
+      "/etc",
+    ]) {
+      await assert.rejects(importInto(target, forged(key)), { name: "ArchiveError" }, String(key));
+    }
+  });
+
   it("settings that nobody could have set are refused: maintenance would stop at them, for all applications", async () => {
     const theirs: { table: string; rows: readonly StoredRow[] }[] = [];
     const { appid } = await source.createApplication();
