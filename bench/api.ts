@@ -1,6 +1,6 @@
-/** Calls of the service's API for what a measurement needs to be there. */
+/** API calls that set up the data of a measurement. */
 
-/** An answer with its body as it was sent. */
+/** A response with its body unparsed. */
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
@@ -11,7 +11,7 @@ export interface Reply {
 
 const answerMsMax = 30_000;
 
-/** @throws when the answer is no success */
+/** @throws when the response is no success */
 export async function call(
   port: number,
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
@@ -37,11 +37,11 @@ export async function call(
 /** @throws when the result has no such text */
 function textOf({ result }: Reply, name: string): string {
   const value = result[name];
-  if (typeof value !== "string") throw new Error(`the answer has no ${name}`);
+  if (typeof value !== "string") throw new Error(`the response has no ${name}`);
   return value;
 }
 
-/** A user that can be read and written as. */
+/** A user with a token. */
 export interface BenchUser {
   readonly id: string;
   readonly token: string;
@@ -65,7 +65,7 @@ export async function checkIn(port: number, { token }: BenchUser, comment: strin
   return textOf(reply, "id");
 }
 
-/** Puts a value under a key of the application, in the user's own slot. */
+/** Sets a key of the application, in the user's own slot. */
 export async function putMetadata(port: number, { token }: BenchUser, key: string, value: unknown): Promise<void> {
   await call(port, "PUT", `/metadata/app/${key}`, token, { value });
 }

@@ -1,7 +1,7 @@
-/** The ceiling of sign-up and login: argon2 alone, with the server's costs, so many at a time. A worker. */
+/** The ceiling of sign-up and login: argon2 alone, with the server's cost and concurrency. A worker. */
 import { hash, verify } from "@node-rs/argon2";
 import { loadConfig } from "../server/src/config.ts";
-import { answerQuestions, readSetting } from "./worker.ts";
+import { answerRequests, readSetting } from "./worker.ts";
 
 const { work, password } = readSetting<{ work: "hash" | "verify"; password: string }>();
 
@@ -9,7 +9,7 @@ const { passwordHashMemoryKib, passwordHashPasses, passwordHashThreads } = loadC
 const options = { memoryCost: passwordHashMemoryKib, timeCost: passwordHashPasses, parallelism: 1 };
 const stored = await hash(password, options);
 
-answerQuestions(async ({ seconds }: { seconds: number }) => {
+answerRequests(async ({ seconds }: { seconds: number }) => {
   const startedAt = performance.now();
   let done = 0;
   async function workUntilEnd(): Promise<void> {

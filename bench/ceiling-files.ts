@@ -1,6 +1,6 @@
 /**
- * The ceiling of files: a bare `node:http` server that streams one file to whoever asks, and what it is sent into a new
- * file and on to the disk. A worker that answers with its port.
+ * The ceiling of files: a bare `node:http` server that streams one file to every reader, and each upload into a new,
+ * synced file. A worker that answers with its port.
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { unlink } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
-import { answerQuestions, readSetting } from "./worker.ts";
+import { answerRequests, readSetting } from "./worker.ts";
 
 const { file, folder } = readSetting<{ file: string; folder: string }>();
 const answer = JSON.stringify({ result: { id: "nothing" } });
@@ -31,4 +31,4 @@ server.listen(0, "127.0.0.1");
 await once(server, "listening");
 const address = server.address();
 
-answerQuestions(async () => (typeof address === "object" && address !== null ? address.port : 0));
+answerRequests(async () => (typeof address === "object" && address !== null ? address.port : 0));

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { answerQuestions, readSetting } from "./worker.ts";
+import { answerRequests, readSetting } from "./worker.ts";
 
 const { body, contentType } = readSetting<{ body: string; contentType: string }>();
 const headers = { "Content-Type": contentType, "Content-Length": Buffer.byteLength(body) };
@@ -14,4 +14,4 @@ server.listen(0, "127.0.0.1");
 await once(server, "listening");
 const address = server.address();
 
-answerQuestions(async () => (typeof address === "object" && address !== null ? address.port : 0));
+answerRequests(async () => (typeof address === "object" && address !== null ? address.port : 0));

@@ -1,11 +1,11 @@
 /**
- * The ceiling of durable writes on PostgreSQL: so many single inserts at a time, each its own transaction, through the
- * same client with the same number of connections as the server's. A worker.
+ * The ceiling of durable writes on PostgreSQL: concurrent inserts, each its own transaction, through the server's
+ * client library with the server's number of connections. A worker.
  */
 import postgres from "postgres";
 import { loadConfig } from "../server/src/config.ts";
 import { createNewRows } from "./new-rows.ts";
-import { answerQuestions, readSetting } from "./worker.ts";
+import { answerRequests, readSetting } from "./worker.ts";
 
 type Value = string | number | null;
 
@@ -18,7 +18,7 @@ const nextRow = createNewRows<Value>(sample);
 const places = Object.keys(sample ?? {}).map((_, index) => `$${index + 1}`);
 const statement = `insert into ${table} values (${places.join()})`;
 
-answerQuestions(async ({ seconds }: { seconds: number }) => {
+answerRequests(async ({ seconds }: { seconds: number }) => {
   const startedAt = performance.now();
   let rows = 0;
   async function insertUntilEnd(): Promise<void> {

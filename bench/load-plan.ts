@@ -1,40 +1,43 @@
-/** One kind of request. In the body, `numberMark` becomes another number each time. */
+/** A request under load. In its body, `numberMark` is replaced by a new number each time. */
 export interface RequestShape {
   readonly method: "GET" | "POST" | "PUT" | "PATCH";
   readonly path: string;
-  /** In turn, in place of `path`. For requests without a body. */
+  /** Used in turn instead of `path`. For requests without a body. */
   readonly paths?: readonly string[];
   readonly token?: string;
   readonly body?: string;
-  /** Of the body; JSON when not told. */
+  /** Of the body; JSON by default. */
   readonly contentType?: string;
 }
 
 /** Stands for a number in a body; as wide as the numbers are. */
 export const numberMark = "##########";
 
-/** What a load generator is to do. */
+/** The task of a load generator. */
 export interface LoadPlan {
   readonly port: number;
   readonly request: RequestShape;
-  /** The status that every answer must have. */
+  /** The status that every response must have. */
   readonly status: number;
   readonly connections: number;
   readonly seconds: number;
-  /** Numbers count up from here, and begin again at 0 when `numbersMax` is reached. */
+  /** Numbers count up from here, and restart at 0 when `numbersMax` is reached. */
   readonly firstNumber: number;
   readonly numbersMax: number;
-  /** Sends at this rate whatever the answers do (open loop); without it every answer makes the next request. */
+  /**
+   * Sends at this rate regardless of the responses (open loop); without it every response triggers the next request
+   * (closed loop).
+   */
   readonly ratePerSecond?: number;
 }
 
-/** What a load generator saw. Answers that came after the time was up are not in it. */
+/** The measurements of a load generator, without responses that came after the time was up. */
 export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers with another status, and connections that broke. */
+  /** Responses with another status, and broken connections. */
   readonly failures: number;
   readonly firstFailure?: string;
 }

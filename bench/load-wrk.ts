@@ -9,7 +9,7 @@ import { type LoadPlan, type LoadResult, numberMark } from "./load-plan.ts";
 const program = "wrk";
 let version: string | undefined;
 
-/** The version that `wrk` states, or an empty text when it is not installed. */
+/** The version that `wrk` prints, or an empty text when it is not installed. */
 export function wrkVersion(): string {
   version ??= /^wrk \S+/.exec(spawnSync(program, ["--version"], { encoding: "utf8" }).stdout ?? "")?.[0] ?? "";
   return version;
@@ -19,7 +19,7 @@ export function hasWrk(): boolean {
   return wrkVersion() !== "";
 }
 
-/** Runs `wrk` with one thread. It calls any status from 400 on, and any broken connection, a failure. */
+/** Runs `wrk` with one thread. It counts every status from 400 on, and every broken connection, as a failure. */
 export async function runWrk(plan: LoadPlan): Promise<LoadResult> {
   const { port, request, connections, seconds } = plan;
   const script = path.join(newFolder("wrk"), "script.lua");
@@ -61,7 +61,7 @@ function headersOf({ token, body, contentType = "application/json" }: LoadPlan["
   };
 }
 
-/** JSON texts of plain ASCII are Lua texts too, as is whatever else is written as one. */
+/** JSON texts of plain ASCII are valid Lua literals too. */
 function makeRequests({ request, firstNumber, numbersMax }: LoadPlan): string {
   const { method, body, paths } = request;
   if (paths !== undefined) {

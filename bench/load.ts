@@ -6,7 +6,7 @@ export type LoadTool = "wrk" | "own";
 
 let own: Worker<LoadPlan, LoadResult> | undefined;
 
-/** `wrk` where it is installed, else the generator of this folder. */
+/** `wrk` if it is installed, otherwise the generator of this folder. */
 export function preferredTool(): LoadTool {
   return hasWrk() ? "wrk" : "own";
 }
@@ -14,7 +14,7 @@ export function preferredTool(): LoadTool {
 /**
  * Puts load on a server from another process.
  *
- * @param tool `own` where every status is to be checked, answers are slow and must be waited for, or the rate is given
+ * @param tool `own` to check every status, to wait for slow responses, or to send at a given rate
  * @throws when any request failed
  */
 export async function runLoad(plan: LoadPlan, tool: LoadTool = preferredTool()): Promise<LoadResult> {
@@ -22,7 +22,7 @@ export async function runLoad(plan: LoadPlan, tool: LoadTool = preferredTool()):
   return check(plan, await (tool === "wrk" ? runWrk(plan) : own.ask(plan)));
 }
 
-/** A generator of our own beside the one that `runLoad` uses, for load in the background. */
+/** Starts a generator of this folder beside the one that `runLoad` uses, for load in the background. */
 export function startGenerator(): Worker<LoadPlan, LoadResult> {
   return startWorker(import.meta.resolve("./load-generator.ts"), {});
 }
@@ -34,6 +34,6 @@ export function check({ request }: LoadPlan, result: LoadResult): LoadResult {
     const reason = firstFailure === undefined ? "" : `, the first: ${firstFailure}`;
     throw new Error(`${request.method} ${request.path}: ${failures} of ${requests} requests failed${reason}`);
   }
-  if (requests === 0) throw new Error(`${request.method} ${request.path}: no answer at all`);
+  if (requests === 0) throw new Error(`${request.method} ${request.path}: no response at all`);
   return result;
 }

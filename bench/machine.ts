@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os";
 
-/** What a reader needs to compare figures: the machine without its name. */
+/** The machine, without its name, for the comparison of figures. */
 export function describeMachine() {
   return {
     processor: cpus()[0]?.model.trim() ?? "unknown",
@@ -16,7 +16,7 @@ export function describeMachine() {
   };
 }
 
-/** How busy the machine was of late, by others too: processes that ran or waited, on average over the last minute. */
+/** The load of the machine by all programs: processes that ran or waited, on average over the last minute. */
 export function readLoadAverage(): number {
   return loadavg()[0] ?? 0;
 }

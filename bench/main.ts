@@ -60,7 +60,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
   const failures: { name: string; reason: string }[] = [];
   const loadAverageBefore = readLoadAverage();
 
-  /** What fails is reported and does not keep the rest from being measured. */
+  /** Reports a failure, and goes on with the next measurement. */
   async function measure(name: string, work: (report: (line: string) => void) => Promise<Row | Row[]>): Promise<void> {
     if (isInterrupted() || (options.only.length > 0 && !options.only.includes(name))) return;
     try {
@@ -120,7 +120,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
       "",
       ...(readDisturbedCount() > 0
         ? [
-            `${readDisturbedCount()} measurements began while others kept this machine busy: trust the ratios, not the rates.`,
+            `${readDisturbedCount()} measurements began while other programs kept this machine busy: trust the ratios, not the rates.`,
           ]
         : []),
       ...failures.map(({ name, reason }) => `FAILED ${name}: ${reason}`),

@@ -7,13 +7,19 @@ import type { Row } from "./report.ts";
 import { median } from "./statistics.ts";
 
 const items = 20;
-/** Of the cost of as many calls. */
+/** The limit, as a share of the cost of as many single calls. */
 const factorGoal = 1 / 3;
 const rounds = 5;
-/** A batch is twenty calls: so few of them keep the server as busy as all connections do with calls. */
+/**
+ * A batch is twenty calls, so that a few connections with batches keep the server as busy as all connections with
+ * calls.
+ */
 const batchConnections = 16;
 
-/** A batch of 20 check-ins against 20 calls: for one client that waits for each answer, and for a server under full load. */
+/**
+ * A batch of 20 check-ins against 20 calls: for one client that waits for each response, and for a server under full
+ * load.
+ */
 export async function measureBatch(
   fixture: Fixture,
   options: Options,

@@ -9,18 +9,18 @@ import { median } from "./statistics.ts";
 const fillSeconds = 1;
 const factorGoal = 2;
 
-/** A load that is measured alone, and while the server is kept busy with something else. */
+/** A load that is measured alone, and while the server is busy with a background load. */
 export interface Neighbours {
-  /** Of the row. */
+  /** The name of its row. */
   readonly name: string;
-  /** What the server is kept busy with. */
+  /** Keeps the server busy. */
   readonly beside: string;
-  /** Goes on from a second before the measurement. */
+  /** Runs from a second before the measurement. */
   readonly background: LoadPlan;
   measure(): Promise<LoadResult>;
 }
 
-/** What the background does to the p99 of a load, each alone and beside it in turns. */
+/** The effect of the background on the p99 of a load, measured with and without it in turns. */
 export async function compareBeside(
   { name, beside, background, measure }: Neighbours,
   options: Options,

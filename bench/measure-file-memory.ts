@@ -8,12 +8,12 @@ import type { ServerProcess } from "./server-process.ts";
 
 const sampleMs = 20;
 const warmUpBytes = 10_000_000;
-/** What a packet or two hold, so that the parts of many files arrive in between each other. */
+/** The size of a packet or two, so that the parts of many files arrive interleaved. */
 const slowChunkBytes = 16_384;
 const slowGrowthGoal = 100_000_000;
 const largeGrowthGoal = 50_000_000;
 
-/** How much a server grows by slow uploads and by large files, each time one that has had hardly anything to do. */
+/** How much the memory of a fresh server grows with slow uploads, and with large files. */
 export async function measureFileMemory(
   fixture: Fixture,
   options: Options,
@@ -57,7 +57,7 @@ export async function measureFileMemory(
   return rows;
 }
 
-/** One that has taken in and given out a file before, so that its code is loaded. */
+/** Runs the work on a server that has transferred one file before, so that its code is loaded. */
 async function withFreshServer(
   { engine }: Fixture,
   work: (client: {
@@ -76,7 +76,7 @@ async function withFreshServer(
   await server.stop();
 }
 
-/** From the resident set before the work to the largest that was seen during it. */
+/** The growth from the resident set before the work to the largest during it. */
 async function watchGrowth(server: ServerProcess, work: () => Promise<void>) {
   const before = server.residentBytes();
   let largest = before;

@@ -5,14 +5,14 @@ import type { Options } from "./options.ts";
 import { formatMany, type Row } from "./report.ts";
 import { loginRequest, ownProfileRequest } from "./scenarios.ts";
 
-/** The queue holds 256 besides the hashes under way: it is full, and nobody is refused. */
+/** The queue holds 256 hashes besides those in progress: it is full, and no login is refused. */
 const loginConnections = 256;
 const ratePerSecond = 1_000;
 const rateConnections = 32;
 
 /**
- * What logins that saturate the hash queue do to the p99 of GET /users/me, once at a moderate rate and once with
- * everything that the connections can ask for.
+ * The effect of logins that saturate the hash queue on the p99 of GET /users/me, once at a moderate rate and once at
+ * the highest rate that the connections allow.
  */
 export async function measureLogins(
   fixture: Fixture,

@@ -27,7 +27,7 @@ const queryMsGoal = 1_000;
 const keys = Array.from({ length: 10 }, (_, index) => `key-${index}`);
 const worlds = Array.from({ length: 20 }, (_, index) => `world ${index}`);
 
-/** Events a thousand at a time, then charts of many events. */
+/** Stores events a thousand at a time, then reads charts of many events. */
 export async function measureMetrics(
   fixture: Fixture,
   options: Options,
@@ -80,7 +80,7 @@ async function measureBulk(
   };
 }
 
-/** What a device has gathered in an hour. */
+/** The events of a device in an hour. */
 function bulkBody(): string {
   const now = Date.now();
   const events = Array.from({ length: eventsPerCall }, (_, index) => ({
@@ -91,7 +91,7 @@ function bulkBody(): string {
   return JSON.stringify({ sentAt: now, tag: numberMark, events });
 }
 
-/** How long it takes until fewer events wait than wait for company. */
+/** How long it takes until fewer events wait than compaction takes at a time. */
 async function untilCompacted(database: Database): Promise<number> {
   const startedAt = performance.now();
   for (;;) {
@@ -101,7 +101,7 @@ async function untilCompacted(database: Database): Promise<number> {
   }
 }
 
-/** An operator without a password, and the token of its session. */
+/** Creates an operator without a password, and a session. */
 async function signInOperator(
   name: string,
   database: Database,
@@ -109,9 +109,17 @@ async function signInOperator(
 ): Promise<string> {
   const [id, at] = [services.ids.newId("Operator"), services.clock.now()];
   const token = services.operatorTokens.issue();
-  const row = { id, name, role: "viewer", password_hash: "", created_at: at, last_login_at: null } as const;
+  const row = {
+    id,
+    name,
+    role: "viewer",
+    password_hash: "",
+    created_at: at,
+    last_login_at: null,
+    must_change_password: 0,
+  } as const;
   await database.write(async ({ queries }) => {
-    if (!(await insertOperator(row, queries))) throw new Error("the operator is there already");
+    if (!(await insertOperator(row, queries))) throw new Error("the operator exists already");
     await insertOperatorSession(id, token, { at, expiresAt: at + dayMs }, queries);
   });
   return token;
@@ -131,7 +139,7 @@ async function measureCharts(
   const operatorTokens = createOperatorTokens({ ...config, secrets: loadSecrets(config) });
   const token = await signInOperator(`bench-${count}`, database, { operatorTokens, clock, ids });
   const compactingMs = await fillEvents(appid, count, database, { clock, ids });
-  report(`${formatMany(count)} events are there, compacted in ${(compactingMs / 1000).toFixed(1)} s`);
+  report(`${formatMany(count)} events are stored, compacted in ${(compactingMs / 1000).toFixed(1)} s`);
 
   const from = Date.now() - 90 * dayMs;
   const charts = [
@@ -160,7 +168,10 @@ async function measureCharts(
   return rows;
 }
 
-/** Events evenly over 90 days, written into the inbox and compacted as the server does. @returns the compaction's part */
+/**
+ * Writes events evenly over 90 days into the inbox, and compacts them as the server does. @returns the time of the
+ * compaction
+ */
 async function fillEvents(
   applicationId: string,
   count: number,
@@ -196,7 +207,7 @@ async function fillEvents(
   return compactingMs;
 }
 
-/** One of so many. */
+/** A random value out of this many. */
 function pseudonym(count: number): string {
   const number = BigInt(Math.floor(Math.random() * count)) * 0x9e3779b97f4a7c15n;
   return BigInt.asUintN(64, number ^ (number >> 29n))

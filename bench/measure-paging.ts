@@ -10,7 +10,7 @@ import { median } from "./statistics.ts";
 
 const pageItems = 10;
 const deepPage = 10_000;
-/** One page more than is read, so that the deep page is not the last and has a next token to make, as the first has. */
+/** One page more than is read, so that the deep page has a next token to make, as the first page has. */
 const checkinCount = pageItems * (deepPage + 1);
 const factorGoal = 1.5;
 const rounds = 5;
@@ -30,7 +30,7 @@ export async function measurePaging(
     lng: 16.3738,
     comment: commentOf(String(number)),
   }));
-  report(`${checkinCount} check-ins are there`);
+  report(`${checkinCount} check-ins are stored`);
 
   const firstPath = `/checkins?pageSize=${pageItems}`;
   const deepPath = await followToDeepPage(port, collector.token, firstPath);
@@ -58,13 +58,13 @@ export async function measurePaging(
     p99Ms: median(pairs.map(({ deep }) => deep.p99Ms)),
     against: `page 1 ${median(pairs.map(({ first }) => first.p50Ms)).toFixed(2)} ms`,
     factor,
-    // Either way: a first page that costs much is no better.
+    // In both directions: a first page that is slower than the deep one is a fault, too.
     goal: { text: `within × ${factorGoal}`, isMet: Math.max(factor, 1 / factor) <= factorGoal },
     details: { checkins: checkinCount, pairs },
   };
 }
 
-/** Follows `nextToken` as a client does, and counts what it gets. @returns the path of the deep page */
+/** Follows `nextToken` as a client does, and counts the rows. @returns the path of the deep page */
 async function followToDeepPage(port: number, token: string, firstPath: string): Promise<string> {
   let path = firstPath;
   for (let page = 1; page < deepPage; page += 1) {

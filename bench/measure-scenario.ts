@@ -7,13 +7,13 @@ import { formatMany, formatPercent, type Row } from "./report.ts";
 import type { Scenario } from "./scenarios.ts";
 import { median } from "./statistics.ts";
 
-/** So far apart are the numbers of two loads, so that what was unique stays unique. */
+/** The distance between the numbers of two loads, so that unique values stay unique. */
 const numbersPerLoad = 10_000_000;
 let loads = 0;
 
 /**
- * Measures a scenario and its ceiling in turns (ceiling, scenario, ceiling, scenario …), so that both see the same
- * moods of the machine. The ratio is the median of the ratios of the pairs.
+ * Measures a scenario and its ceiling in turns (ceiling, scenario, ceiling, scenario …), so that both meet the same
+ * conditions of the machine. The ratio is the median of the ratios of the pairs.
  */
 export async function measureScenario(
   scenario: Scenario,

@@ -11,11 +11,11 @@ import { untilQuiet } from "./quiet.ts";
 import { formatMany, type Row } from "./report.ts";
 import { median } from "./statistics.ts";
 
-/** So many check-ins lie on a square kilometre: some twenty in a circle of one kilometre. */
+/** Check-ins per square kilometre: some twenty in a circle of one kilometre. */
 const perSquareKilometer = 6.4;
 const middle: Location = { lat: 48.2, lng: 16.4 };
 const usersCount = 10_000;
-/** Another place each time, but no more than the load generator can hold. */
+/** As many different searched points as the load generator can hold. */
 const placesCount = 500;
 const factorGoal = 1.5;
 const perSecondGoal = 2_000;
@@ -49,7 +49,7 @@ const searches: readonly Search[] = [
   },
 ];
 
-/** Check-ins of one user and, as many, of another who shares them, spread evenly over a square. */
+/** Check-ins of one user and as many shared ones of another user, spread evenly over a square. */
 interface World {
   readonly applicationId: string;
   readonly count: number;
@@ -57,7 +57,7 @@ interface World {
   readonly places: readonly Location[];
 }
 
-/** Searches in areas: among few check-ins, and among many of the same density. Then a search among users. */
+/** Searches in areas: among few check-ins, and among many of the same density. Then searches among users. */
 export async function measureSearch(
   fixture: Fixture,
   options: Options,
@@ -65,11 +65,11 @@ export async function measureSearch(
 ): Promise<Row[]> {
   const [few = 0, ...more] = options.searchSizes;
   const small = await createWorld(fixture, few);
-  report(`${formatMany(few)} check-ins are there`);
+  report(`${formatMany(few)} check-ins are stored`);
   const rows: Row[] = [];
   for (const count of more) {
     const large = await createWorld(fixture, count);
-    report(`${formatMany(count)} check-ins are there`);
+    report(`${formatMany(count)} check-ins are stored`);
     for (const search of searches) rows.push(await compare(search, small, large, fixture, options, report));
   }
   rows.push(await measureUserSearch(small, fixture, options));
@@ -148,7 +148,7 @@ async function compare(
   };
 }
 
-/** Twenty of ten thousand users have the last name that is searched for. */
+/** Twenty of ten thousand users have the searched last name. */
 async function measureUserSearch(world: World, fixture: Fixture, options: Options): Promise<Row> {
   const { deployment, server } = fixture;
   const names = usersCount / 20;

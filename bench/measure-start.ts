@@ -11,8 +11,8 @@ const idleBytesGoal = 120_000_000;
 const idleSeconds = 3;
 
 /**
- * From executing `server/src/main.ts` to its first answer: on an empty database, on one that is there already, and on
- * that without the compile cache, as when an installation starts for the first time.
+ * From the start of `server/src/main.ts` to its first response: on an empty database, on an existing one, and on an
+ * existing one without the compile cache, as at the first start of an installation.
  */
 export async function measureStart(
   engine: Engine,
@@ -46,7 +46,7 @@ function emptyList(): number[] {
   return [];
 }
 
-/** What the process weighs a few seconds after its start. */
+/** The memory of the process a few seconds after its start. */
 export async function measureIdleMemory(server: ServerProcess): Promise<Row> {
   await delay(idleSeconds * 1000);
   const bytes = server.residentBytes();
@@ -58,7 +58,7 @@ export async function measureIdleMemory(server: ServerProcess): Promise<Row> {
   };
 }
 
-/** What it weighs right after the load of all the scenarios. */
+/** The memory right after the load of all the scenarios. */
 export function measureLoadedMemory(server: ServerProcess): Row {
   const bytes = server.residentBytes();
   const peak = server.peakResidentBytes();

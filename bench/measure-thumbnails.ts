@@ -10,18 +10,18 @@ import { formatMany, type Row } from "./report.ts";
 import { ownProfileRequest } from "./scenarios.ts";
 import { median } from "./statistics.ts";
 
-/** As of a telephone's camera. */
+/** As from the camera of a phone. */
 const photoSize = { width: 4_000, height: 3_000 };
-/** Kept once it has been made. */
+/** A size that is stored after its first use. */
 const keptSize = 400;
-/** No round one, so that it is made anew each time. */
+/** An odd size, which is computed for every request. */
 const unkeptSize = 403;
-/** More than one at a time, and far from as many as may wait. */
+/** Several at a time, and far fewer than the queue holds. */
 const connections = 8;
 const ratePerSecond = 1_000;
 const rateConnections = 32;
 
-/** Small versions of a photo: made, read, and what making them does to everybody else. */
+/** Small versions of a photo: computed, read, and the effect of computing them on other requests. */
 export async function measureThumbnails(
   fixture: Fixture,
   options: Options,
@@ -39,7 +39,7 @@ export async function measureThumbnails(
   }
 
   async function measure(name: string, load: LoadPlan): Promise<Row> {
-    await download(port, load.request.path, reader.token); // what is kept is made once, and not by all at once
+    await download(port, load.request.path, reader.token); // stores the small version before the load
     await runLoad({ ...load, seconds: options.warmUpSeconds }, "own");
     const loads = [];
     for (let run = 1; run <= options.runs; run += 1) {
@@ -78,7 +78,7 @@ export async function measureThumbnails(
   ];
 }
 
-/** Something with the details and the size of a photo. */
+/** A picture with the details and the size of a photo. */
 async function takePhoto(): Promise<Buffer> {
   const { width, height } = photoSize;
   const noise = { type: "gaussian", mean: 128, sigma: 60 } as const;

@@ -10,7 +10,7 @@ import { median } from "./statistics.ts";
 const fileBytes = 100_000_000;
 const downloadRatioGoal = 0.7;
 
-/** One client that sends or reads 100 MB at a time, against a bare `node:http` that does nothing else with the bytes. */
+/** One client that sends or reads 100 MB at a time, against a bare `node:http` server that only moves the bytes. */
 export async function measureTransfers(
   fixture: Fixture,
   options: Options,
@@ -71,11 +71,11 @@ export async function measureTransfers(
 
 interface TransferRate {
   readonly count: number;
-  /** Files. */
+  /** The number of files. */
   readonly perSecond: number;
 }
 
-/** Over and over, one at a time, for at least so long. */
+/** Repeats the transfer, one at a time, for at least this long. */
 async function repeat(transfer: () => Promise<void>, seconds: number): Promise<TransferRate> {
   const startedAt = performance.now();
   for (let count = 1; ; count += 1) {

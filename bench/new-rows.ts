@@ -1,11 +1,11 @@
 const digitsMin = 17;
 
 /**
- * Makes rows like a sample: the same values of the same length, but for the columns that are unique in our tables, `id`
- * and `unique_id`. These begin as in the sample and go on with the time and a count, so that they sort by creation.
+ * Makes rows like a sample: the same values, except for the unique columns of our tables, `id` and `unique_id`. These
+ * start like the sample and continue with the time and a count, so that they sort by creation.
  */
 export function createNewRows<Value>(sample: Readonly<Record<string, Value>> | undefined): () => (Value | string)[] {
-  if (sample === undefined) throw new Error("a ceiling needs a row to go by");
+  if (sample === undefined) throw new Error("a ceiling needs a sample row, and the table is empty");
   const values: (Value | string)[] = Object.values(sample);
   const unique = Object.keys(sample).flatMap((name, place) => {
     if (name !== "id" && name !== "unique_id") return [];

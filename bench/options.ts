@@ -1,27 +1,27 @@
 import { parseArgs } from "node:util";
 
-/** What was asked for on the command line. */
+/** The options on the command line. */
 export interface Options {
   readonly engine: "sqlite" | "postgres";
-  /** Empty for everything. */
+  /** Empty for all measurements. */
   readonly only: readonly string[];
   readonly seconds: number;
   readonly warmUpSeconds: number;
   readonly runs: number;
   readonly starts: number;
-  /** So long is waited for others on the machine, before each measurement. */
+  /** How long each measurement waits for the machine to become idle. */
   readonly patienceSeconds: number;
   readonly connections: number;
-  /** Searches are measured among so many check-ins; the first is what the others are set against. */
+  /** The numbers of check-ins to search in; the first is the baseline of the others. */
   readonly searchSizes: readonly number[];
-  /** Metrics are read among so many events. */
+  /** The numbers of events to read metrics of. */
   readonly eventCounts: readonly number[];
   readonly slowUploads: { readonly count: number; readonly bytes: number; readonly seconds: number };
   readonly largeFileBytes: number;
   readonly json: string;
 }
 
-/** The command line is wrong, or asks for help only; the message is for the person at the terminal. */
+/** The command line is wrong, or asks for help; the message is for the terminal. */
 export class UsageError extends Error {
   readonly isHelp: boolean;
 
@@ -35,15 +35,15 @@ export class UsageError extends Error {
 export function readOptions(args: readonly string[], names: readonly string[], defaultJson: string): Options {
   const usage = `Usage: npm run bench -- [options]
 
-  --postgres         measure on a PostgreSQL that is started for it, with durable settings; else on SQLite
-  --only a,b         only these of: ${names.join(", ")}
+  --postgres         measure on a temporary PostgreSQL server with durable settings (default: SQLite)
+  --only a,b         run only these of: ${names.join(", ")}
   --seconds N        length of each measurement (3)
-  --runs N           measurements of each, of which the table shows the median (3)
+  --runs N           repetitions of each measurement; the table shows the median (3)
   --connections N    connections of the load generator (64)
-  --patience N       seconds to wait, before each measurement, for others on the machine to be quiet (10)
-  --json FILE        where all the figures go (bench/results/<time>.json)
-  --large            searches among 10 million check-ins and metrics of 10 million events too; takes half an hour more
-  --quick            one run of one second each: to see that everything works
+  --patience N       seconds that each measurement waits for the machine to become idle (10)
+  --json FILE        file for all raw figures (bench/results/<time>.json)
+  --large            also search among 10 million check-ins and read metrics of 10 million events; half an hour more
+  --quick            one run of one second each, to check that everything works
 `;
   const { values } = parse(args, usage);
   if (values.help) throw new UsageError(usage, true);
@@ -55,7 +55,7 @@ export function readOptions(args: readonly string[], names: readonly string[], d
   }
   const only = (values.only ?? "").split(",").filter((name) => name !== "");
   const unknown = only.filter((name) => !names.includes(name));
-  if (unknown.length > 0) throw new UsageError(`--only knows no ${unknown.join(", ")}\n\n${usage}`);
+  if (unknown.length > 0) throw new UsageError(`--only: there is no measurement ${unknown.join(", ")}\n\n${usage}`);
 
   const isQuick = values.quick ?? false;
   return {

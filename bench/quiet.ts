@@ -7,8 +7,8 @@ const busyMax = 0.15;
 let disturbedCount = 0;
 
 /**
- * Waits until the machine is idle: until the server has come to rest after the last load, and until others on the
- * machine have. Gives up after a while.
+ * Waits until the server has finished the last load, and until other programs leave the machine idle. Gives up after a
+ * timeout.
  */
 export async function untilQuiet(patienceSeconds: number): Promise<void> {
   const endsAt = performance.now() + patienceSeconds * 1000;
@@ -24,12 +24,12 @@ export async function untilQuiet(patienceSeconds: number): Promise<void> {
   }
 }
 
-/** How many measurements began on a machine that others kept busy. */
+/** How many measurements began on a machine that other programs kept busy. */
 export function readDisturbedCount(): number {
   return disturbedCount;
 }
 
-/** Of all processors together, in milliseconds. */
+/** The busy time of all processors together, in milliseconds. */
 function readTimes(): { busy: number; all: number } {
   let all = 0;
   let idle = 0;

@@ -7,22 +7,22 @@ export interface Row {
   readonly measured: string;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
-  /** Time that the server's process spent on a request, in all its threads; not a number where nobody tells. */
+  /** CPU time of the server's process per request, in all its threads; NaN on systems without /proc. */
   readonly cpuMicros?: number;
-  /** What the figure is set against, with its unit. */
+  /** The baseline, with its unit. */
   readonly against?: string;
-  /** The part of the ceiling that was reached; drawn as a bar. */
+  /** The share of the ceiling that was reached; drawn as a bar. */
   readonly ratio?: number;
-  /** The multiple of what it is set against. */
+  /** The multiple of the baseline. */
   readonly factor?: number;
   readonly goal?: { readonly text: string; readonly isMet: boolean };
-  /** Everything behind the figure, for the JSON. */
+  /** All raw figures, for the JSON. */
   readonly details: object;
 }
 
 const barCells = 20;
 
-/** The table, with colours where they are wanted, and a bar for every ratio. */
+/** The table, with a bar for every ratio, and colours if the terminal has them. */
 export function formatTable(rows: readonly Row[], hasColours: boolean): string {
   const head = ["", "measured", "p50 ms", "p99 ms", "CPU µs", "against", "ratio", "of the ceiling", "goal", ""];
   const isRight = [false, true, true, true, true, false, true, false, false, false];
@@ -71,14 +71,14 @@ function formatRatio({ ratio, factor }: Row): string {
   return factor === undefined ? "" : `× ${factor.toFixed(2)}`;
 }
 
-/** Eighths of a cell, so that a percent shows. */
+/** Drawn in eighths of a character, so that a percent shows. */
 function formatBar(ratio: number): string {
   const eighths = Math.round(Math.min(1, ratio) * barCells * 8);
   const part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8] ?? "";
   return ("█".repeat(Math.floor(eighths / 8)) + part).padEnd(barCells, "·");
 }
 
-/** A large number, to the whole. */
+/** A large number, rounded to an integer. */
 export function formatMany(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }

@@ -13,17 +13,17 @@ export interface Scenario {
   readonly status: number;
   request(fixture: Fixture): RequestShape;
   readonly startCeiling: StartCeiling;
-  /** At most so many connections: more would only wait in the hash queue. */
+  /** The most connections to use: more would only wait in the hash queue. */
   readonly connectionsMax?: number;
-  /** Numbers in its bodies stay below. */
+  /** The upper bound of the numbers in its bodies. */
   readonly numbersMax?: number;
-  /** Answers are slow, and a cut off one would still keep the server busy: they must be waited for. */
+  /** Whether its slow responses must be waited for, because the server goes on working after a cut connection. */
   readonly isSlow?: boolean;
-  /** What is asked of it on SQLite. */
+  /** The goal on SQLite. */
   readonly goal?: { readonly perSecond: number } | { readonly ratio: number };
 }
 
-/** Enough to keep all hash threads busy while some of the requests are on their way. */
+/** Enough to keep all hash threads busy while some of the requests are in transit. */
 const hashConnections = 16;
 
 /** The requests of the service, in the order in which a client makes them. */

@@ -9,12 +9,12 @@ import { adopt, end } from "./children.ts";
 /** A running server. */
 export interface ServerProcess {
   readonly port: number;
-  /** From its execution to its first answer. */
+  /** From its start to its first response. */
   readonly startedInMs: number;
-  /** Processor time spent so far; not a number where the system does not tell. */
+  /** Processor time so far; NaN on systems without /proc. */
   cpuSeconds(): number;
   residentBytes(): number;
-  /** Undefined where the system does not tell. */
+  /** Undefined on systems without /proc. */
   peakResidentBytes(): number | undefined;
   stop(): Promise<void>;
 }
@@ -24,18 +24,19 @@ const startMsMax = 30_000;
 const pollMs = 2;
 
 /**
- * Executes `server/src/main.ts` as in production, its log going to /dev/null, and waits for its first answer.
+ * Runs `server/src/main.ts` as in production, with its log to /dev/null, and waits for its first response.
  *
- * @param settings the environment that says where its data are
+ * @param settings the environment variables of its database and folder
  */
 export async function startServer(settings: Readonly<Record<string, string>>): Promise<ServerProcess> {
   const port = await findFreePort();
   const startedAt = performance.now();
   const child = adopt(
     spawn(process.execPath, [mainScript], {
+      cwd: import.meta.dirname, // a folder without .env
       env: {
         ...plainEnvironment(),
-        RATE_LIMITS: "off", // one caller from one address is all there is
+        RATE_LIMITS: "off", // all load comes from one caller at one address
         ...settings,
         HOST: "127.0.0.1",
         PORT: String(port),
@@ -50,7 +51,7 @@ export async function startServer(settings: Readonly<Record<string, string>>): P
     await delay(pollMs);
   }
   const startedInMs = performance.now() - startedAt;
-  const pid = child.pid ?? 0; // there is one: the server answers
+  const pid = child.pid ?? 0; // defined, because the server answers
   return {
     port,
     startedInMs,
@@ -61,13 +62,13 @@ export async function startServer(settings: Readonly<Record<string, string>>): P
   };
 }
 
-/** What programs need of the environment, without settings that would change what is measured. */
+/** The environment variables that programs need, without settings that would change the measurement. */
 export function plainEnvironment(): Record<string, string> {
   const kept = ["PATH", "HOME", "TMPDIR", "SystemRoot"];
   return Object.fromEntries(kept.map((name) => [name, process.env[name] ?? ""]).filter(([, value]) => value !== ""));
 }
 
-/** A port of 127.0.0.1 that nobody listens on. */
+/** Finds an unused port of 127.0.0.1. */
 export async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
@@ -78,7 +79,7 @@ export async function findFreePort(): Promise<number> {
   return address.port;
 }
 
-/** Resolves false when nobody listens yet. */
+/** Resolves with false while the port is closed. */
 function isAnswering(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");

@@ -1,4 +1,4 @@
-/** The middle value; between the two middle ones when their number is even. */
+/** The middle value; the mean of the two middle values of an even number. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const half = Math.floor(sorted.length / 2);

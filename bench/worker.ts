@@ -4,7 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { adopt, end } from "./children.ts";
 
-/** A script of ours in a process of its own that answers questions, one at a time. */
+/** A script in a process of its own that answers requests, one at a time. */
 export interface Worker<Question, Answer> {
   ask(question: Question): Promise<Answer>;
   end(): Promise<void>;
@@ -16,7 +16,7 @@ type Reply = { readonly answer: unknown } | { readonly problem: string };
  * Starts a worker.
  *
  * @param script its URL, from `import.meta.resolve`
- * @param setting what it needs to know from the start, in JSON on its command line
+ * @param setting its configuration, in JSON on its command line
  */
 export function startWorker<Question extends object, Answer>(
   script: string,
@@ -27,20 +27,20 @@ export function startWorker<Question extends object, Answer>(
   const gone = once(child, "exit").then(([code, signal]) => {
     throw new Error(`${path.basename(file)} ended early (${code ?? signal})`);
   });
-  gone.catch(() => {}); // nobody may be asking
+  gone.catch(() => {}); // unhandled while no request waits
   return {
     async ask(question) {
       child.send(question);
-      const [reply]: [Reply] = await Promise.race([once(child, "message") as Promise<[Reply]>, gone]); // see answerQuestions
+      const [reply]: [Reply] = await Promise.race([once(child, "message") as Promise<[Reply]>, gone]); // see answerRequests
       if ("problem" in reply) throw new Error(reply.problem);
-      return reply.answer as Answer; // what the script is declared to answer
+      return reply.answer as Answer; // the caller declares the script's response type
     },
     end: () => end(child),
   };
 }
 
 /** The worker's side: answers until its parent is gone. */
-export function answerQuestions<Question, Answer>(answer: (question: Question) => Promise<Answer>): void {
+export function answerRequests<Question, Answer>(answer: (question: Question) => Promise<Answer>): void {
   process.on("message", async (question: Question) => {
     process.send?.(
       await answer(question).then(
@@ -50,7 +50,7 @@ export function answerQuestions<Question, Answer>(answer: (question: Question) =
     );
   });
   process.on("disconnect", () => process.exit());
-  process.on("SIGINT", () => {}); // a terminal's Ctrl-C is the parent's to handle
+  process.on("SIGINT", () => {}); // the parent handles a terminal's Ctrl-C
 }
 
 /** The worker's setting. The caller names its type: it comes from our own `startWorker`. */

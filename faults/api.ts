@@ -2,37 +2,34 @@ import http from "node:http";
 import https from "node:https";
 import type { Tally } from "./tally.ts";
 
-/** What the service answered. */
+/** A response of the server. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly bytes: Buffer;
-  // biome-ignore lint/suspicious/noExplicitAny: results of every shape are looked into, and compared to what was sent
+  // biome-ignore lint/suspicious/noExplicitAny: callers read results of every shape and compare them to what they sent
   readonly body: any;
 }
 
 export interface CallOptions {
   readonly token?: string | undefined;
-  /** Sent as JSON; a Buffer goes as it is. */
+  /** Sent as JSON; a Buffer is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Refusals that are an answer to this call, besides success. */
+  /** Error statuses that are an acceptable outcome of this call. */
   readonly expected?: readonly number[];
 }
 
-/** Nobody knows what came of the call: its connection broke, or it was answered ServiceUnavailable. */
+/** The outcome of the call is unknown: its connection broke, or the response was ServiceUnavailable. */
 export class Unanswered extends Error {}
 
-/** The service said what it must not say here. */
+/** The response is one that the server must not send here. */
 export class WrongAnswer extends Error {}
 
-/** Calls one server over connections that are kept. */
+/** Calls one server over keep-alive connections. */
 export interface Api {
   readonly port: number;
-  /**
-   * @returns a success, or a refusal that is expected
-   * @throws Unanswered, WrongAnswer
-   */
+  /** @returns a success, or an expected error↵@throws Unanswered, WrongAnswer */
   call(operation: string, options?: CallOptions): Promise<Answer>;
   close(): void;
 }
@@ -41,9 +38,9 @@ const patienceMs = 15_000;
 
 export interface ApiOptions {
   readonly isSecure?: boolean;
-  /** Whether its calls are counted: those that only look at what was written are not. */
+  /** Whether the tally counts its calls; calls that only verify stored data are not counted. */
   readonly isCounted?: boolean;
-  /** Whether the server may break connections: one that is killed does. */
+  /** Whether the server may break connections, as it does when it is killed. */
   readonly mayBreak?: boolean;
   readonly connectionsMax?: number;
 }
@@ -103,7 +100,7 @@ export function createApi(
       if (status === 503) {
         if (isCounted) tally.unavailable += 1;
         if (!isUnavailability(answer)) {
-          throw new WrongAnswer(`${operation}: a 503 that is none: ${JSON.stringify({ body, headers })}`);
+          throw new WrongAnswer(`${operation}: a malformed 503: ${JSON.stringify({ body, headers })}`);
         }
         throw new Unanswered(body?.message ?? "ServiceUnavailable");
       }
@@ -117,7 +114,7 @@ export function createApi(
   };
 }
 
-/** In the envelope, and with a word about when to come again. A HEAD has no body. */
+/** A 503 is valid in the envelope, or without a body (HEAD), and always with Retry-After. */
 function isUnavailability({ body, headers, bytes }: Answer): boolean {
   const isEnveloped =
     body?.status === 503 &&

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Api, createApi } from "./api.ts";
 import { createDeployment, type Deployment } from "./deployment.ts";
-import { thePostgres } from "./postgres.ts";
+import { getSharedPostgres } from "./postgres.ts";
 import type { Scenario } from "./scenario.ts";
 import { startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
@@ -14,7 +14,8 @@ const steps = 2;
 function clockStepsBack(name: string, settings: () => Promise<Readonly<Record<string, string>>>): Scenario {
   return {
     name,
-    promise: "by an hour under load: ids stay unique, dead tokens stay dead, paging does not skip, nothing is lost",
+    promise:
+      "by an hour under load: ids stay unique, expired tokens stay expired, paging skips nothing, no write is lost",
     async run(tally) {
       const deployment = await createDeployment(await settings());
       const server = await startServer(deployment.settings, { preloads: [shiftedClock] });
@@ -31,11 +32,11 @@ function clockStepsBack(name: string, settings: () => Promise<Readonly<Record<st
         const dead = await tokenThatExpires(deployment, short.port, tally);
         await sleep(tokenMs + 200);
         await pager.readHalf();
-        await expectDead(dead, [short.port, server.port], tally);
+        await expectExpired(dead, [short.port, server.port], tally);
         for (const { pid } of [server, short]) process.kill(pid, "SIGUSR2");
         tally.faults += 1;
         await sleep(500);
-        await expectDead(dead, [short.port, server.port], tally);
+        await expectExpired(dead, [short.port, server.port], tally);
         await pager.readRest();
       }
       stop.abort();
@@ -57,17 +58,17 @@ async function tokenThatExpires({ application }: Deployment, port: number, tally
   return token;
 }
 
-async function expectDead(token: string, ports: readonly number[], tally: Tally): Promise<void> {
+async function expectExpired(token: string, ports: readonly number[], tally: Tally): Promise<void> {
   for (const port of ports) {
     const api = createApi(port, tally, { isCounted: false });
     tally.checks += 1;
     const { status } = await api.call("GET /devices/current", { token, expected: [401] });
-    if (status !== 401) tally.wrong.push("a token that had expired is good again");
+    if (status !== 401) tally.wrong.push("an expired token is valid again");
     api.close();
   }
 }
 
-/** Somebody who pages through what he writes, oldest first, while the clock steps back between two pages. */
+/** A client that pages through its own check-ins, oldest first, while the clock steps back between two pages. */
 class Pager {
   readonly #api: Api;
   readonly #token: string;
@@ -107,7 +108,7 @@ class Pager {
     while (this.#read.length < half) await this.#readPage();
   }
 
-  /** What was there before the step, and what was written after it, comes once and in the order of its writing. */
+  /** Every check-in from before the step and after it is listed exactly once, in the order of creation. */
   async readRest(): Promise<void> {
     const written = [...this.#written];
     do await this.#readPage();
@@ -116,7 +117,7 @@ class Pager {
     const read = this.#read.slice(0, written.length);
     const missing = written.filter((id) => !this.#read.includes(id));
     if (missing.length > 0) this.#tally.lost.push(`${missing.length} of ${written.length} check-ins were on no page`);
-    else if (read.join() !== written.join()) this.#tally.wrong.push("pages are not in the order of writing");
+    else if (read.join() !== written.join()) this.#tally.wrong.push("pages are not in the order of creation");
   }
 
   checkIds(): void {
@@ -136,6 +137,6 @@ class Pager {
 export const clockSteps: readonly Scenario[] = [
   clockStepsBack("clock steps back, SQLite", async () => ({})),
   clockStepsBack("clock steps back, PostgreSQL", async () => ({
-    DATABASE_URL: await (await thePostgres()).createDatabase(),
+    DATABASE_URL: await (await getSharedPostgres()).createDatabase(),
   })),
 ];

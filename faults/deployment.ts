@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { newFolder } from "../bench/children.ts";
 import { plainEnvironment } from "../bench/server-process.ts";
 
-/** What a server needs to be started on, and who may call it. */
+/** The settings to start a server with, and the credentials to call it with. */
 export interface Deployment {
   readonly settings: Readonly<Record<string, string>>;
   readonly application: { readonly appid: string; readonly appkey: string };
@@ -13,19 +13,19 @@ export interface Deployment {
 
 const cliScript = fileURLToPath(import.meta.resolve("../server/src/cli.ts"));
 
-/** Passwords that cost next to nothing, and limits of calls that are not what this is about. */
+/** Cheap password hashes and no rate limits, because these scenarios test neither. */
 const fastSettings = {
   PASSWORD_HASH_MEMORY_KIB: "8",
   PASSWORD_HASH_PASSES: "1",
   RATE_LIMITS: "off",
   LOG_LEVEL: "info",
-  ROLLCALL_SECRET: "a secret for the tests of faults",
+  ROLLCALL_SECRET: "a secret for the fault tests",
 };
 
 /**
- * A new deployment: an empty folder, its database, an application and an operator.
+ * Creates a deployment in an empty folder, with a database, an application and an operator.
  *
- * @param settings where its database is, when that is not in its folder
+ * @param settings the database settings, if the database is outside of that folder
  */
 export async function createDeployment(settings: Readonly<Record<string, string>> = {}): Promise<Deployment> {
   const all = { ...fastSettings, DATA_DIR: newFolder("data"), ...settings };

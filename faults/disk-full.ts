@@ -1,7 +1,7 @@
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDeployment } from "./deployment.ts";
-import { thePostgres } from "./postgres.ts";
+import { getSharedPostgres } from "./postgres.ts";
 import { Probes } from "./probes.ts";
 import type { Scenario } from "./scenario.ts";
 import { startServer } from "./server.ts";
@@ -26,7 +26,7 @@ function diskFull(
     findObstacle: findObstacleToMounting,
     async run(tally) {
       const disk = mountSmallDisk();
-      if (disk === undefined) throw new Error("there was a small disk a moment ago");
+      if (disk === undefined) throw new Error("the small disk could not be mounted again");
       const deployment = await createDeployment(await settings(disk.folder));
       const server = await startServer(deployment.settings);
       const workload = await Workload.begin(deployment, server.port, tally, { mayBreak: false });
@@ -39,7 +39,7 @@ function diskFull(
         const fullFrom = performance.now();
         await sleep(fullMs);
         const refused = probes.failures("read", fullFrom, performance.now());
-        if (refused > 0) tally.wrong.push(`${refused} reads were refused while the disk was full`);
+        if (refused > 0) tally.wrong.push(`${refused} reads failed while the disk was full`);
         disk.free();
         const ms = await probes.recoveryFrom(performance.now(), patienceMs);
         tally.faults += 1;
@@ -48,20 +48,20 @@ function diskFull(
       }
       stop.abort();
       await Promise.all([running, probes.end()]);
-      if (tally.unavailable === 0) tally.wrong.push("no write was refused: the disk was not full");
+      if (tally.unavailable === 0) tally.wrong.push("no write failed: the disk was not full");
       await workload.checkAll(server.port);
       const code = await server.end("SIGTERM");
-      if (code !== 0) tally.wrong.push(`the server ended with ${code}`);
+      if (code !== 0) tally.wrong.push(`the server exited with ${code}`);
       disk.unmount();
     },
   };
 }
 
-const promise = "writes get ServiceUnavailable, reads go on, and all is well when there is room again";
+const promise = "writes get ServiceUnavailable, reads succeed, and writes succeed again when there is free space";
 
 export const fullDisks: readonly Scenario[] = [
   diskFull("disk full, SQLite and files", promise, async (folder) => ({ DATA_DIR: path.join(folder, "data") })),
   diskFull("disk full, PostgreSQL", promise, async (folder) => ({
-    DATABASE_URL: await (await thePostgres()).createDatabase(path.join(folder, "tables")),
+    DATABASE_URL: await (await getSharedPostgres()).createDatabase(path.join(folder, "tables")),
   })),
 ];

@@ -1,4 +1,4 @@
-// Loaded before server/src/main.ts: what comes every minute comes every second.
+// Preloaded before server/src/main.ts: timers of a minute fire every second.
 
 const minuteMs = 60_000;
 const { setInterval } = globalThis;

@@ -1,33 +1,33 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDeployment, type Deployment } from "./deployment.ts";
 import { expectNoOrphans } from "./orphans.ts";
-import { thePostgres } from "./postgres.ts";
+import { getSharedPostgres } from "./postgres.ts";
 import type { Scenario } from "./scenario.ts";
 import { prepareServer, type Server } from "./server.ts";
 import type { Tally } from "./tally.ts";
 import { Workload } from "./workload.ts";
 
-/** A kill comes at random after the load has begun, and after some writes have been answered. */
+/** A kill comes at a random time after the load has started and some writes have been answered. */
 const loadMsMax = 250;
 const answersMax = 60;
 const patienceMs = 2_000;
 
 export const killOnSqlite: Scenario = {
   name: "kill -9, SQLite",
-  promise: "every answered write is there after the restart, whole, and nothing comes back to life",
+  promise: "every answered write is complete after the restart, and nothing deleted or revoked returns",
   async run(tally, { kills }) {
     await killUnderLoad(await createDeployment(), kills.sqlite, tally);
   },
 };
 
-/** Every so many kills PostgreSQL itself crashes together with the server. */
+/** How many kills of the server there are for each crash of PostgreSQL. */
 const crashEvery = 5;
 
 export const killOnPostgres: Scenario = {
   name: "kill -9, PostgreSQL",
-  promise: "the same, and also when PostgreSQL itself crashes at the same moment",
+  promise: "the same, also when PostgreSQL crashes at the same moment",
   async run(tally, { kills }) {
-    const postgres = await thePostgres();
+    const postgres = await getSharedPostgres();
     const deployment = await createDeployment({ DATABASE_URL: await postgres.createDatabase() });
     await killUnderLoad(deployment, kills.postgres, tally, async (server, kill) => {
       const isCrash = kill % crashEvery === crashEvery - 1;
@@ -39,10 +39,10 @@ export const killOnPostgres: Scenario = {
 };
 
 /**
- * Kills the server again and again while clients write. After each restart everything that was written since the last one
- * is looked at, and at the end everything once more.
+ * Kills the server repeatedly while clients write. Verifies the writes since the last kill after each restart, and all
+ * writes at the end.
  *
- * @param strike what is done instead of killing the server
+ * @param strike replaces the kill of the server
  */
 async function killUnderLoad(
   deployment: Deployment,
@@ -75,7 +75,7 @@ async function killUnderLoad(
   }
 }
 
-/** Waits for some time and for some answers, both at random. */
+/** Waits for a random time and a random number of responses. */
 async function underLoad(tally: Tally): Promise<void> {
   const goal = tally.answered + Math.random() * answersMax;
   const deadline = performance.now() + patienceMs;

@@ -2,24 +2,24 @@ import { type Answer, type Api, Unanswered, WrongAnswer } from "./api.ts";
 import type { Tally } from "./tally.ts";
 
 const patienceMs = 15_000;
-const looksAtOnce = 12;
-/** When so much cannot be read, the rest is not looked at any more. */
+const verificationsAtOnce = 12;
+/** After this many failed reads, the check gives up. */
 const wrongMax = 20;
 
-/** Something that clients were promised. */
+/** A guarantee that the server gave to a client with its response. */
 export interface Fact {
   /**
-   * Compares what is stored to what was promised, and writes down in the tally what differs.
+   * Compares what is stored to what was promised, and records the differences in the tally.
    *
-   * @returns "later" when it cannot be told yet
+   * @returns "later" if the outcome is not known yet
    */
   check(api: Api, tally: Tally): Promise<"later" | undefined>;
 }
 
-/** What is stored is neither what was before nor what was sent. */
+/** The stored state is neither the former one nor the one that was sent. */
 export class HalfWritten extends Error {}
 
-/** Knows every promise of a run, and which of them have not been looked at since they were made. */
+/** Every promise of a run, and which of them changed since they were last verified. */
 export class Ledger {
   readonly #tally: Tally;
   readonly #all: Fact[] = [];
@@ -33,49 +33,50 @@ export class Ledger {
     this.#all.push(fact);
   }
 
-  /** Something was written since it was last looked at. */
+  /** Marks the fact as changed since its last verification. */
   touch(fact: Fact): void {
     this.#unchecked.add(fact);
   }
 
-  /** Looks at everything that was written since the last time. */
+  /** Verifies everything that was written since the last call. */
   async check(api: Api): Promise<void> {
     const facts = [...this.#unchecked];
     this.#unchecked.clear();
-    await this.#look(facts, api);
+    await this.#verify(facts, api);
   }
 
-  /** Looks at everything there is, and waits for what cannot be told at once. */
+  /** Verifies all facts, and retries those whose outcome is not known yet. */
   async checkAll(api: Api): Promise<void> {
     this.#unchecked.clear();
-    await this.#look(this.#all, api);
+    await this.#verify(this.#all, api);
     const deadline = performance.now() + patienceMs;
     while (this.#unchecked.size > 0 && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 200));
       await this.check(api);
     }
-    if (this.#unchecked.size > 0) this.#tally.wrong.push(`${this.#unchecked.size} promises cannot be looked at`);
+    if (this.#unchecked.size > 0) this.#tally.wrong.push(`${this.#unchecked.size} promises cannot be verified`);
   }
 
-  async #look(facts: readonly Fact[], api: Api): Promise<void> {
+  async #verify(facts: readonly Fact[], api: Api): Promise<void> {
     const waiting = facts.values();
     const wrongBefore = this.#tally.wrong.length;
-    const look = async () => {
+    const verify = async () => {
       for (const fact of waiting) {
         if ((await fact.check(api, this.#tally)) === "later") this.touch(fact);
-        if (this.#tally.wrong.length - wrongBefore > wrongMax) return; // each may have taken all of its patience
+        if (this.#tally.wrong.length - wrongBefore > wrongMax) return; // each of them may have waited for its full timeout
       }
     };
-    await Promise.all(Array.from({ length: looksAtOnce }, look));
+    await Promise.all(Array.from({ length: verificationsAtOnce }, verify));
   }
 }
 
-/** The state of something as text; the same text for the same state. */
+/** The state of a thing as text; equal states have equal texts. */
 type State = string;
 
 /**
- * One thing of one writer: what its last answered write has made of it, and what one that got no answer may have. After
- * such a one it is left alone until it has been looked at, for nobody knows when that write comes to its end.
+ * One thing of one writer: the state after its last answered write, and the state that an unanswered write may have
+ * caused. After an unanswered write the writer leaves the thing alone until it is verified, because that write may
+ * still be running.
  */
 export class Register implements Fact {
   readonly #what: string;
@@ -85,7 +86,7 @@ export class Register implements Fact {
   #answered: State;
   #unanswered: State | undefined;
 
-  /** @param read looks at what is stored; throws HalfWritten */
+  /** @param read returns the stored state; throws HalfWritten */
   constructor(ledger: Ledger, what: string, initially: State, read: (api: Api) => Promise<State>) {
     this.#ledger = ledger;
     this.#what = what;
@@ -98,7 +99,7 @@ export class Register implements Fact {
     return this.#unanswered === undefined;
   }
 
-  /** Makes a call that is to lead to this state. @throws what the call throws */
+  /** Makes a call that leads to this state. @throws the errors of the call */
   async write(next: State, call: () => Promise<Answer>): Promise<Answer> {
     this.#unanswered = next;
     this.#ledger.touch(this);
@@ -108,7 +109,7 @@ export class Register implements Fact {
   }
 
   async check(api: Api, tally: Tally): Promise<undefined> {
-    const found = await look(this.#what, () => this.#read(api), tally);
+    const found = await verify(this.#what, () => this.#read(api), tally);
     if (found === undefined) return;
     if (found === this.#answered || found === this.#unanswered) {
       this.#promise(found);
@@ -129,7 +130,7 @@ export class Register implements Fact {
   }
 }
 
-/** Something that is only added to: what is stored lies between what was answered and what was sent. */
+/** A number that only grows: the stored value lies between the sum of the answered calls and that of the sent ones. */
 export class Counter implements Fact {
   readonly #what: string;
   readonly #step: number;
@@ -138,7 +139,7 @@ export class Counter implements Fact {
   #answered = 0;
   #unanswered = 0;
 
-  /** @param step what is added at once, all of it or nothing */
+  /** @param step what one call adds, all of it or nothing */
   constructor(ledger: Ledger, what: string, step: number, read: (api: Api) => Promise<number>) {
     this.#ledger = ledger;
     this.#what = what;
@@ -157,7 +158,7 @@ export class Counter implements Fact {
   }
 
   async check(api: Api, tally: Tally): Promise<undefined> {
-    const found = await look(this.#what, () => this.#read(api), tally);
+    const found = await verify(this.#what, () => this.#read(api), tally);
     if (found === undefined) return;
     const [least, most] = [this.#answered, this.#answered + this.#unanswered];
     const sum = `${this.#what}: ${found}, with ${least} answered and ${most} sent`;
@@ -167,8 +168,8 @@ export class Counter implements Fact {
   }
 }
 
-/** Reads what there is, and counts it as one check. @returns undefined when that shows a fault, which is written down */
-export async function look<T>(what: string, read: () => Promise<T>, tally: Tally): Promise<T | undefined> {
+/** Reads the stored state, and counts it as one check. @returns undefined after a fault, which goes into the tally */
+export async function verify<T>(what: string, read: () => Promise<T>, tally: Tally): Promise<T | undefined> {
   tally.checks += 1;
   try {
     return await readPatiently(read);
@@ -179,7 +180,7 @@ export async function look<T>(what: string, read: () => Promise<T>, tally: Tally
   }
 }
 
-/** A lease of who was killed, or a database on its way back, may be in the way for a while. */
+/** Retries, because the lease of a killed process or a recovering database may block a read for a while. */
 async function readPatiently<T>(read: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {

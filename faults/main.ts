@@ -1,4 +1,4 @@
-/** Lets things go wrong with real servers under load, and counts what is lost: `npm run test:faults`. */
+/** Injects faults into real servers under load, and counts what is lost: `npm run test:faults`. */
 import { parseArgs, styleText } from "node:util";
 import { cleanUpAtExit, endEverything, isInterrupted } from "../bench/children.ts";
 import { formatResult, formatTable, type Result } from "./report.ts";
@@ -8,23 +8,23 @@ import { createTally, isWhole, type Tally } from "./tally.ts";
 
 const usage = `Usage: npm run test:faults -- [options]
 
-Lets things go wrong with real servers under load (kill -9, a database that goes away, a full disk, a clock that steps
-back, clients that lie), checks every answered write, and counts what was lost.
+Injects faults into real servers under load (kill -9, a database outage, a full disk, a clock that steps back, lying
+clients), verifies every answered write, and counts what was lost.
 
-  --only TEXT          scenarios with this in their name; may be given several times
-  --kills N            kills of the server in all (200)
-  --list               the names of the scenarios
-  --json               the result as one JSON document
-  --help               this text
+  --only TEXT          run the scenarios with this text in their name; may be given several times
+  --kills N            total number of kills of the server (200)
+  --list               print the names of the scenarios
+  --json               print the result as one JSON document
+  --help               print this text
 
-The exit code is 0 when nothing was lost or wrong, 1 when something was, 2 when the command is wrong.
+The exit code is 0 without failures, 1 with failures, 2 when the command is wrong.
 `;
 
-/** A part of the kills is for PostgreSQL: they take longer there. */
+/** The share of the kills that run on PostgreSQL, where each takes longer. */
 const postgresShare = 0.35;
 const progressMs = 250;
 
-/** What runs now, on one line of a terminal that is written again and again. */
+/** The current scenario, on one line of a terminal that is overwritten. */
 const running = new Map<Scenario, Tally>();
 
 const options = readOptions();
@@ -37,7 +37,7 @@ if (options !== undefined) {
   } finally {
     await endEverything();
   }
-  process.exit(); // whatever a scenario that failed has left
+  process.exit(); // a failed scenario may leave open handles
 }
 
 async function run({ chosen, effort, isJson }: { chosen: readonly Scenario[]; effort: Effort; isJson: boolean }) {
@@ -75,7 +75,7 @@ async function runScenario(scenario: Scenario, effort: Effort, isQuiet: boolean)
     await scenario.run(tally, effort);
   } catch (error) {
     if (isInterrupted()) throw error;
-    tally.wrong.push(`it did not come to its end: ${error instanceof Error ? error.message : error}`);
+    tally.wrong.push(`the scenario was aborted: ${error instanceof Error ? error.message : error}`);
   } finally {
     running.delete(scenario);
     showProgress();
@@ -103,7 +103,7 @@ function readOptions() {
     if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`--kills must be a number, not ${text}`);
     const isChosen = ({ name }: Scenario) => only.some((part) => name.toLowerCase().includes(part.toLowerCase()));
     const chosen = scenarios.filter(isChosen);
-    if (chosen.length === 0) throw new Error(`there is no scenario ${only.join(", ")}`);
+    if (chosen.length === 0) throw new Error(`no scenario matches ${only.join(", ")}; --list prints their names`);
     const postgres = Math.floor(kills * postgresShare);
     return { chosen, effort: { kills: { sqlite: kills - postgres, postgres } }, isJson };
   } catch (error) {

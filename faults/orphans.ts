@@ -7,12 +7,12 @@ import { startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 
 const preloads = ["./shifted-clock.mjs", "./impatient.mjs"].map((script) => import.meta.resolve(script));
-/** Longer than bytes may lie there that nobody has finished writing, and than an upload may take to become whole. */
+/** Longer than the grace period of unfinished bytes, and than the completion of an upload. */
 const laterMs = 26 * 3_600_000;
-/** Maintenance comes every second then. */
+/** Maintenance then runs every second. */
 const patienceMs = 20_000;
 
-/** After the next clean-up no bytes lie in the folder of files that belong to no file. */
+/** After the next maintenance, the folder of files holds no orphaned objects. */
 export async function expectNoOrphans({ settings, application, operator }: Deployment, tally: Tally): Promise<void> {
   const server = await startServer(
     { ...settings, FAULTS_CLOCK_SHIFT_MS: `${laterMs}`, OPERATOR_IDLE_MS: `${2 * laterMs}` },
@@ -35,7 +35,7 @@ export async function expectNoOrphans({ settings, application, operator }: Deplo
   const deadline = performance.now() + patienceMs;
   while (orphans().length > 0 && performance.now() < deadline) await sleep(200);
   tally.checks += found;
-  for (const name of orphans()) tally.wrong.push(`${name} in the folder of files belongs to no file`);
-  tally.remarks.push(`${found} orphans cleaned up`);
+  for (const name of orphans()) tally.wrong.push(`${name} is an orphaned object`);
+  tally.remarks.push(`${found} orphaned objects deleted`);
   await server.end("SIGTERM");
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDeployment } from "./deployment.ts";
-import { type Postgres, thePostgres } from "./postgres.ts";
+import { getSharedPostgres, type Postgres } from "./postgres.ts";
 import { Probes } from "./probes.ts";
 import { type NetworkProxy, startProxy } from "./proxy.ts";
 import type { Scenario } from "./scenario.ts";
@@ -8,32 +8,35 @@ import { type Server, startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 import { Workload } from "./workload.ts";
 
-/** How long the server waits for its database. */
+/** The timeout of the server for its database. */
 const timeoutMs = 1_000;
-/** An answer takes at most this: waits for a connection, a lock and a second attempt, and what a busy machine adds. */
+/**
+ * The longest that a response may take: waits for a connection, a lock and a second attempt, plus the load of the
+ * machine.
+ */
 const answerMsMax = 5 * timeoutMs;
 const recoveryMsMax = 1_000;
-/** So long recovery is waited for, and written down, when it is not in time. */
+/** How long the scenario waits for a recovery that is late, so that it can report it. */
 const patienceMs = 20_000;
 
-/** A database that is away, and comes back. */
+/** A database that becomes unavailable and returns. */
 interface Outage {
   readonly postgres: Postgres;
   readonly proxy: NetworkProxy;
-  /** Notes that the database can be used from this moment on, and waits until the service answers again. */
+  /** Marks the database as available from now on, and waits until the server answers again. */
   recovered(): Promise<void>;
-  /** While this runs, nothing that needs the database may succeed. */
+  /** For this time, nothing that needs the database may succeed. */
   away(ms: number): Promise<void>;
 }
 
-/** Lets something happen to the database while clients write; then everything that was answered is looked at. */
+/** Disturbs the database while clients write, then verifies every answered write. */
 function outage(name: string, promise: string, happen: (outage: Outage, tally: Tally) => Promise<void>): Scenario {
   return {
     name,
     promise,
     isTimed: true,
     async run(tally) {
-      const postgres = await thePostgres();
+      const postgres = await getSharedPostgres();
       const proxy = await startProxy(await postgres.createDatabase());
       const timeout = { DATABASE_TIMEOUT_MS: `${timeoutMs}` };
       const deployment = await createDeployment({ DATABASE_URL: proxy.url, ...timeout });
@@ -43,22 +46,22 @@ function outage(name: string, promise: string, happen: (outage: Outage, tally: T
       const stop = new AbortController();
       const running = workload.run(server.port, stop.signal);
       await sleep(500);
-      await Promise.race([happen({ postgres, proxy, ...watch(probes, tally) }, tally), fails(server)]);
+      await Promise.race([happen({ postgres, proxy, ...watch(probes, tally) }, tally), failOnExit(server)]);
       await sleep(500);
       stop.abort();
       await Promise.all([running, probes.end()]);
       if (probes.slowestMs() > answerMsMax) tally.wrong.push(`an answer took ${probes.slowestMs().toFixed(0)} ms`);
       await workload.checkAll(server.port);
       const code = await server.end("SIGTERM");
-      if (code !== 0) tally.wrong.push(`the server ended with ${code}`);
+      if (code !== 0) tally.wrong.push(`the server exited with ${code}`);
       proxy.close();
     },
   };
 }
 
-/** @throws when the server ends by itself */
-async function fails(server: Server): Promise<never> {
-  throw new Error(`the server ended with ${await server.ended}`);
+/** @throws when the server exits by itself */
+async function failOnExit(server: Server): Promise<never> {
+  throw new Error(`the server exited with ${await server.ended}`);
 }
 
 function watch(probes: Probes, tally: Tally): Pick<Outage, "recovered" | "away"> {
@@ -74,15 +77,15 @@ function watch(probes: Probes, tally: Tally): Pick<Outage, "recovered" | "away">
       const from = performance.now();
       await sleep(ms);
       const good = probes.successes(from, performance.now());
-      for (const { kind } of good) tally.wrong.push(`a ${kind} succeeded while the database was away`);
+      for (const { kind } of good) tally.wrong.push(`a ${kind} succeeded while the database was unavailable`);
     },
   };
 }
 
-const whileItLasts = "ServiceUnavailable while it lasts, answers within a second of its return, nothing lost";
+const outagePromise = "ServiceUnavailable during the outage, a success within a second after it, no write lost";
 
 export const databaseOutages: readonly Scenario[] = [
-  outage("PostgreSQL stopped", whileItLasts, async ({ postgres, away, recovered }) => {
+  outage("PostgreSQL stopped", outagePromise, async ({ postgres, away, recovered }) => {
     for (const stop of [postgres.stop, postgres.crash]) {
       await stop();
       await away(3_000);
@@ -91,7 +94,7 @@ export const databaseOutages: readonly Scenario[] = [
       await sleep(300);
     }
   }),
-  outage("connections cut", "again and again: nothing lost, and the next calls succeed", async (outage) => {
+  outage("connections cut", "repeatedly: no write lost, and the next calls succeed", async (outage) => {
     for (let cut = 0; cut < 20; cut += 1) {
       if (cut % 2 === 0) await outage.postgres.cutConnections();
       else outage.proxy.reset();
@@ -99,7 +102,7 @@ export const databaseOutages: readonly Scenario[] = [
       await sleep(Math.random() * 100);
     }
   }),
-  outage("PostgreSQL frozen", whileItLasts, async ({ postgres, away, recovered }) => {
+  outage("PostgreSQL frozen", outagePromise, async ({ postgres, away, recovered }) => {
     for (const ms of [timeoutMs / 2, 3 * timeoutMs]) {
       postgres.freeze();
       await away(ms);
@@ -108,10 +111,10 @@ export const databaseOutages: readonly Scenario[] = [
       await sleep(300);
     }
   }),
-  outage("PostgreSQL out of reach", whileItLasts, async ({ proxy, away, recovered }) => {
+  outage("PostgreSQL out of reach", outagePromise, async ({ proxy, away, recovered }) => {
     for (let times = 0; times < 4; times += 1) {
       proxy.swallow();
-      await away((2 + 2 * Math.random()) * timeoutMs); // it returns at whatever moment of the server's attempts
+      await away((2 + 2 * Math.random()) * timeoutMs); // so that it returns at a random moment of the server's attempts
       proxy.heal();
       await recovered();
       await sleep(300);

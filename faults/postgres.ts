@@ -6,41 +6,41 @@ import postgres from "postgres";
 import { adopt, temporaryFolder } from "../bench/children.ts";
 import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
 
-/** A PostgreSQL of this run, and what can be done to it. */
+/** The PostgreSQL server of this run, and the faults it can be given. */
 export interface Postgres {
-  /** Resolves with the address of a new database. @param folder where its tables lie, when that is somewhere else */
+  /** Resolves with the URL of a new database. @param folder of its tables, if they lie outside of the data folder */
   createDatabase(folder?: string): Promise<string>;
-  /** Ends it as it should be, but without waiting for clients. */
+  /** Shuts it down cleanly, without waiting for clients. */
   stop(): Promise<void>;
-  /** Ends all its processes at once, as a crash does: its log is replayed at the next start. */
+  /** Kills all its processes at once, as a crash does; the next start replays its log. */
   crash(): Promise<void>;
-  /** Resolves when it takes connections again. */
+  /** Resolves when it accepts connections again. */
   restart(): Promise<void>;
-  /** Lets none of its processes run. Connections stay open, and nobody answers. */
+  /** Freezes all its processes: connections stay open and get no responses. */
   freeze(): void;
   thaw(): void;
-  /** Ends the connections of all servers, in the midst of whatever they do. @returns how many */
+  /** Terminates the connections of all servers, whatever they are doing. @returns how many */
   cutConnections(): Promise<number>;
-  /** Resolves when no server has a connection any more: what one that was killed had begun has ended. */
+  /** Resolves when no server has a connection any more, so that the last statements of a killed server have ended. */
   untilUnused(): Promise<void>;
 }
 
 let starting: Promise<Postgres> | undefined;
 
-/** The one of this run, started when it is first asked for. It ends with the run. */
-export function thePostgres(): Promise<Postgres> {
+/** The PostgreSQL server of this run, started on first use and stopped with the run. */
+export function getSharedPostgres(): Promise<Postgres> {
   starting ??= start();
   return starting;
 }
 
 async function start(): Promise<Postgres> {
-  chmodSync(temporaryFolder(), 0o711); // it runs as another account, and enters its own folder
+  chmodSync(temporaryFolder(), 0o711); // it runs as another account, which must be able to enter its folder
   const { url, process, restart } = await startThrowawayPostgres({ isDurable: true, parent: temporaryFolder() });
   adopt(process(), "SIGINT");
   const [{ data_directory: data = "" } = {}] = await ask<{ data_directory: string }>("show data_directory");
   let count = 0;
 
-  /** One statement over a connection of its own: those of before may have been cut. */
+  /** Runs one statement over a new connection, because earlier connections may have been cut. */
   async function ask<Row extends object>(statement: string): Promise<Row[]> {
     const sql = postgres(url, { max: 1, onnotice: () => {} });
     const rows = await sql.unsafe<Row[]>(statement);
@@ -57,7 +57,7 @@ async function start(): Promise<Postgres> {
   return {
     async createDatabase(folder) {
       count += 1;
-      const name = `faults_${count}`; // others may ask for theirs meanwhile
+      const name = `faults_${count}`; // other scenarios may create databases meanwhile
       if (folder !== undefined) {
         const { uid, gid } = statSync(data);
         mkdirSync(folder);

@@ -3,7 +3,7 @@ import { type Api, createApi, Unanswered } from "./api.ts";
 import type { Deployment } from "./deployment.ts";
 import type { Tally } from "./tally.ts";
 
-/** What clients see who ask again and again, whatever the others do. */
+/** Clients that call at a steady rate, whatever the server and the other clients do. */
 export class Probes {
   readonly #tally: Tally;
   readonly #api: Api;
@@ -12,7 +12,7 @@ export class Probes {
   readonly #calls: Call[] = [];
   readonly #running: Promise<void>;
 
-  /** @param port of a server that is not to break any connection */
+  /** @param port of a server that must not break any connection */
   static async begin({ application }: Deployment, port: number, tally: Tally): Promise<Probes> {
     const api = createApi(port, tally, { mayBreak: false, isCounted: false, connectionsMax: 400 });
     const device = await api.call("POST /devices", { body: { ...application, platform: "probe" } });
@@ -26,7 +26,10 @@ export class Probes {
     this.#running = this.#run();
   }
 
-  /** From then until the first success of a call of each kind that began after it. @returns undefined when there is none in time */
+  /**
+   * Milliseconds from then until every kind of call has succeeded once, counting calls that began after it. @returns
+   * undefined after the timeout
+   */
   async recoveryFrom(at: number, withinMs: number): Promise<number | undefined> {
     while (performance.now() < at + withinMs) {
       const firsts = kinds.map((kind) => this.#calls.find((call) => call.kind === kind && call.isGood && call.at > at));
@@ -36,18 +39,18 @@ export class Probes {
     return undefined;
   }
 
-  /** Calls of this time that were answered with a success. */
+  /** The calls in this time that succeeded. */
   successes(from: number, to: number): readonly Call[] {
     return this.#calls.filter(({ isGood, at, endedAt }) => isGood && at > from && endedAt < to);
   }
 
-  /** How many calls of a kind and of this time were refused. */
+  /** How many calls of a kind failed in this time. */
   failures(kind: Kind, from: number, to: number): number {
     return this.#calls.filter((call) => call.kind === kind && !call.isGood && call.at > from && call.endedAt < to)
       .length;
   }
 
-  /** How many calls since then were refused. */
+  /** How many calls failed since then. */
   failuresSince(from: number): number {
     return this.#calls.filter(({ isGood, at }) => !isGood && at > from).length;
   }
@@ -68,7 +71,7 @@ export class Probes {
     this.#api.close();
   }
 
-  /** Begins a call every so often, whether those before have been answered or not. */
+  /** Starts calls at a steady rate, whether or not earlier calls have been answered. */
   async #run(): Promise<void> {
     const open = new Set<Promise<void>>();
     for (let count = 0; !this.#stop.signal.aborted; count += 1) {

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Stands between the server and its database, as a network does. */
+/** A network between the server and its database. */
 export interface NetworkProxy {
-  /** The address of the database, by way of here. */
+  /** The URL of the database through the proxy. */
   readonly url: string;
-  /** From now on nothing arrives any more, and nobody is told: neither on the connections that there are nor on new ones. */
+  /** Drops all bytes from now on, silently, on existing connections and on new ones. */
   swallow(): void;
-  /** New connections work again. Those of before stay silent for ever, as behind a firewall that has forgotten them. */
+  /** Lets new connections work again. Existing ones stay silent, as behind a firewall that has lost their state. */
   heal(): void;
   /** Resets all connections. */
   reset(): void;
@@ -25,7 +25,7 @@ export async function startProxy(target: string): Promise<NetworkProxy> {
     for (const [from, to] of [pair, [database, client] as const]) {
       from.setNoDelay(true);
       from.on("data", (bytes) => void to.write(bytes));
-      from.on("error", () => {}); // a close follows
+      from.on("error", () => {}); // "close" follows
       from.on("close", () => {
         pairs.delete(pair);
         to.destroy();
@@ -55,7 +55,7 @@ export async function startProxy(target: string): Promise<NetworkProxy> {
   };
 }
 
-/** Bytes are taken and dropped; the end of one side is not told to the other. */
+/** Forwards the bytes, or drops them; the end of one side is not passed on to the other. */
 function silence([client, database]: readonly [Socket, Socket]): void {
   for (const socket of [client, database]) {
     socket.removeAllListeners("data");

@@ -1,22 +1,22 @@
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** What came of a request: an answer, no connection to send it over, or how the connection ended instead of an answer. */
+/** The outcome of a request: a response, a refused connection, or how the connection ended without a response. */
 export type Outcome =
   | { readonly kind: "answer"; readonly status: number; readonly isLast: boolean; readonly text: string }
   | { readonly kind: "refused" }
   | { readonly kind: "reset" | "closed"; readonly isFirst: boolean };
 
-/** A connection over which requests go one after the other, and nothing is tried again. */
+/** A connection that sends requests one after the other, without retries. */
 export interface RawClient {
-  /** Sends a request, and resolves with what comes of it. */
+  /** Sends a request, and resolves with its outcome. */
   ask(request: string): Promise<Outcome>;
-  /** False once the server has ended the connection, or said that it will. */
+  /** False once the server has closed the connection, or announced that it will. */
   readonly isOpen: boolean;
   close(): void;
 }
 
-/** Resolves when the connection stands, or with the reason why it does not. */
+/** Resolves when the connection is established, or with the reason why it is not. */
 export async function openRawClient(port: number, isSecure: boolean): Promise<RawClient | Outcome> {
   const socket: Socket = isSecure
     ? connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false })

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { isWhole, type Tally } from "./tally.ts";
 
-/** A scenario that was run, or why it was not. */
+/** A scenario with its tally, or the reason why it was skipped. */
 export interface Result {
   readonly name: string;
   readonly promise: string;
@@ -25,7 +25,7 @@ const head = [
   "",
 ];
 
-/** One line for a scenario that has ended, and some of what went wrong. */
+/** One line for a finished scenario, and its first failures. */
 export function formatResult({ name, promise, tally, seconds, skipped }: Result): string {
   if (skipped !== undefined) return styleText("dim", `- ${name}: skipped, ${skipped}`);
   const mark = isWhole(tally) ? styleText("green", "✓") : styleText("red", "✗");
@@ -37,7 +37,7 @@ export function formatResult({ name, promise, tally, seconds, skipped }: Result)
   return [`${mark} ${name}: ${promise} ${styleText("dim", `(${seconds.toFixed(0)} s)`)}`, ...lines].join("\n");
 }
 
-/** What was tried and lost: a line for each scenario, and one for all of them at the end. */
+/** The final table: a line for each scenario, and one for all of them. */
 export function formatTable(results: readonly Result[]): string {
   const run = results.filter(({ skipped }) => skipped === undefined);
   const rows = run.map(({ name, tally }) => [

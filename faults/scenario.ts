@@ -1,19 +1,19 @@
 import type { Tally } from "./tally.ts";
 
-/** How much is tried. */
+/** The size of a run. */
 export interface Effort {
   /** Kills of the server on SQLite and on PostgreSQL. */
   readonly kills: { readonly sqlite: number; readonly postgres: number };
 }
 
-/** Something that goes wrong with a deployment, and what is to come of it. */
+/** A fault of a deployment, and the guarantee that holds in spite of it. */
 export interface Scenario {
   readonly name: string;
-  /** What is promised, in a sentence. */
+  /** The guarantee, in a sentence. */
   readonly promise: string;
-  /** It measures time, and has the machine to itself. */
+  /** Whether it measures time, and must have the machine to itself. */
   readonly isTimed?: boolean;
-  /** Why it cannot be tried here. */
+  /** @returns why it cannot run on this machine, if it cannot */
   findObstacle?(): string | undefined;
   run(tally: Tally, effort: Effort): Promise<void>;
 }

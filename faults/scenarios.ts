@@ -1,12 +1,13 @@
 import { clockSteps } from "./clock.ts";
 import { fullDisks } from "./disk-full.ts";
+import { flood } from "./flood.ts";
 import { killOnPostgres, killOnSqlite } from "./kills.ts";
 import { databaseOutages } from "./outages.ts";
 import type { Scenario } from "./scenario.ts";
 import { shutdowns } from "./shutdowns.ts";
 import { slowClients } from "./slow-clients.ts";
 
-/** Everything that is tried, in order. */
+/** All scenarios, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
   killOnSqlite,
   killOnPostgres,
@@ -15,4 +16,5 @@ export const scenarios: readonly Scenario[] = [
   ...clockSteps,
   ...fullDisks,
   slowClients,
+  flood,
 ];

@@ -4,19 +4,19 @@ import { fileURLToPath } from "node:url";
 import { adopt } from "../bench/children.ts";
 import { plainEnvironment } from "../bench/server-process.ts";
 
-/** The program itself, `node server/src/main.ts`, on a free port. */
+/** A process of `node server/src/main.ts` on a free port. */
 export interface Server {
   readonly port: number;
   readonly pid: number;
   /** Its log. */
   output(): string;
-  /** Resolves with its exit code, however it ended. */
+  /** Resolves with its exit code when it has exited for any reason. */
   readonly ended: Promise<number | null>;
-  /** Sends the signal and waits for the end. @returns the exit code; null when it had to be killed */
+  /** Sends the signal and waits for the exit. @returns the exit code; null when it had to be killed */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** A server that has been loaded, and has not begun. */
+/** A server that is loaded and not started yet. */
 export interface Standby {
   /** Resolves when it listens. */
   begin(): Promise<Server>;
@@ -26,11 +26,11 @@ type Settings = Readonly<Record<string, string>>;
 
 const mainScript = fileURLToPath(import.meta.resolve("../server/src/main.ts"));
 const standbyScript = import.meta.resolve("./standby.mjs");
-/** Longer than the grace that a server has to end. */
+/** Longer than the grace period of a server that shuts down. */
 const patienceMs = 20_000;
 const outputMax = 2_000_000;
 
-/** @param preloads scripts that run before it, `wrapper` what runs it and becomes it */
+/** @param preloads scripts that run before it, `wrapper` a command that starts it by `exec` */
 export async function startServer(
   settings: Settings,
   { preloads = [], wrapper = [] }: { readonly preloads?: readonly string[]; readonly wrapper?: readonly string[] } = {},
@@ -38,11 +38,11 @@ export async function startServer(
   return untilListening(spawnServer(settings, preloads, wrapper));
 }
 
-/** Loads a server beforehand. It waits for `begin`, and touches nothing before. */
+/** Loads a server in advance. It does nothing until `begin` is called. */
 export function prepareServer(settings: Settings): Standby {
   const child = spawnServer(settings, [standbyScript], []);
   const listening = untilListening(child);
-  listening.catch(() => {}); // whoever begins it is told
+  listening.catch(() => {}); // the caller of begin gets the error
   return {
     begin() {
       child.stdin.write("\n");
@@ -55,15 +55,15 @@ function spawnServer(settings: Settings, preloads: readonly string[], wrapper: r
   const imports = preloads.flatMap((script) => ["--import", script]);
   const [program = "", ...args] = [...wrapper, process.execPath, ...imports, mainScript];
   const env = { ...plainEnvironment(), PORT: "0", ...settings };
-  return adopt(spawn(program, args, { env, stdio: ["pipe", "pipe", "inherit"] }));
+  return adopt(spawn(program, args, { cwd: import.meta.dirname, env, stdio: ["pipe", "pipe", "inherit"] }));
 }
 
 async function untilListening(child: ChildProcess): Promise<Server> {
   const ended = once(child, "exit").then(([code]: (number | null)[]) => code ?? null);
   let output = "";
-  child.stdin?.on("error", () => {}); // it has ended
+  child.stdin?.on("error", () => {}); // the process has exited
   const port = await new Promise<number>((resolve, reject) => {
-    ended.then((code) => reject(new Error(`a server ended with ${code} instead of listening: ${output}`)), reject);
+    ended.then((code) => reject(new Error(`the server exited with ${code} before it listened: ${output}`)), reject);
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       output = (output + text).slice(-outputMax);
       const listening = /"url":"https?:\/\/127\.0\.0\.1:(\d+)"/.exec(output)?.[1];
@@ -72,7 +72,7 @@ async function untilListening(child: ChildProcess): Promise<Server> {
   });
   return {
     port,
-    pid: child.pid ?? 0, // it has started
+    pid: child.pid ?? 0, // a started process has one
     output: () => output,
     ended,
     async end(signal) {

@@ -1,6 +1,6 @@
-// Loaded before server/src/main.ts: shifts what the program takes for the wall clock, as an administrator or an NTP daemon
-// would. FAULTS_CLOCK_SHIFT_MS shifts it from the start; SIGUSR2 sets it back by an hour while it runs. The monotonic
-// clock goes on, as the system's does.
+// Preloaded before server/src/main.ts: shifts the wall clock as the program sees it, as an administrator or an NTP
+// daemon does. FAULTS_CLOCK_SHIFT_MS shifts it from the start; SIGUSR2 sets it back by an hour while it runs. The
+// monotonic clock is unchanged, as on a real system.
 
 const hourMs = 3_600_000;
 let shiftMs = Number(process.env.FAULTS_CLOCK_SHIFT_MS ?? 0);

@@ -2,10 +2,10 @@ import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newFolder } from "../bench/children.ts";
-import { settings } from "../server/src/config.ts";
+import { settings } from "../server/src/settings/settings.ts";
 import { createApi } from "./api.ts";
 import { createDeployment, type Deployment } from "./deployment.ts";
-import { thePostgres } from "./postgres.ts";
+import { getSharedPostgres } from "./postgres.ts";
 import { type Outcome, openRawClient, type RawClient } from "./raw-client.ts";
 import type { Scenario } from "./scenario.ts";
 import { startServer } from "./server.ts";
@@ -13,7 +13,10 @@ import type { Tally } from "./tally.ts";
 
 const rounds = 8;
 const graceMs = 10_000;
-/** Those who keep their connection, those who open one for each request, and those who send one now and then. */
+/**
+ * Clients that keep their connection, clients that open one for each request, and clients that send a request now and
+ * then.
+ */
 const clients = { kept: 12, fresh: 6, idle: 12 };
 const certificates = path.join(import.meta.dirname, "../server/test/certificates");
 
@@ -53,7 +56,7 @@ function shutdown(
   };
 }
 
-/** Resolves when all clients run, with what waits for their ends. */
+/** Resolves when all clients run, with a promise of their ends. */
 async function beginLoad(
   { application }: Deployment,
   port: number,
@@ -73,47 +76,53 @@ async function beginLoad(
     Array.from({ length: count }, (_, n) => run(requests[n % requests.length] ?? ""));
   const open = () => openRawClient(port, isSecure);
   const ended = Promise.all([
-    ...load(clients.kept, (request) => keepAsking(request, open, 0, tally, signal)),
-    ...load(clients.idle, (request) => keepAsking(request, open, 100, tally, signal)),
-    ...load(clients.fresh, (request) => askAnew(request, open, tally, signal)),
+    ...load(clients.kept, (request) => sendOnKeptConnections(request, open, 0, tally, signal)),
+    ...load(clients.idle, (request) => sendOnKeptConnections(request, open, 100, tally, signal)),
+    ...load(clients.fresh, (request) => sendOnNewConnections(request, open, tally, signal)),
   ]);
   return { ended };
 }
 
 type Open = () => Promise<RawClient | Outcome>;
 
-/** One connection as long as it lasts, then the next one. Who is told to come again in a second does not before. */
-async function keepAsking(request: string, open: Open, pauseMsMax: number, tally: Tally, signal: AbortSignal) {
-  for (let isTold = false; !isTold && !signal.aborted; ) {
+/** Sends requests over one connection until it closes, then over the next one, until the server announces its end. */
+async function sendOnKeptConnections(
+  request: string,
+  open: Open,
+  pauseMsMax: number,
+  tally: Tally,
+  signal: AbortSignal,
+) {
+  for (let isClosing = false; !isClosing && !signal.aborted; ) {
     const client = await open();
     if ("kind" in client) {
       note(client, tally);
       return;
     }
     while (client.isOpen && !signal.aborted) {
-      isTold = note(await client.ask(request), tally);
+      isClosing = note(await client.ask(request), tally);
       if (pauseMsMax > 0) await sleep(Math.random() * pauseMsMax);
     }
     client.close();
   }
 }
 
-async function askAnew(request: string, open: Open, tally: Tally, signal: AbortSignal) {
-  for (let isTold = false; !isTold && !signal.aborted; ) {
+async function sendOnNewConnections(request: string, open: Open, tally: Tally, signal: AbortSignal) {
+  for (let isClosing = false; !isClosing && !signal.aborted; ) {
     const client = await open();
     if ("kind" in client) {
       note(client, tally);
       return;
     }
-    isTold = note(await client.ask(request), tally);
+    isClosing = note(await client.ask(request), tally);
     client.close();
     await sleep(2);
   }
 }
 
-/** @returns true when the server says that it is going */
+/** @returns true when the server announces that it closes the connection */
 function note(outcome: Outcome, tally: Tally): boolean {
-  if (outcome.kind === "refused") return false; // nobody listens any more
+  if (outcome.kind === "refused") return false; // the port is closed
   tally.sent += 1;
   if (outcome.kind !== "answer") {
     const [first, how] = [outcome.isFirst ? "first" : "later", outcome.kind];
@@ -124,7 +133,7 @@ function note(outcome: Outcome, tally: Tally): boolean {
   if (status === 503) {
     tally.unavailable += 1;
     if (!isLast) tally.wrong.push("a refusal without Connection: close");
-    if (!text.includes('"error":"ServiceUnavailable"')) tally.wrong.push(`a refusal that is none: ${text}`);
+    if (!text.includes('"error":"ServiceUnavailable"')) tally.wrong.push(`a malformed 503: ${text}`);
   } else if (status >= 300) tally.wrong.push(`${status} ${text}`);
   else tally.answered += 1;
   return status === 503;
@@ -133,7 +142,7 @@ function note(outcome: Outcome, tally: Tally): boolean {
 function tlsSettings(): Readonly<Record<string, string>> {
   const folder = newFolder("certificates");
   const [cert, key] = ["cert", "key"].map((kind) => path.join(folder, `${kind}.pem`));
-  if (cert === undefined || key === undefined) throw new Error("there are two");
+  if (cert === undefined || key === undefined) throw new Error("two certificate files are needed");
   copyFileSync(path.join(certificates, "test-only-a.cert.pem"), cert);
   copyFileSync(path.join(certificates, "test-only-a.key.pem"), key);
   return { TLS_CERT_FILE: cert, TLS_KEY_FILE: key };
@@ -143,10 +152,10 @@ export const shutdowns: readonly Scenario[] = [
   shutdown("SIGTERM"),
   shutdown("SIGTERM, https", { isSecure: true, settings: async () => tlsSettings() }),
   shutdown("SIGTERM, PostgreSQL", {
-    settings: async () => ({ DATABASE_URL: await (await thePostgres()).createDatabase() }),
+    settings: async () => ({ DATABASE_URL: await (await getSharedPostgres()).createDatabase() }),
   }),
   shutdown("SIGTERM, two workers", {
-    findObstacle: () => (isSetting("WORKERS") ? undefined : "there is no such setting yet"),
+    findObstacle: () => (isSetting("WORKERS") ? undefined : "this version has no setting WORKERS"),
     settings: async () => ({ WORKERS: "2" }),
   }),
 ];

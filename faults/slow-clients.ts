@@ -16,21 +16,21 @@ const patienceMs = 20_000;
 const dripMs = 250;
 const largeBytes = 8_000_000;
 const residentGrowthMax = 250_000_000;
-/** How much longer others may wait, and what is no wait on any machine. */
+/** How much longer other clients may wait, and a wait that is short enough on any machine. */
 const p99FactorMax = 20;
 const p99MsMax = 5_000;
-/** So many of them come at once. */
+/** How many attackers connect at once. */
 const crowd = 50;
 
-/** A client that does not behave: how many there are, what they say at once, and what they say bit by bit. */
+/** A client that misbehaves: how many there are, what they send at first, and what they send bit by bit. */
 interface Attack {
   readonly name: string;
   readonly count: number;
   readonly first: string;
   readonly drip?: string;
-  /** Reads nothing of what it is sent. */
-  readonly isDeaf?: true;
-  /** The server cannot know that it means no good, and may keep it. */
+  /** Reads no responses. */
+  readonly readsNothing?: true;
+  /** Whether the server may keep the connection, because it cannot tell it from a slow or idle client. */
   readonly mayStay?: true;
 }
 
@@ -45,10 +45,10 @@ function attacksOn(token: string, file: string): Attack[] {
     { name: "bodies that stop", count: 100, first: `${post}Content-Length: 1000\r\n\r\n{` },
     { name: "bodies that go on", count: 100, first: `${post}Content-Length: 2\r\n\r\n{}${"garbage ".repeat(100)}` },
     { name: "endless heads", count: 50, first: `GET / HTTP/1.1\r\nX: ${"a".repeat(100_000)}` },
-    { name: "who reads nothing", count: 60, first: get.repeat(3), isDeaf: true, mayStay: true },
-    { name: "who says nothing", count: 1_000, first: "" },
+    { name: "clients that read nothing", count: 60, first: get.repeat(3), readsNothing: true, mayStay: true },
+    { name: "clients that send nothing", count: 1_000, first: "" },
     {
-      name: "who says nothing more",
+      name: "clients that go idle",
       count: 1_000,
       first: "GET /service/ping HTTP/1.1\r\nHost: a\r\n\r\n",
       mayStay: true,
@@ -58,9 +58,10 @@ function attacksOn(token: string, file: string): Attack[] {
 
 export const slowClients: Scenario = {
   name: "slow and lying clients",
-  promise: "the others are served, memory stays flat, and their connections are freed",
+  promise: "other clients are served, memory stays flat, and the attackers' connections are closed",
   isTimed: true,
-  findObstacle: () => (process.platform === "linux" ? undefined : "connections and memory are counted on Linux alone"),
+  findObstacle: () =>
+    process.platform === "linux" ? undefined : "connections and memory can be measured on Linux only",
   async run(tally) {
     const deployment = await createDeployment({ REQUEST_TIMEOUT_MS: `${requestMs}` });
     const server = await startServer(deployment.settings);
@@ -91,7 +92,7 @@ export const slowClients: Scenario = {
 
     const refused = probes.failuresSince(calmUntil);
     tally.checks += probes.successes(calmUntil, performance.now()).length + refused;
-    if (refused > 0) tally.wrong.push(`${refused} calls of others failed`);
+    if (refused > 0) tally.wrong.push(`${refused} calls of other clients failed`);
     if (p99 > Math.max(p99MsMax, p99FactorMax * calm)) tally.wrong.push(`others waited ${p99.toFixed(0)} ms (p99)`);
     if (grown > residentGrowthMax) tally.wrong.push(`memory grew by ${(grown / 1e6).toFixed(0)} MB`);
     tally.remarks.push(
@@ -102,7 +103,7 @@ export const slowClients: Scenario = {
   },
 };
 
-/** Puts a large file there, for those who will not read it. */
+/** Uploads the large file that the attackers do not read. */
 async function prepareAttacks({ application }: Deployment, { port }: Server, tally: Tally): Promise<Attack[]> {
   const api = createApi(port, tally, { isCounted: false });
   const device = await api.call("POST /devices", { body: { ...application, platform: "faults" } });
@@ -115,7 +116,7 @@ async function prepareAttacks({ application }: Deployment, { port }: Server, tal
   return attacksOn(token, `/blobs/${file.body.result.id}/file`);
 }
 
-/** Who connects after them has been let in: it is not the crowd at the door that this is about. */
+/** Waits until the server has accepted the attackers so far: the scenario does not test the listen backlog. */
 async function untilAccepted({ port }: Server, tally: Tally): Promise<void> {
   const api = createApi(port, tally, { isCounted: false });
   await api.call("GET /service/ping");
@@ -131,7 +132,7 @@ interface Attacker {
 function begin(attack: Attack, port: number): Attacker {
   const socket = connect(port, "127.0.0.1");
   let isClosed = false;
-  socket.on("error", () => {}); // a close follows
+  socket.on("error", () => {}); // "close" follows
   socket.write(attack.first);
   const { drip } = attack;
   const dripping = drip === undefined ? undefined : setInterval(() => socket.write(drip), dripMs);
@@ -141,7 +142,7 @@ function begin(attack: Attack, port: number): Attacker {
   };
   socket.on("end", end);
   socket.on("close", end);
-  if (attack.isDeaf) socket.pause();
+  if (attack.readsNothing) socket.pause();
   else socket.resume();
   return { attack, socket, isClosed: () => isClosed };
 }
@@ -150,10 +151,10 @@ async function untilFreed(server: Server, handles: number, tally: Tally): Promis
   const deadline = performance.now() + patienceMs;
   while (openHandles(server) > handles && performance.now() < deadline) await sleep(50);
   const left = openHandles(server) - handles;
-  if (left > 0) tally.wrong.push(`${left} connections were not freed`);
+  if (left > 0) tally.wrong.push(`${left} connections were not closed`);
 }
 
-/** How many files and sockets the process holds. */
+/** How many files and sockets the process has open. */
 function openHandles({ pid }: Server): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }

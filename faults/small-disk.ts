@@ -6,16 +6,19 @@ import path from "node:path";
 /** A disk of a few megabytes. */
 export interface SmallDisk {
   readonly folder: string;
-  /** Leaves not one byte. */
+  /** Fills the disk to the last byte. */
   fill(): void;
-  /** Gives all of it back that `fill` took. */
+  /** Deletes what `fill` has written. */
   free(): void;
   unmount(): void;
 }
 
 const sizeMib = 48;
 
-/** In memory, below the system's temporary folder. It goes with the run. @returns undefined where that may not be done */
+/**
+ * Mounts it in memory, below the system's temporary folder, until the run ends. @returns undefined without the
+ * permission to mount
+ */
 export function mountSmallDisk(): SmallDisk | undefined {
   const folder = mkdtempSync(path.join(tmpdir(), "rollcall-disk-"));
   const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${sizeMib}m,mode=777`, "none", folder]);
@@ -40,7 +43,7 @@ export function mountSmallDisk(): SmallDisk | undefined {
   };
 }
 
-/** Why there is none. */
+/** @returns why there can be no small disk here, if there cannot */
 export function findObstacleToMounting(): string | undefined {
   const disk = process.platform === "linux" ? mountSmallDisk() : undefined;
   disk?.unmount();
@@ -52,6 +55,6 @@ function append(file: string, bytes: number): boolean {
     appendFileSync(file, Buffer.alloc(bytes));
     return true;
   } catch {
-    return false; // it is full
+    return false; // the disk is full
   }
 }

@@ -1,5 +1,5 @@
-// Loaded before server/src/main.ts: everything of it is read and compiled, and then nothing happens until standard input
-// brings a byte. So a server that is needed at once costs no start of Node.js, and what it does first is what it always does.
+// Preloaded before server/src/main.ts: loads and compiles all modules, then waits for a byte on standard input. A
+// server that is needed at once then starts without the cost of Node.js itself, and its own start is unchanged.
 
 import { once } from "node:events";
 import { enableCompileCache } from "node:module";

@@ -1,24 +1,24 @@
-/** What a scenario tried, and what came of it. */
+/** What a scenario did, and the result. */
 export interface Tally {
-  /** Faults that were made: kills, cuts, restarts. */
+  /** Injected faults: kills, cut connections, restarts. */
   faults: number;
   /** Calls that were sent. */
   sent: number;
-  /** Those that were answered with success. */
+  /** Calls that succeeded. */
   answered: number;
-  /** Those that were refused with ServiceUnavailable. */
+  /** Calls that got ServiceUnavailable. */
   unavailable: number;
-  /** Promises that were looked at afterwards: the same one after each fault counts each time. */
+  /** Verified promises; a promise that is verified after several faults counts each time. */
   checks: number;
-  /** Answered, and not there. */
+  /** Answered writes that are missing. */
   readonly lost: string[];
-  /** There, and neither what was before nor what was sent. */
+  /** States that are neither the former one nor the one that was sent. */
   readonly halfWritten: string[];
-  /** Anything else that should not be: wrong answers, resets, hangs. */
+  /** All other failures: wrong responses, resets, hangs. */
   readonly wrong: string[];
-  /** From when the service could answer again to its first success. */
+  /** Time from the end of an outage to the first success. */
   readonly recoveryMs: number[];
-  /** What else is worth a word in the table. */
+  /** Further figures for the table. */
   readonly remarks: string[];
 }
 

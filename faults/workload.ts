@@ -15,7 +15,7 @@ import { increment, writeKeys, writeSets } from "./writers/metadata.ts";
 import { writeMetrics } from "./writers/metrics.ts";
 import { writeUploads } from "./writers/uploads.ts";
 
-/** A client for each of them: every kind of write that there is. */
+/** One client for each kind of write. */
 const writers: readonly Writer[] = [
   writeAccounts,
   writeAtomicBatches,
@@ -33,10 +33,10 @@ const writers: readonly Writer[] = [
   writeUploads,
 ];
 
-/** How long a client waits before it tries again. */
+/** How long a client waits before it retries. */
 const pauseMs = 20;
 
-/** Clients that write at the same time, and what they were answered. */
+/** Clients that write at the same time, and the promises they got. */
 export class Workload {
   readonly #tally: Tally;
   readonly #ledger: Ledger;
@@ -71,20 +71,20 @@ export class Workload {
     this.#options = options;
   }
 
-  /** Writes until it is told to stop; a call that gets no answer is followed by another one after a moment. */
+  /** Writes until the signal; waits for a moment after an unanswered call. */
   async run(port: number, signal: AbortSignal): Promise<void> {
     const api = createApi(port, this.#tally, this.#options);
     await Promise.all(this.#sequences.map((sequence) => this.#repeat(sequence, api, signal)));
     api.close();
   }
 
-  /** Looks at what was written since the last time. */
+  /** Verifies what was written since the last time. */
   check(port: number): Promise<void> {
-    return this.#look(port, (api) => this.#ledger.check(api));
+    return this.#verify(port, (api) => this.#ledger.check(api));
   }
 
   checkAll(port: number): Promise<void> {
-    return this.#look(port, (api) => this.#ledger.checkAll(api));
+    return this.#verify(port, (api) => this.#ledger.checkAll(api));
   }
 
   async #repeat(sequence: Sequence, api: Api, signal: AbortSignal): Promise<void> {
@@ -98,7 +98,7 @@ export class Workload {
     }
   }
 
-  async #look(port: number, work: (api: Api) => Promise<void>): Promise<void> {
+  async #verify(port: number, work: (api: Api) => Promise<void>): Promise<void> {
     const api = createApi(port, this.#tally, { ...this.#options, isCounted: false });
     await work(api);
     api.close();

@@ -1,29 +1,29 @@
 import type { Api } from "./api.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** Who writes: a device, and a user who has signed up on it. */
+/** The device of a writer, and the user who signed up on it. */
 export interface Person {
   readonly deviceToken: string;
   readonly token: string;
 }
 
-/** What writers have in common. */
+/** What all writers share. */
 export interface Work {
   readonly application: { readonly appid: string; readonly appkey: string };
-  /** Opens what operators read. */
+  /** The session token of an operator. */
   readonly operatorToken: string;
   readonly ledger: Ledger;
-  /** A text that nothing else of the run is called by. */
+  /** Returns a name that is unique in the run. */
   newName(): string;
 }
 
 /**
- * One client of a kind: makes some calls, one after the other, each of them a promise of the ledger's when it is answered.
- * What throws ends the sequence; the next one begins with something new.
+ * One client of a kind: makes some calls, one after the other; each response becomes a promise of the ledger. An error
+ * ends the sequence, and the next one starts with new objects.
  */
 export type Sequence = (api: Api) => Promise<void>;
 
 export type Writer = (work: Work, person: Person) => Sequence;
 
-/** So that a row is larger than a sector, and what is half of it shows. */
+/** Makes a row larger than a disk sector, so that a half-written row shows. */
 export const filler = "x".repeat(600);

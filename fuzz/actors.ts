@@ -1,16 +1,16 @@
 import { createHmac } from "node:crypto";
 
-/** Who calls, with what they have. */
+/** A caller and its credentials. */
 
 interface Anybody {
-  /** For reports. */
+  /** The name in reports. */
   readonly name: string;
   token: string;
-  /** False once the token has ended, or may have. */
+  /** False once the token is revoked, or may be. */
   isAlive: boolean;
 }
 
-/** A user of an application, or a device that nobody has signed in on. */
+/** A user of an application, or a device without a signed-in user. */
 export interface Client extends Anybody {
   readonly kind: "user" | "device";
   readonly application: Application;
@@ -20,11 +20,11 @@ export interface Client extends Anybody {
   readonly userName: string;
   readonly password: string;
   readonly email: string;
-  /** Ids of what this client has made and may destroy. */
+  /** Ids of the objects that this client has created and may delete. */
   readonly own: Pool;
-  /** Ids of what has to stay as it is. */
+  /** Ids of the objects that must stay unchanged. */
   readonly sealed: Pool;
-  /** What listings gave for further pages. */
+  /** Page tokens from listings. */
   readonly pageTokens: string[];
   readonly signedUrls: string[];
 }
@@ -44,25 +44,25 @@ export interface Application {
   readonly name: string;
   readonly appid: string;
   readonly appkey: string;
-  /** Of signed requests. */
+  /** The shared secret of signed requests. */
   readonly secret?: string;
-  /** Whether operators may do anything to it. */
+  /** Whether operators may change or delete anything in it. */
   readonly isSandbox: boolean;
-  /** Whether the operations of `disabledOperations` are switched off. */
+  /** Whether the operations of `disabledOperations` are disabled. */
   readonly isNarrow: boolean;
   isAlive: boolean;
-  /** How often operators were sent to it. */
+  /** How many operator calls have used it. */
   uses: number;
-  /** Ids of what is in it, for operators. */
+  /** Ids of its objects, for operators. */
   readonly all: Pool;
   readonly fingerprints: string[];
-  /** Ids of users, each with that of a token. */
+  /** Ids of users, each with the id of a token. */
   readonly tokens: (readonly [userId: string, tokenId: string])[];
-  /** Users who may be deleted, whose passwords may be set, and so on. */
+  /** Users whom operators may delete, set passwords of, and so on. */
   readonly victims: Client[];
 }
 
-/** Ids by their prefix, such as `chk`. */
+/** Ids by their prefix (`chk` for check-ins). */
 export interface Pool {
   add(id: string): void;
   remove(id: string): void;
@@ -90,7 +90,7 @@ export function createPool(): Pool {
   };
 }
 
-/** What follows `Service ` in Authorization. @param path without the query, as it is sent */
+/** The credentials after `Service ` in Authorization. @param path without the query, as it is sent */
 export function credentialsOf(actor: Actor, method: string, path: string): string {
   if (actor.kind === "operator" || actor.application.secret === undefined) return actor.token;
   const { appid, secret } = actor.application;

@@ -5,7 +5,7 @@ import { hostileText } from "./hostile.ts";
 import type { Setting } from "./recipes.ts";
 import { oddCase } from "./values.ts";
 
-/** What one item of a batch asks for. */
+/** The request of one item of a batch. */
 interface Item {
   readonly key?: unknown;
   readonly method?: unknown;
@@ -14,12 +14,12 @@ interface Item {
   readonly idempotencyKey?: unknown;
 }
 
-/** A batch of calls that are as hostile as the batch is. */
+/** A batch whose items are as hostile as the batch itself. */
 export function composeBatch(setting: Setting, mood: Mood, operations: readonly Operation[]): Content {
   const { random, caller } = setting;
   const kind = caller?.kind ?? "user";
   const count = random.chance(0.03) ? 201 : mood === "wild" && random.chance(0.1) ? 0 : 1 + random.below(6);
-  // What takes half a second, or ends the caller, is fuzzed alone.
+  // Slow calls, and calls that revoke the caller's token, are fuzzed outside of batches.
   const fitting = operations.filter(({ id, caller: needed, takes }) => {
     const isFitting = needed === kind || needed === "device" || needed === "anyone";
     return !apart.has(id) && takes !== "bytes" && (isFitting || random.chance(0.03));

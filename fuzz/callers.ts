@@ -6,7 +6,7 @@ import type { Setting } from "./recipes.ts";
 import { idsFor, idsOf } from "./values.ts";
 import type { World } from "./world.ts";
 
-/** Who calls: mostly who may, else anybody of any kind. */
+/** Chooses a caller: mostly one that may make the call, otherwise any. */
 export function settingFor(operation: Operation, mood: Mood, world: World, random: Random, prepared?: Client): Setting {
   const isRight = mood === "honest" ? random.chance(0.93) : random.chance(0.75);
   const caller = prepared ?? pickCaller(operation, isRight, world, random);
@@ -30,7 +30,7 @@ function operatorIds(application: Application, mayChange: boolean, world: World)
   };
 }
 
-/** Ends what it is called with. */
+/** Operations that revoke the token they are called with. */
 const ending: ReadonlySet<string> = new Set(["deleteUser", "logoutUser"]);
 
 function pickCaller(operation: Operation, isRight: boolean, world: World, random: Random): Actor | undefined {
@@ -62,7 +62,7 @@ function pickCaller(operation: Operation, isRight: boolean, world: World, random
   }
 }
 
-/** What a caller should have some of: `chk` for what takes the id of a check-in. */
+/** The ids that a caller needs: `chk` for a parameter that takes the id of a check-in. */
 function prefixOf({ inPath, path }: Operation): string | undefined {
   if (path.startsWith("/files/uploads/")) return "upl";
   return inPath
@@ -70,7 +70,7 @@ function prefixOf({ inPath, path }: Operation): string | undefined {
     .findLast((prefix) => prefix !== "usr");
 }
 
-/** What may be changed is only what nobody else is fuzzed with. */
+/** Only objects that no other call of the fuzzer uses may be changed. */
 function applicationOf(caller: Actor | undefined, mayChange: boolean, world: World, random: Random): Application {
   const sandboxes = world.applications.filter(({ isSandbox, isAlive }) => isSandbox && isAlive);
   const sandbox = random.pick(sandboxes);
@@ -79,7 +79,7 @@ function applicationOf(caller: Actor | undefined, mayChange: boolean, world: Wor
   const other = random.pick(lasting);
   const chosen = mayChange || random.chance(0.6) ? sandbox : other;
   const found = chosen ?? (mayChange ? undefined : other);
-  if (found === undefined) throw new Error("There is no application to work on");
+  if (found === undefined) throw new Error("no application is left to work on");
   found.uses += 1;
   return found;
 }

@@ -9,7 +9,7 @@ import { oddCase, plausibleValue } from "./values.ts";
 /** How hostile a call is: not at all, in one of its values, or in any number of them. */
 export type Mood = "honest" | "pointed" | "wild";
 
-/** What a call says, whatever it is going to be sent in. */
+/** The content of a call, before it is encoded. */
 export interface Content {
   readonly method: string;
   /** Escaped. */
@@ -23,7 +23,7 @@ export type Named = readonly [name: string, value: unknown];
 
 const formats = new WeakMap<JsonSchema, Format>();
 
-/** @param known values that someone has prepared */
+/** @param known values that a preparation has made */
 export function compose(setting: Setting, mood: Mood, known: Readonly<Record<string, unknown>> = {}): Content {
   const { operation, random } = setting;
   const recipe = { ...recipes[operation.id]?.(setting), ...known };
@@ -47,7 +47,7 @@ export function compose(setting: Setting, mood: Mood, known: Readonly<Record<str
 
   const inPath = new Map(valuesOf(operation.inPath, false));
   const given = new Map([...inPath]);
-  // What confirms is what is meant.
+  // A confirmation must repeat the id in the path.
   const confirmed = [...given].findLast(([, value]) => typeof value === "string")?.[1];
   const confirm = (values: Named[]) =>
     values.map(([name, value]): Named => (name === "confirm" && mood === "honest" ? [name, confirmed] : [name, value]));
@@ -68,7 +68,7 @@ function honestFor(parameter: Parameter, setting: Setting): unknown {
 function hostileFor(parameter: Parameter, { world, random }: Setting): unknown {
   const format = formatFor(parameter);
   if (format.kind === "id" && random.chance(0.6)) {
-    // Of others, of other applications, and of other kinds.
+    // Ids of other users, of other applications, and of other kinds.
     const bystander = random.pick(world.bystanders);
     const prefix = random.pick(format.prefixes) ?? "chk";
     const theirs = [...(bystander?.sealed.of(prefix) ?? []), bystander?.userId ?? "", bystander?.deviceId ?? ""];
@@ -96,7 +96,7 @@ function formatFor({ schema }: Parameter): Format {
   return format;
 }
 
-/** A path segment: escaped as it should be, or hardly at all. */
+/** A path segment: escaped correctly, or hardly at all. */
 function escapeSegment(value: unknown, mood: Mood, random: Random): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   if (mood === "wild" && random.chance(0.1)) return text.replaceAll(/[^\x21-\x7e]|[?#]/gu, (each) => encode(each));
@@ -110,7 +110,7 @@ export function encode(text: string): string {
 
 const unknownNames = ["location2", "__proto__", "constructor", "id", "userID", "created", "isAdmin", "accessToken", ""];
 
-/** Names in odd case, twice, and such that nobody knows. */
+/** Parameter names in odd case, twice, and unknown ones. */
 function noise(values: Named[], mood: Mood, random: Random): Named[] {
   const odd = values.map(([name, value]): Named => [oddCase(name, random), value]);
   if (mood !== "wild") return odd;

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** What came back, as it came. */
+/** A response, unchanged. */
 export interface Answer {
   readonly status: number;
   /** Names in lower case. */
@@ -14,20 +14,20 @@ export interface Answer {
 export interface Exchange {
   readonly method: string;
   readonly bytes: Buffer;
-  /** Ends the request with the bytes, whatever was announced; the connection is not used again. */
+  /** Ends the request after these bytes, whatever length it declared; the connection is not used again. */
   readonly isLast?: boolean;
 }
 
-/** The server closed without an answer. */
+/** The server closed the connection without a response. */
 export const noAnswer = Symbol("no answer");
-/** There was no end to it. */
+/** The response did not end within the timeout. */
 export const tooLate = Symbol("too late");
 
 const answerMsMax = 70_000;
 
 /**
- * A client that sends exactly the bytes that it is given, one request after the other, and reads answers to the letter:
- * libraries mend, refuse or normalise what a fuzzer is about.
+ * Sends exactly the given bytes, one request after the other, and parses responses strictly: HTTP libraries repair,
+ * refuse or normalise what a fuzzer has to send.
  */
 export function createConnection(port: number) {
   let socket: Socket | undefined;
@@ -93,7 +93,7 @@ export function createConnection(port: number) {
 
 export type Connection = ReturnType<typeof createConnection>;
 
-/** @returns undefined while there is not enough of it */
+/** @returns undefined while the response is incomplete */
 function parseAnswer(received: Buffer, method: string, isOver: boolean): Omit<Answer, "ms"> | undefined {
   const headEnd = received.indexOf("\r\n\r\n");
   if (headEnd === -1) return undefined;

@@ -9,17 +9,17 @@ import { killRunningServers, type RunningServer, startProgram } from "../server/
 
 export type Engine = "sqlite" | "postgres";
 
-/** A server of its own, with a database that is thrown away. */
+/** A server of its own with a throwaway database. */
 export interface Deployment {
   readonly server: RunningServer;
   readonly dataDir: string;
-  /** The password of an owner, made with the command that operators use. */
+  /** The password of an owner, created with the command that operators use. */
   readonly root: { readonly id: string; readonly name: string; readonly password: string };
   residentBytes(): number;
   close(): Promise<void>;
 }
 
-/** @param rateLimits `off` for as many calls as there can be */
+/** @param rateLimits `off` for unlimited calls */
 export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<Deployment> {
   const dataDir = mkdtempSync(path.join(fastFolder(), "rollcall-fuzz-"));
   const postgres = engine === "postgres" ? await startThrowawayPostgres() : undefined;
@@ -49,7 +49,7 @@ export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<
   }
 }
 
-/** In memory where there is room: nothing here has to last, and half of the time would go by waiting for the disk. */
+/** In memory if possible: nothing here has to last, and waiting for the disk would take half of the time. */
 function fastFolder(): string {
   const memory = "/dev/shm";
   if (!existsSync(memory)) return tmpdir();
@@ -63,10 +63,10 @@ async function createOwner(settings: Readonly<Record<string, string>>): Promise<
   const cli = path.join(import.meta.dirname, "../server/src/cli.ts");
   const args = [cli, "operators", "create", "--name", "root of the fuzz", "--role", "owner", "--json"];
   const env = { PATH: process.env["PATH"], ...settings };
-  return JSON.parse((await promisify(execFile)(process.execPath, args, { env })).stdout);
+  return JSON.parse((await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname, env })).stdout);
 }
 
-/** Not a number where the system does not tell. */
+/** NaN on systems without /proc. */
 function residentBytesOf(pid: number): number {
   if (process.platform !== "linux") return Number.NaN;
   const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

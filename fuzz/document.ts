@@ -1,6 +1,6 @@
 import { compileSchema, type JsonSchema, type Judge } from "./schema.ts";
 
-/** What OpenAPI says, in the form that is fuzzed by. */
+/** The OpenAPI document, in the form that the fuzzer needs. */
 
 export interface Parameter {
   readonly name: string;
@@ -22,15 +22,15 @@ export interface Operation {
   readonly inBody: readonly Parameter[];
   /** Whether it takes an Idempotency-Key, which is not among `inHeaders`. */
   readonly isKeyed: boolean;
-  /** What its body is. */
+  /** The kind of its body. */
   readonly takes: "nothing" | "parameters" | "form" | "bytes";
   readonly answers: ReadonlyMap<number, DeclaredAnswer>;
 }
 
 export interface DeclaredAnswer {
-  /** Of the whole envelope; undefined where there is none. */
+  /** Of the whole envelope; undefined for a response without one. */
   readonly judge?: Judge;
-  /** The rows of a refusal, as `ItemDoesNotExist 769`. */
+  /** The errors it declares, as `ItemDoesNotExist 769`. */
   readonly errors: ReadonlySet<string>;
   readonly isBytes: boolean;
 }
@@ -78,7 +78,7 @@ function readOperation(
   const { properties = {}, required = [] } = content?.schema ?? {};
   return {
     id: operationId,
-    method: method.toUpperCase() as Method, // the document has no others
+    method: method.toUpperCase() as Method, // the document has no other methods
     path,
     caller: callerOf(security),
     inPath: of("path"),
@@ -103,7 +103,7 @@ const bodies: Readonly<Record<string, Operation["takes"]>> = {
 
 function callerOf([requirement = {}]: Described["security"]): CallerKind {
   const [scheme = "anyone"] = Object.keys(requirement);
-  return scheme.replace(/Token$/, "") as CallerKind; // the schemes are named after them
+  return scheme.replace(/Token$/, "") as CallerKind; // the security schemes are named after the kinds of callers
 }
 
 function readAnswer({ description, content = {} }: Response, definitions: Document["components"]["schemas"]) {
@@ -115,7 +115,7 @@ function readAnswer({ description, content = {} }: Response, definitions: Docume
   };
 }
 
-/** Finds the operation that a request reaches, as the server's router does: what is written out goes before what is in braces. */
+/** Finds the operation of a request as the server's router does: literal segments win over parameters. */
 export function createResolver(operations: readonly Operation[]) {
   const templates = operations.map((operation) => ({ operation, segments: segmentsOf(operation.path) }));
   return (method: string, path: string): Operation | undefined => {
@@ -127,14 +127,14 @@ export function createResolver(operations: readonly Operation[]) {
     const there = fitting.filter(({ segments }) => literalsOf(segments) === best);
     const exact = there.find(({ operation }) => operation.method === method);
     if (exact !== undefined) return exact.operation;
-    // What the best path does not take, another one may.
+    // A path may match without this method; then a less specific path may have it.
     const other = fitting.find(({ operation }) => operation.method === method);
     if (other !== undefined) return other.operation;
     return method === "HEAD" ? fitting.map(({ operation }) => operation).find(isDownload) : undefined;
   };
 }
 
-/** Answers bytes, and is asked with HEAD too. */
+/** Whether it returns bytes, and so also answers HEAD. */
 export function isDownload({ method, answers }: Operation): boolean {
   return method === "GET" && answers.get(200)?.isBytes === true;
 }
@@ -155,7 +155,7 @@ function decoded(text: string | undefined): string | undefined {
   }
 }
 
-/** `1` for a segment that is written out, `0` for one in braces. */
+/** `1` for a literal segment, `0` for a parameter. */
 function literalsOf(segments: readonly string[]): string {
   return segments.map((segment) => (segment.startsWith("{") ? "0" : "1")).join("");
 }

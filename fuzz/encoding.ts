@@ -6,7 +6,7 @@ import { png, tinyPicture } from "./pictures.ts";
 import type { Random } from "./random.ts";
 import { type HeaderLine, type Part, writeForm } from "./request.ts";
 
-/** The same content in the forms in which it may travel. */
+/** The same content in each encoding that the server accepts. */
 
 export interface Encoded {
   readonly target: string;
@@ -18,7 +18,7 @@ export function encodeContent(operation: Operation, content: Content, mood: Mood
   const query = [...content.query];
   let body = [...content.body];
   if (operation.method === "DELETE" && random.chance(0.4)) body = query.splice(0);
-  if (mood === "wild" && random.chance(0.1)) query.push(...body); // in both
+  if (mood === "wild" && random.chance(0.1)) query.push(...body); // in the query and in the body
   const search = query.map(([name, value]) => `${encode(name)}=${encode(plain(value))}`).join("&");
   const target = search === "" ? content.path : `${content.path}?${search}`;
   const protocol = content.headers.map(([name, value]): HeaderLine => [name, headerText(plain(value))]);
@@ -46,7 +46,7 @@ function formText(body: readonly Named[]): string {
   return body.map(([name, value]) => `${encode(name)}=${encode(plain(value))}`).join("&");
 }
 
-/** Members in this order, also two of one name, and numbers that no program can write. */
+/** Members in this order, with duplicate names and numbers that `JSON.stringify` cannot write. */
 function jsonText(members: readonly Named[]): string {
   return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value) ?? "null"}`).join(",")}}`;
 }
@@ -150,12 +150,12 @@ function hostileFile(random: Random): Buffer {
   ])();
 }
 
-/** As it stands in a query or a form. */
+/** As a query or a form contains it. */
 export function plain(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** What can be a header's value, or a part's, without beginning another line. */
+/** Removes line breaks, so that the text stays within one header. */
 export function headerText(text: string): string {
   return text.toWellFormed().replaceAll(/[\r\n\0]/g, " ");
 }

@@ -1,14 +1,14 @@
 import type { Answer } from "./connection.ts";
 
-/** What is wrong with an answer. */
+/** A defect of a response. */
 export interface Fault {
-  /** Short, the same for faults that are alike. */
+  /** A short name, the same for all defects of a kind. */
   readonly kind: string;
   readonly details: string;
 }
 
 export interface Envelope {
-  /** Of an item of a batch. */
+  /** The result of an item of a batch. */
   readonly key?: string;
   readonly status: number;
   readonly result?: unknown;

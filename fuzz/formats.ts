@@ -1,12 +1,12 @@
 import type { JsonSchema } from "./schema.ts";
 
-/** What a parameter is about, as far as its schema tells. */
+/** The meaning of a parameter, as far as its schema says. */
 export type Format =
   | { readonly kind: "id"; readonly prefixes: readonly string[]; readonly words: readonly string[] }
   | { readonly kind: "choice"; readonly words: readonly string[] }
   | { readonly kind: "date" | "dateRange" | "location" | "locationRange" }
   | { readonly kind: "number"; readonly isInteger: boolean; readonly minimum?: number; readonly maximum?: number }
-  | { readonly kind: "flag" | "list" | "members" | "json" | "file" | "scalar" }
+  | { readonly kind: "flag" | "list" | "members" | "json" | "file" | "scalar" | "scalarOrMembers" }
   | { readonly kind: "text"; readonly minLength: number; readonly maxLength?: number };
 
 export function formatOf(schema: JsonSchema): Format {
@@ -22,13 +22,13 @@ export function formatOf(schema: JsonSchema): Format {
   }
   if (schema.enum !== undefined) return { kind: "choice", words: schema.enum.map(String) };
   if (example !== undefined)
-    return { kind: byExample[String(example)] ?? fail(`There is no format with the example ${example}`) };
+    return { kind: byExample[String(example)] ?? fail(`no format has the example ${example}`) };
   if (type === "integer" || type === "number") {
     const bounds = { ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }) };
     return { kind: "number", isInteger: type === "integer", ...bounds };
   }
   if (type === "string") return { kind: "text", minLength, ...(maxLength !== undefined && { maxLength }) };
-  if (Array.isArray(type)) return { kind: "scalar" };
+  if (Array.isArray(type)) return { kind: type.includes("object") ? "scalarOrMembers" : "scalar" };
   return { kind: byType[String(type)] ?? "json" };
 }
 

@@ -14,8 +14,9 @@ import {
 } from "./world.ts";
 
 /**
- * Makes a world: an arena with many callers, a vault of others, an application that signs, one with operations that are
- * switched off, sandboxes for operators, and in each users to whom nothing may happen.
+ * Creates the world: an arena with many callers, a vault of users that the callers must not reach, an application with
+ * signed requests, one with disabled operations, sandboxes for operators, and in each of them users who must stay
+ * unchanged.
  */
 export async function found(root: Deployment["root"], issuer: TestIssuer, seeding: Seeding): Promise<World> {
   const { seeder, markers, random } = seeding;
@@ -79,15 +80,15 @@ export async function found(root: Deployment["root"], issuer: TestIssuer, seedin
     bystanders,
     bystandingOperator: await createOperator("viewer", owner, seeding),
     root: owner,
-    deadTokens: await makeDeadTokens(arena, seeding),
-    keyed: [await keepReply(bystanders, seeding)],
+    deadTokens: await createRevokedTokens(arena, seeding),
+    keyed: [await createStoredResponse(bystanders, seeding)],
     signIdToken: (subject) => issuer.sign({ sub: subject }),
   };
   await buildSandboxes(world, seeding);
   return world;
 }
 
-/** One whom others do not find, nor read. */
+/** A user whom other users cannot find or read. */
 async function createCelebrity(application: Application, seeding: Seeding): Promise<Client> {
   const user = await createUser(application, "the celebrity", seeding, { isCaller: false });
   const own = { ownerId: user.userId, isForOperators: true };
@@ -99,7 +100,7 @@ async function createCelebrity(application: Application, seeding: Seeding): Prom
   return user;
 }
 
-async function makeDeadTokens(application: Application, seeding: Seeding): Promise<string[]> {
+async function createRevokedTokens(application: Application, seeding: Seeding): Promise<string[]> {
   const { seeder, random } = seeding;
   const device = await registerDevice(application, "a device of the dead", seeding);
   const tokens: string[] = [];
@@ -112,11 +113,11 @@ async function makeDeadTokens(application: Application, seeding: Seeding): Promi
   return tokens;
 }
 
-/** A reply that is kept for one caller alone, with a token in it. */
-async function keepReply([bystander]: readonly Client[], { seeder, markers, random }: Seeding) {
+/** A stored response that belongs to one caller and has a token in it. */
+async function createStoredResponse([bystander]: readonly Client[], { seeder, markers, random }: Seeding) {
   const key = `kept-${random.word(12)}`;
   const parameters = { username: `kept-${random.word(12)}`, password: random.word(16) };
   const { accessToken } = await seeder.call(bystander, "POST /users", parameters, { "Idempotency-Key": key });
-  markers.add(accessToken, "the token in a kept reply", { isForOperators: false });
+  markers.add(accessToken, "the token in a stored response", { isForOperators: false });
   return { key, parameters };
 }

@@ -1,7 +1,7 @@
 import type { Format } from "./formats.ts";
 import type { Random } from "./random.ts";
 
-/** What nobody sends in good faith: one of each way in which a value has brought down some system. */
+/** Hostile values: one for each way in which a value has brought down a system. */
 
 const texts: readonly string[] = [
   "",
@@ -44,7 +44,7 @@ const texts: readonly string[] = [
   '{"$ne":null}',
   "{{0.result.id}}",
   "\\{{key.result}}",
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: that is what it is about
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the literal text is the hostile value
   "${jndi:ldap://x/y}",
   "<script>alert(1)</script>",
   "<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]>",
@@ -188,7 +188,7 @@ const others: readonly unknown[] = [
   "x".repeat(70_000),
 ];
 
-/** A value that is at the edge of what fits this format, or far beyond it. */
+/** A value at the edge of this format's range, or far beyond it. */
 export function hostileValue(format: Format, random: Random): unknown {
   if (random.chance(0.25)) return random.pick(others);
   if (random.chance(0.35)) return random.pick(texts);
@@ -235,7 +235,7 @@ export function hostileValue(format: Format, random: Random): unknown {
   }
 }
 
-/** A text from the list, whatever it is to be. */
+/** Any text from the list, regardless of the format. */
 export function hostileText(random: Random): string {
   return random.pick(texts) ?? "";
 }

@@ -4,23 +4,23 @@ import type { Operation } from "./document.ts";
 import type { Fault } from "./envelopes.ts";
 import type { Plan } from "./plan.ts";
 
-/** Those of `disabledOperations` that are so for every object. */
-export const switchedOff: ReadonlySet<string> = new Set(["createCheckin", "searchBlobs", "getOwnUser"]);
+/** The operations of `disabledOperations` that are disabled for every object. */
+export const disabledEverywhere: ReadonlySet<string> = new Set(["createCheckin", "searchBlobs", "getOwnUser"]);
 
-/** Nobody gets further than they may, whatever they say. */
+/** No caller may use an operation that its kind, role or token does not allow. */
 export function judgeAccess(plan: Plan, operation: Operation | undefined, { status }: Answer): Fault[] {
   if (operation === undefined || operation.caller === "anyone" || plan.isSigned || status >= 300) return [];
   const { caller, isAuthentic } = plan;
-  const lets = (who: string) => [{ kind: "let in", details: `${who} was let in` }];
-  if (!isAuthentic || caller === undefined) return lets("who brings no good token");
-  if ((operation.caller === "operator") !== (caller.kind === "operator")) return lets(`a ${caller.kind}`);
-  if (operation.caller === "user" && caller.kind === "device") return lets("a device");
-  if (caller.kind !== "operator" && caller.application.isNarrow && switchedOff.has(operation.id)) {
-    return [{ kind: "switched off", details: `${operation.id} is, and was let in` }];
+  const allowed = (caller: string) => [{ kind: "access", details: `${caller} was allowed to call` }];
+  if (!isAuthentic || caller === undefined) return allowed("a caller without a valid token");
+  if ((operation.caller === "operator") !== (caller.kind === "operator")) return allowed(`a ${caller.kind}`);
+  if (operation.caller === "user" && caller.kind === "device") return allowed("a device");
+  if (caller.kind !== "operator" && caller.application.isNarrow && disabledEverywhere.has(operation.id)) {
+    return [{ kind: "disabled", details: `${operation.id} is disabled, and succeeded` }];
   }
   const isOwnBusiness = /\/(sessions\/current|operators\/me)$/.test(operation.path);
   const mayOnlyRead = caller.kind === "operator" && caller.role === "viewer";
-  return mayOnlyRead && operation.method !== "GET" && !isOwnBusiness ? lets("a viewer") : [];
+  return mayOnlyRead && operation.method !== "GET" && !isOwnBusiness ? allowed("a viewer") : [];
 }
 
 export function describeCaller(caller: Actor | undefined): string {

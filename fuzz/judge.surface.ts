@@ -3,12 +3,12 @@ import type { DeclaredAnswer } from "./document.ts";
 import type { Envelope, Fault } from "./envelopes.ts";
 import type { Plan } from "./plan.ts";
 
-/** What every answer has to keep, whatever it answers. */
+/** What holds for every response of every operation. */
 
 const knownHeaders =
-  /^(content-(type|length|disposition|range|security-policy|location)|connection|keep-alive|date|access-control-[a-z-]+|x-content-type-options|retry-after|ratelimit(-policy)?|idempotent-replayed|vary|etag|accept-ranges|cache-control|transfer-encoding|location|(tus|upload)-[a-z-]+)$/;
+  /^(content-(type|length|disposition|range|security-policy|location)|connection|keep-alive|date|access-control-[a-z-]+|x-content-type-options|retry-after|ratelimit(-policy)?|idempotent-replayed|rollcall-(ignored|degraded)|set-cookie|vary|etag|accept-ranges|cache-control|transfer-encoding|location|(tus|upload)-[a-z-]+)$/;
 
-/** Whoever can begin a line of the head has it all. */
+/** A client that can start a header line controls the whole response. */
 export function judgeHeaders({ headers }: Answer): Fault[] {
   const unknown = [...headers.keys()].filter((name) => !knownHeaders.test(name));
   return unknown.map((name) => ({ kind: "unknown header", details: `${name}: ${headers.get(name)}` }));
@@ -23,7 +23,7 @@ export function judgeBytes({ isBytes }: DeclaredAnswer, { status, headers, body 
   const type = headers.get("content-type") ?? "";
   const isRun = /html|svg|xml|script/i.test(type);
   if (isRun && !headers.get("content-disposition")?.startsWith("attachment")) {
-    faults.push({ kind: "may be run in our origin", details: type });
+    faults.push({ kind: "may run in our origin", details: type });
   }
   return faults;
 }
@@ -31,10 +31,10 @@ export function judgeBytes({ isBytes }: DeclaredAnswer, { status, headers, body 
 const inner =
   /\n\s+at |\.[jt]s:\d|node_modules|SQLITE_|sqlite|postgres|\b(select|insert|update|delete)\b.+\b(from|into|set)\b|constraint|ECONN|ENOENT|\/(tmp|home|root|work)\//i;
 
-/** Messages tell of the request, and nothing of what is behind it. */
+/** Error messages describe the request and nothing internal. */
 export function judgeMessage(plan: Plan, { message }: Envelope): Fault[] {
   if (message === undefined) return [];
   const found = inner.exec(message)?.[0];
   const isEcho = found !== undefined && plan.bytes.includes(found);
-  return found === undefined || isEcho ? [] : [{ kind: "tells of the inside", details: message }];
+  return found === undefined || isEcho ? [] : [{ kind: "exposes internals", details: message }];
 }

@@ -1,7 +1,7 @@
 import type { Answer } from "./connection.ts";
 import type { DeclaredAnswer, Operation } from "./document.ts";
 import { type Envelope, type Fault, isEnvelope, parse, rowOf } from "./envelopes.ts";
-import { judgeAccess, switchedOff } from "./judge.access.ts";
+import { disabledEverywhere, judgeAccess } from "./judge.access.ts";
 import { judgeBytes, judgeHeaders, judgeMessage } from "./judge.surface.ts";
 import type { Markers } from "./markers.ts";
 import type { Plan } from "./plan.ts";
@@ -13,10 +13,10 @@ export interface JudgeServices {
 }
 
 const answerMsMax = 5_000;
-/** Pictures are decoded at the lowest priority, and given up after a minute. */
+/** Pictures are decoded at the lowest priority, with a timeout of a minute. */
 const pictureMsMax = 65_000;
 
-/** Holds answers to what OpenAPI declares, and to what every answer has to keep. */
+/** Compares responses to what OpenAPI declares, and to what holds for every response. */
 export function createJudge({ markers, resolve }: JudgeServices) {
   const requestIds = new Set<string>();
   const firstReplies = new Map<string, string>();
@@ -36,7 +36,7 @@ export function createJudge({ markers, resolve }: JudgeServices) {
   }
 
   function judgeLeaks(plan: Plan, answer: Answer): Fault[] {
-    if (plan.isSigned) return []; // whoever has the address may read
+    if (plan.isSigned) return []; // a signed URL is enough to read
     const caller = plan.isAuthentic ? plan.caller : undefined;
     const text = `${[...answer.headers.values()].join("\n")}\n${answer.text.replaceAll(storedIds, "")}`;
     const leaks = markers.findLeaks(text, plan.bytes.toString("latin1"), caller);
@@ -46,7 +46,7 @@ export function createJudge({ markers, resolve }: JudgeServices) {
     }));
   }
 
-  /** A repeat gets what the first one got, and nobody else does. */
+  /** A repeated request gets the stored response of the first one, and only its own caller does. */
   function judgeReplay({ caller, idempotencyKey }: Plan, { headers, status, text }: Answer): Fault[] {
     if (caller === undefined || caller.kind === "operator") return [];
     const name = `${caller.userId || caller.deviceId} ${idempotencyKey}`;
@@ -65,14 +65,15 @@ export function createJudge({ markers, resolve }: JudgeServices) {
   function judgeProper(plan: Plan, operation: Operation | undefined, answer: Answer): Fault[] {
     const { status } = answer;
     const rows = new Set<string>(operation === undefined ? ["OperationNotFound 516"] : []);
-    // What the framework refuses before it knows the operation.
+    // Errors that are raised before the operation is known.
     if (operation === undefined && plan.target.startsWith("/files/uploads"))
       for (const row of rowsOfUploads) rows.add(row);
     if (hasBadEscape(plan.target)) rows.add("ParameterIncorrectFormat 515");
+    if (plan.bytes.toString("latin1").match(/^host:/gim)?.length !== 1) rows.add("ParameterIncorrectFormat 515");
     if (plan.bytes.length > 10_000) rows.add("RequestTooLarge 1281");
     const declared = operation?.answers.get(status);
     if (declared === undefined) {
-      // Without a body there is no more to tell.
+      // A response without a body has nothing else to check.
       if (plan.method === "HEAD" && statusesOfAll.has(status)) return [];
       if (!isEnvelope(answer)) return [{ kind: `undeclared ${status}`, details: answer.text.slice(0, 500) }];
       const row = rowOf(parse(answer.text));
@@ -118,10 +119,10 @@ export function createJudge({ markers, resolve }: JudgeServices) {
     return faults;
   }
 
-  /** Each item is what the operation declares that it reaches. */
+  /** Each item of a batch is checked as a response of its own operation. */
   function judgeBatch(plan: Plan, { result }: Envelope): Fault[] {
     const requests = requestsOf(plan);
-    const { responses } = result as { responses: readonly Envelope[] }; // the schema has been judged
+    const { responses } = result as { responses: readonly Envelope[] }; // the schema has been checked
     return responses.flatMap((response, index) => {
       const { key: _, ...envelope } = response;
       const item = requests?.[index];
@@ -141,8 +142,8 @@ export function createJudge({ markers, resolve }: JudgeServices) {
       if (`${item.path}`.includes("{{")) return [];
       const { caller } = plan;
       const isNarrow = caller !== undefined && caller.kind !== "operator" && caller.application.isNarrow;
-      if (isNarrow && operation !== undefined && switchedOff.has(operation.id)) {
-        return [{ kind: "batch item: switched off", details: `${operation.id} is, and was let in` }];
+      if (isNarrow && operation !== undefined && disabledEverywhere.has(operation.id)) {
+        return [{ kind: "batch item: disabled", details: `${operation.id} is disabled, and succeeded` }];
       }
       const problem = operation?.answers.get(status)?.judge?.(envelope, "item");
       const isKnown = operation?.answers.has(status) === true;
@@ -160,16 +161,16 @@ export function createJudge({ markers, resolve }: JudgeServices) {
   return { judge };
 }
 
-/** Ids that callers store as they like, whoever's they are. */
+/** Ids that callers may store freely, regardless of the owner. */
 const storedIds = /"thumbnailID":"\w+"/g;
 
-/** What may be answered before the operation is known. */
+/** Errors that may come before the operation is known. */
 const statusesOfAll: ReadonlySet<number> = new Set([400, 401, 403, 404, 413]);
 
-/** There the caller comes first, and the method then: it may be in a header. */
+/** Operations that check the caller before the method, because the method may be in a header. */
 const rowsOfUploads = ["AuthAccessTokenInvalid 261", "AuthUserAccessTokenRequired 263", "AuthSignatureInvalid 258"];
 
-/** What an item may be answered beside what its operation declares. */
+/** Errors of an item besides those that its operation declares. */
 const rowsOfItems: ReadonlySet<string> = new Set([
   ...["OperationNotFound 516", "BatchItemNotRun 1286", "RequestTooLarge 1281"],
   ...["ParameterIncorrectFormat 515", "ParameterOutOfRange 514", "ParameterMissingRequiredValue 513"],
@@ -187,7 +188,7 @@ function judgeTime({ target }: Plan, { ms }: Answer): Fault[] {
   return ms > mayTake ? [{ kind: "slow", details: `${Math.round(ms)} ms` }] : [];
 }
 
-/** What is no request is refused in the envelope, or by closing. */
+/** Invalid HTTP gets an error in the envelope, or a closed connection. */
 function judgeBroken(plan: Plan, answer: Answer): Fault[] {
   const { status } = answer;
   if (status >= 500 || status === 0) return [{ kind: `broken request: ${status}`, details: answer.text }];

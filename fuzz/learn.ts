@@ -6,7 +6,7 @@ import type { World } from "./world.ts";
 
 const listMax = 30;
 
-/** Takes from an answer what later calls can be made with, and notices what it has ended. */
+/** Collects ids and tokens for later calls from a response, and notes what the call has revoked. */
 export function learn({ operation, caller, content, isAuthentic, isBroken }: Plan, answer: Answer, world: World): void {
   if (caller === undefined || !isAuthentic || isBroken) return;
   if (isEnded(caller, operation.id, answer)) caller.isAlive = false;
@@ -19,14 +19,14 @@ export function learn({ operation, caller, content, isAuthentic, isBroken }: Pla
   }
 }
 
-/** Whether the answer says that the token is no good any more. */
+/** Whether the response says that the token is not valid any more. */
 function isEnded({ kind }: Actor, operation: string, { status, text }: Answer): boolean {
   if (status !== 401) return false;
   if (kind === "operator") return operation !== "createOperatorSession" && text.includes('"AuthFailed"');
   return text.includes('"AuthAccessTokenInvalid"');
 }
 
-/** Operations that end what they are called with, or may. */
+/** Operations that revoke the token they are called with, or may. */
 const ending: ReadonlySet<string> = new Set(["deleteUser", "logoutUser", "changeOwnOperator", "deleteOperatorSession"]);
 
 function learnAsClient(

@@ -8,17 +8,16 @@ import { type RunOptions, type RunResult, run } from "./run.ts";
 
 const usage = `Usage: npm run test:fuzz -- [options]
 
-Starts servers of its own, and calls every operation of their OpenAPI document with values that are as they should be,
-nearly so, or nothing of the kind, as callers of every kind. An answer that is not declared, a 5xx, and a text of others
-in an answer are failures.
+Starts its own servers, and calls every operation of their OpenAPI document as every kind of caller, with values that are
+valid, nearly valid, or hostile. A failure is an undeclared response, a 5xx, or a text of another user in a response.
 
-  --calls N         altogether (default 100000: seven tenths on SQLite, the rest on PostgreSQL)
-  --seed S          the same calls again, as far as chance goes
-  --engine E        sqlite or postgres; both without it
-  --operation ID    this operation alone, such as createCheckin; may be given several times
-  --help            this text
+  --calls N         number of calls (100000: seven tenths on SQLite, the rest on PostgreSQL)
+  --seed S          make the same random choices as the run that printed this seed
+  --engine E        sqlite or postgres (both)
+  --operation ID    call this operation only, such as createCheckin; may be given several times
+  --help            print this text
 
-The exit code is 0 without failures, 1 with some, 2 when the command is wrong.
+The exit code is 0 without failures, 1 with failures, 2 when the command is wrong.
 `;
 
 const options = readOptions();
@@ -33,7 +32,7 @@ if (options !== undefined) {
     failures.push(...result.failures.map((failure) => `${describe(each)}\n${formatFailure(failure)}\n`));
     print(each, result, (performance.now() - startedAt) / 1_000);
   }
-  // At the end, where also those find them who keep only the end.
+  // At the end, so that they are in the tail of a long log.
   for (const failure of failures) console.log(failure);
   if (failures.length > 0) console.log(`seed ${options.seed}`);
   const total = `${calls} calls, ${failures.length} failures`;

@@ -1,15 +1,15 @@
 import type { Actor } from "./actors.ts";
 
-/** Whose eyes a seeded text is for. */
+/** The callers that may read a seeded text. */
 export interface Audience {
-  /** All users and devices of this application; undefined for none of them but the owner. */
+  /** All users and devices of this application; undefined for the owner only. */
   readonly appid?: string;
   /** This user or device. */
   readonly ownerId?: string;
   readonly isForOperators: boolean;
 }
 
-/** A text that is nowhere else, so that an answer that has it has it from there. */
+/** A unique text: a response that contains it can only have it from the seeded object. */
 export interface Marker extends Audience {
   readonly text: string;
   /** What it was seeded as, for reports. */
@@ -18,19 +18,19 @@ export interface Marker extends Audience {
 
 export interface Markers {
   add(text: string, what: string, audience: Audience): string;
-  /** Whoever knows the password of a user may be that user. */
+  /** A request with the password of a user may read what that user may read. */
   addPassword(password: string, what: string, userId: string): void;
-  /** A new text, remembered as {@link Markers.add} does. */
+  /** A new text, recorded as by {@link Markers.add}. */
   make(what: string, audience: Audience): string;
-  /** Those in the text that were not in the request, and are for others. */
+  /** The markers in the text that the caller may not read and that were not in the request. */
   findLeaks(text: string, request: string, caller: Actor | undefined): Marker[];
-  /** Those that nobody but who has them is to see, such as passwords. */
+  /** Markers that only their owner may see, such as passwords. */
   readonly secrets: readonly Marker[];
   readonly count: number;
 }
 
 const beginning = "mk7q";
-// Everything that is seeded looks like one of these: our own texts, ids, hashes and tokens.
+// Every seeded text has one of these forms: our own texts, ids, hashes and tokens.
 const candidates = /mk7q[a-z0-9]{14}|[a-z]{3}_[0-9a-z]{26}|[0-9a-f]{64}|[A-Za-z0-9_.-]{60,}|\d{1,3}\.\d{9}/g;
 
 export function createMarkers(newWord: (length: number) => string): Markers {

@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 import type { HeaderLine } from "./request.ts";
 import type { World } from "./world.ts";
 
-/** What is strange about a request beside what it says. */
+/** Irregularities of a request besides its content. */
 
 export function oddHeaders(
   operation: Operation,
@@ -15,7 +15,7 @@ export function oddHeaders(
   world: World,
 ): { readonly headers: HeaderLine[] } {
   const headers: HeaderLine[] = [];
-  // Also where it is ignored.
+  // Also for operations that ignore it.
   const mayHaveKey = operation.method !== "GET" && operation.caller !== "operator";
   if (mayHaveKey && random.chance(0.15)) headers.push(["Idempotency-Key", idempotencyKey(mood, random, world)]);
   if (isDownload(operation) && random.chance(0.5)) headers.push(rangeHeader(random));
@@ -69,14 +69,14 @@ function rangeHeader(random: Random): HeaderLine {
   ]);
 }
 
-interface Spoiled {
+interface Malformed {
   readonly bytes: Buffer;
   readonly isBroken: boolean;
   readonly isLast: boolean;
 }
 
-/** Leaves most requests as they are, and makes of some what is no proper HTTP. */
-export function spoil(bytes: Buffer, mood: Mood, random: Random): Spoiled {
+/** Turns some of the requests into invalid HTTP, and leaves the others as they are. */
+export function malform(bytes: Buffer, mood: Mood, random: Random): Malformed {
   if (mood !== "wild" || random.chance(0.9)) return { bytes, isBroken: false, isLast: false };
   const text = bytes.toString("latin1");
   const [line = ""] = text.split("\r\n", 1);

@@ -1,4 +1,4 @@
-/** The smallest picture that there is: a GIF of one pixel, with a text of ours behind its end, which no reader minds. */
+/** The smallest valid picture: a GIF of one pixel. The marker after its end is ignored by decoders. */
 export function tinyPicture(text = ""): Buffer {
   return Buffer.concat([Buffer.from("R0lGODdhAQABAIAAAP///////ywAAAAAAQABAAACAkQBADs=", "base64"), Buffer.from(text)]);
 }

@@ -4,7 +4,7 @@ import { settingFor } from "./callers.ts";
 import { type Content, compose, type Mood } from "./compose.ts";
 import { isDownload, type Operation } from "./document.ts";
 import { encodeContent } from "./encoding.ts";
-import { oddHeaders, spoil } from "./oddities.ts";
+import { malform, oddHeaders } from "./oddities.ts";
 import type { Prepared } from "./preparation.ts";
 import type { Random } from "./random.ts";
 import { type HeaderLine, writeRequest } from "./request.ts";
@@ -12,15 +12,15 @@ import { presentToken } from "./tokens.ts";
 import { tusContent } from "./tus.ts";
 import type { World } from "./world.ts";
 
-/** A call that is about to be sent. */
+/** A call that is ready to be sent. */
 export interface Plan {
   readonly index: number;
   readonly operation: Operation;
   readonly mood: Mood;
   readonly caller: Actor | undefined;
-  /** Whether it brings what lets this caller in. */
+  /** Whether its credentials are valid for this caller. */
   readonly isAuthentic: boolean;
-  /** Whether it opens a file by what its address holds. */
+  /** Whether it reads a file by a signed URL. */
   readonly isSigned: boolean;
   readonly method: string;
   readonly target: string;
@@ -29,7 +29,7 @@ export interface Plan {
   readonly idempotencyKey: string | undefined;
   readonly content: Content;
   readonly bytes: Buffer;
-  /** Whether it is no proper HTTP, or too much of it: then what refuses it knows no operation. */
+  /** Whether it is invalid or oversized HTTP, which is refused before the operation is known. */
   readonly isBroken: boolean;
   readonly isLast: boolean;
 }
@@ -69,7 +69,7 @@ export function planCall(
     ...odd.headers,
   ];
   const body = "bytes" in content && content.bytes instanceof Buffer ? content.bytes : encoded.body;
-  const spoiled = spoil(writeRequest({ method, target, headers, body }), mood, random);
+  const spoiled = malform(writeRequest({ method, target, headers, body }), mood, random);
   return {
     index,
     operation,
@@ -86,7 +86,7 @@ export function planCall(
   };
 }
 
-/** For players and pages, which send no headers. */
+/** The token in the query, for players and pages that cannot send headers. */
 function withToken(target: string, token: string): string {
   return `${target}${target.includes("?") ? "&" : "?"}accessToken=${token}`;
 }
@@ -96,13 +96,13 @@ function onlyOne(headers: readonly HeaderLine[], wanted: string): string | undef
   return others.length === 0 ? first?.[1] : undefined;
 }
 
-/** As the server sees it: two of one name are one with a comma. */
+/** As the server sees it: repeated headers are joined by a comma. */
 function overrideOf(headers: readonly HeaderLine[]): string | undefined {
   const given = headers.filter(([name]) => name === "X-HTTP-Method-Override").map(([, value]) => value);
   return given.length === 0 ? undefined : given.join(", ");
 }
 
-/** The address of another one's file, with what opens the own one. */
+/** The signed URL of the caller's own file, with the id of another user's file in it. */
 function crossedWith(world: World, target: string, random: Random): string | undefined {
   const prefix = /\/([a-z]{3})_\w{26}\//.exec(target)?.[1] ?? "";
   const other = random.pick(world.bystanders.flatMap(({ sealed }) => sealed.of(prefix)));

@@ -6,13 +6,13 @@ import type { Random } from "./random.ts";
 import type { Seeder } from "./seeding.ts";
 import { provider, type World } from "./world.ts";
 
-/** Values that were made for a call, and who has to make it. */
+/** Values made for a call, and the caller that has to make it. */
 export interface Prepared {
   readonly values: Readonly<Record<string, unknown>>;
   readonly caller: Client | undefined;
 }
 
-/** What some calls need of others before them, now and then. */
+/** Calls that some operations need to be made before them. */
 export async function prepare(
   { id }: Operation,
   world: World,
@@ -29,7 +29,7 @@ export async function prepare(
   return undefined;
 }
 
-/** Asks for a code for somebody, and reads it in the mail. */
+/** Requests a code for a user, and reads it from the mail. */
 async function requestCode(
   world: World,
   random: Random,
@@ -47,10 +47,10 @@ async function requestCode(
     const body = { userName: user.userName, subject: "Code", body: `@ResetCode ${mark}` };
     await helper.call(user, "POST /users/password", body);
   } catch {
-    return undefined; // too many at once, or the user is gone by now
+    return undefined; // rate limited, or the user has been deleted
   }
   const folder = path.join(dataDir, "mail");
-  if (!existsSync(folder)) return undefined; // no mail has been written yet
+  if (!existsSync(folder)) return undefined; // no mail has been sent yet
   const mails = readdirSync(folder)
     .filter((name) => name.endsWith(".eml"))
     .sort()
@@ -58,7 +58,7 @@ async function requestCode(
   for (const name of mails) {
     const code = new RegExp(`(\\S+) ${mark}`).exec(readFileSync(path.join(folder, name), "utf8"))?.[1];
     if (code === undefined) continue;
-    user.isAlive = false; // it will have another password, and no tokens
+    user.isAlive = false; // the reset changes the password and revokes all tokens
     const caller = world.clients.find((each) => each.kind === "device" && each.application === application);
     return { values: { userName: user.userName, resetCode: code, newPassword: `password-${mark}` }, caller };
   }

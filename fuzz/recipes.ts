@@ -4,22 +4,22 @@ import type { Random } from "./random.ts";
 import { oddCase, plausibleDate, plausibleText } from "./values.ts";
 import { disabledOperations, type World } from "./world.ts";
 
-/** What a call is composed for. */
+/** The context in which a call is composed. */
 export interface Setting {
   readonly operation: Operation;
   readonly caller: Actor | undefined;
-  /** The application that it is about: the caller's, or the one that an operator works on. */
+  /** The application of the caller, or the one that an operator works on. */
   readonly application: Application;
   readonly world: World;
   readonly random: Random;
-  /** Ids at hand, by prefix. */
+  /** Known ids, by prefix. */
   ids(prefix: string): readonly string[];
 }
 
 /** Values that depend on more than their format; undefined leaves the parameter out. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** Names that mean the same in all operations that have them. */
+/** Parameters that mean the same in all operations. */
 export function commonValue(name: string, setting: Setting): unknown {
   const { random, application, caller } = setting;
   switch (name) {
@@ -52,7 +52,7 @@ export function commonValue(name: string, setting: Setting): unknown {
   }
 }
 
-/** What single operations need to succeed. */
+/** Values that single operations need to succeed. */
 export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   registerDevice: ({ application: { appid, appkey }, random }) => ({
     appid,
@@ -85,6 +85,7 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
     body: `Your code is @ResetCode. ${plausibleText(random, 100)}`,
   }),
   readPictureFile: unsigned,
+  readProfilePictureFile: () => ({ ...unsigned(), userId: "me" }),
   readVideoFile: unsigned,
   readBlobFile: unsigned,
   searchCheckins: ({ random }) => sparse({ comment: plausibleText(random), description: "x", tag: "x" }, random),
@@ -159,12 +160,12 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   listMetricEvents: ({ random }) => ({ key: "level", ...sparse({ from: 0, to: Date.now() }, random) }),
 };
 
-/** Who brings a signature is judged by that alone. */
+/** A call with a signature is authorized by that alone. */
 function unsigned(): Values {
   return { application: undefined, expires: undefined, signature: undefined };
 }
 
-/** A key that there is, with luck, where the caller may write. */
+/** A key that probably exists, in a slot where the caller may write. */
 function counter({ caller, ids, random }: Setting): Values {
   const object = random.pick([...ids("chk"), ...ids("blb")]);
   const visibility = caller?.kind === "user" ? random.pick(["App", "User", undefined]) : "App";
@@ -173,7 +174,7 @@ function counter({ caller, ids, random }: Setting): Values {
   return { id, key: `counter-${random.below(5)}`, visibility };
 }
 
-/** Each of them seldom: filters that fit nothing together find nothing. */
+/** Each filter is rare, because many filters together match nothing. */
 function sparse(values: Values, random: Random): Values {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, random.chance(0.15) ? value : undefined]),

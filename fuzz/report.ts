@@ -1,12 +1,12 @@
 import { styleText } from "node:util";
 import type { Operation } from "./document.ts";
 
-/** What became of the calls of one operation. */
+/** The results of the calls of one operation. */
 export interface Tally {
   calls: number;
   successes: number;
   refusals: number;
-  /** From sending to the end of the answer, all together. */
+  /** The sum of the times from sending to the end of the response. */
   ms: number;
   readonly errors: Set<string>;
 }
@@ -15,7 +15,7 @@ export function newTallies(operations: readonly Operation[]): Map<string, Tally>
   return new Map(operations.map(({ id }) => [id, { calls: 0, successes: 0, refusals: 0, ms: 0, errors: new Set() }]));
 }
 
-/** A fault with what it takes to see it again. */
+/** A fault with what is needed to reproduce it. */
 export interface Failure {
   readonly operation: string;
   readonly kind: string;
@@ -36,7 +36,7 @@ export function formatFailure({ operation, kind, details, request, answer, count
   return lines.join("\n");
 }
 
-/** A line an operation. */
+/** One line for each operation. */
 export function formatTallies(tallies: ReadonlyMap<string, Tally>): string {
   const rows = [...tallies].map(([operation, { calls, successes, refusals, ms, errors }]) =>
     [
@@ -56,13 +56,13 @@ function pad(count: number): string {
   return String(count).padStart(7);
 }
 
-/** Control characters are shown as escapes. */
+/** Escapes control characters. */
 function shorten(text: string, charactersMax: number): string {
   const shown = text.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
   return shown.length <= charactersMax ? shown : `${shown.slice(0, charactersMax)}… (${shown.length} characters)`;
 }
 
-/** Tells how far a run is: on one line of a terminal, and a line now and then else. */
+/** Prints the progress of a run: on one line of a terminal, otherwise on a line now and then. */
 export function createProgress(label: string, total: number): { at(done: number): void; end(): void } {
   const { isTTY } = process.stdout;
   let shownAt = performance.now();

@@ -1,4 +1,4 @@
-/** Writes requests, byte by byte. */
+/** Encodes requests, byte by byte. */
 
 export type HeaderLine = readonly [name: string, value: string];
 
@@ -10,7 +10,7 @@ export interface Request {
   readonly body: Buffer;
 }
 
-/** Content-Length is written where the headers say nothing of the length, and there is a body. */
+/** Content-Length is added if there is a body and the headers declare no length. */
 export function writeRequest({ method, target, headers, body }: Request): Buffer {
   const names = new Set(headers.map(([name]) => name.toLowerCase()));
   const lines = [
@@ -21,7 +21,7 @@ export function writeRequest({ method, target, headers, body }: Request): Buffer
       ? []
       : [`Content-Length: ${body.length}`]),
   ];
-  // What is beyond Latin-1 is sent as UTF-8, as clients do that know no better.
+  // Text beyond Latin-1 is sent as UTF-8, as simple clients do.
   const head = Buffer.concat(lines.map((line) => Buffer.from(`${line}\r\n`, isLatin1(line) ? "latin1" : "utf8")));
   return Buffer.concat([head, Buffer.from("\r\n"), body]);
 }
@@ -55,7 +55,7 @@ export function writeForm(parts: readonly Part[]): { readonly contentType: strin
   };
 }
 
-/** A line for a shell that sends the same bytes to a server at $PORT. */
+/** A shell command that sends the same bytes to a server at $PORT. */
 export function describeRequest(bytes: Buffer): string {
   const text = bytes.toString("latin1").replaceAll(/[^\x20-\x7e]|['\\%]/g, escapeByte);
   return `printf '${text}' | nc -q 2 127.0.0.1 $PORT`;

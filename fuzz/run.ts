@@ -24,7 +24,7 @@ export interface RunOptions {
   readonly calls: number;
   readonly seed: number;
   readonly rateLimits: "on" | "off";
-  /** Only these, by their ids; all when there are none. */
+  /** The operations to call, by id; all if empty. */
   readonly only: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface RunResult {
 }
 
 const connectionsMax = 12;
-/** An archive of a user who is deleted meanwhile has no end. */
+/** An archive of a user who is deleted meanwhile never completes. */
 const mayBreakOff = "exportUser";
 const residentBytesMax = 900_000_000;
 const failuresMax = 200;
@@ -90,7 +90,7 @@ async function fuzz(
     });
   }
 
-  /** Calls with idempotency keys, to be sent once more. */
+  /** Calls with idempotency keys that are sent a second time. */
   const keyed = new Map<string, Plan[]>();
   function remember(plan: Plan): void {
     keyed.set(plan.operation.id, [...(keyed.get(plan.operation.id) ?? []).slice(-9), plan]);
@@ -106,7 +106,7 @@ async function fuzz(
       next += 1;
       upkeep.begin();
       if (!hasSandbox(world)) await upkeep.idle();
-      const operation = schedule[index] as Operation; // the index is within it
+      const operation = schedule[index] as Operation; // the index is in range
       const callRandom = createSeeded(seed, index);
       const prepared = await prepare(operation, world, callRandom, { helper, dataDir: deployment.dataDir });
       const again = callRandom.chance(0.05) ? callRandom.pick(keyed.get(operation.id) ?? []) : undefined;
@@ -139,7 +139,7 @@ async function fuzz(
     for (const fault of judgeCoverage(tallies, calls)) fail(undefined, fault);
   const residentBytes = deployment.residentBytes();
   const code = await deployment.server.end("SIGTERM");
-  if (code !== 0) fail(undefined, { kind: "the end", details: `The server ended with code ${code}` });
+  if (code !== 0) fail(undefined, { kind: "the end", details: `The server exited with code ${code}` });
   return { calls: schedule.length, failures: [...failures.values()], tallies, markers: markers.count, residentBytes };
 }
 
@@ -157,7 +157,7 @@ function count(tally: Tally | undefined, { status, text, ms }: Answer): void {
   }
 }
 
-/** What has to be so when all is over: nothing has changed that nobody may change, and the server is well. */
+/** Invariants at the end of a run: protected objects are unchanged, no secret is in the log, and memory is bounded. */
 async function judgeAfterwards(
   world: World,
   { seeder }: Seeding,
@@ -173,7 +173,7 @@ async function judgeAfterwards(
       if (now !== line) faults.push({ kind: `changed: ${what}`, details: `${line} became ${now}` });
     }
   } catch (error) {
-    faults.push({ kind: "what has to stay is not there", details: String(error) });
+    faults.push({ kind: "a protected object is missing", details: String(error) });
   }
   const log = server.output();
   for (const [line] of log.matchAll(/^\{"level":(?:[56]0|"(?:error|fatal)").*$/gm)) {
@@ -183,12 +183,12 @@ async function judgeAfterwards(
     if (log.includes(text)) faults.push({ kind: "secret in the log", details: what });
   }
   if (residentBytes() > residentBytesMax) {
-    faults.push({ kind: "memory", details: `The server has ${Math.round(residentBytes() / 1e6)} MB` });
+    faults.push({ kind: "memory", details: `The server uses ${Math.round(residentBytes() / 1e6)} MB` });
   }
   return faults;
 }
 
-/** A fuzzer that only gets refusals fuzzes nothing. */
+/** A fuzzer that gets only errors tests nothing. */
 function judgeCoverage(tallies: ReadonlyMap<string, Tally>, calls: number): Fault[] {
   if (calls < tallies.size * 30) return [];
   const callsMin = calls / tallies.size / 10;

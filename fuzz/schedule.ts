@@ -1,7 +1,7 @@
 import type { Operation } from "./document.ts";
 import type { Random } from "./random.ts";
 
-/** What takes long by its nature, or makes much of what listings then have to show. */
+/** Operations that are slow, or that fill the listings. */
 const seldom: Readonly<Record<string, number>> = {
   requestPasswordReset: 0.2,
   createApplication: 0.3,
@@ -10,7 +10,7 @@ const seldom: Readonly<Record<string, number>> = {
 };
 const often: Readonly<Record<string, number>> = { runBatch: 6 };
 
-/** Which operation each call is of, in an order of chance: every one comes as often as it weighs. */
+/** The operation of each call, in random order: each is called in proportion to its weight. */
 export function createSchedule(
   operations: readonly Operation[],
   only: readonly string[],
@@ -25,7 +25,7 @@ export function createSchedule(
   );
   for (let index = schedule.length - 1; index > 0; index -= 1) {
     const other = random.below(index + 1);
-    [schedule[index], schedule[other]] = [schedule[other] as Operation, schedule[index] as Operation]; // both are within it
+    [schedule[index], schedule[other]] = [schedule[other] as Operation, schedule[index] as Operation]; // both are in range
   }
   return schedule.slice(0, calls);
 }

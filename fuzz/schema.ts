@@ -1,7 +1,7 @@
-/** What a value breaks of its schema; undefined when it keeps all of it. */
+/** @returns how a value violates its schema; undefined when it is valid */
 export type Judge = (value: unknown, path: string) => string | undefined;
 
-/** The words of JSON Schema that the document uses. Another one is a fault of ours, and throws. */
+/** The JSON Schema keywords that the document uses. An unknown keyword is a fault of the fuzzer, and throws. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
@@ -26,16 +26,16 @@ const known: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Judges answers by their schema, more strictly than JSON Schema does: an object whose members are declared has no others.
+ * Validates responses more strictly than JSON Schema does: an object with declared members must not have others.
  *
- * @param definitions what `$ref` names
+ * @param definitions the schemas that `$ref` names
  */
 export function compileSchema(schema: JsonSchema, definitions: Readonly<Record<string, JsonSchema>>): Judge {
   for (const word of Object.keys(schema))
-    if (!known.has(word)) throw new Error(`The schema has an unknown word ${word}`);
+    if (!known.has(word)) throw new Error(`the schema has the unknown keyword ${word}`);
   if (schema.$ref !== undefined) {
     const named = definitions[schema.$ref.replace("#/components/schemas/", "")];
-    if (named === undefined) throw new Error(`There is no ${schema.$ref}`);
+    if (named === undefined) throw new Error(`the document has no ${schema.$ref}`);
     return compileSchema(named, definitions);
   }
   const judges = [
@@ -100,7 +100,7 @@ function judgeMembers(schema: JsonSchema, definitions: Readonly<Record<string, J
     for (const name of required) if (!Object.hasOwn(value, name)) return `${path} has no ${name}`;
     for (const [name, member] of Object.entries(value)) {
       const judge = members.get(name);
-      if (judge === undefined) return `${path} has a member ${name}, which is not declared`;
+      if (judge === undefined) return `${path} has an undeclared member ${name}`;
       const problem = judge(member, `${path}.${name}`);
       if (problem !== undefined) return problem;
     }

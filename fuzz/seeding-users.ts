@@ -11,7 +11,7 @@ interface Seeding {
   readonly random: Random;
 }
 
-/** A user with a name, and nothing else. */
+/** A user with a name and no other data. */
 export async function signUp(device: Client, name: string, { seeder, markers, random }: Seeding): Promise<Client> {
   const userName = `user-${random.word(14)}`;
   const password = `password-${random.word(14)}`;
@@ -25,9 +25,9 @@ export async function signUp(device: Client, name: string, { seeder, markers, ra
 }
 
 /**
- * Signs up on the device, and makes something of every kind, each with texts that only its readers may come to see.
+ * Signs a user up on the device, and creates one object of every kind, each with texts that only its readers may see.
  *
- * @param options `isCaller` for one that calls will be made by
+ * @param options `isCaller` for a user that makes calls
  */
 export async function seedUser(
   device: Client,
@@ -45,7 +45,7 @@ export async function seedUser(
   function text(what: string): string {
     return markers.make(`${what} of ${name}`, own);
   }
-  /** Degrees that nobody else has: nine digits, and the last one is no 0. */
+  /** Coordinates that no other object has: nine digits, of which the last is not 0. */
   function degrees(): string {
     return markers.add(
       `${10 + random.below(60)}.${`${1 + random.below(99_999_999)}`.padStart(8, "3")}7`,
@@ -73,7 +73,7 @@ export async function seedUser(
   const secret = { location: place(), comment: text("comment"), description: text("description"), tag: text("tag") };
   const checkinId = keep(await seeder.call(user, "POST /checkins", secret), "a check-in");
   const open = {
-    // Callers may end their locationFuzzing: then others see where it was.
+    // Callers may disable their locationFuzzing, and then other users see the true location.
     location: isCaller ? "48.2,16.3" : place(),
     comment: markers.make(`shared comment of ${name}`, shared),
     readPermissions: "App",

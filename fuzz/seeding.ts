@@ -4,10 +4,10 @@ import { type Client, createPool, credentialsOf, type Operator } from "./actors.
 import type { Connection } from "./connection.ts";
 import { type Part, writeForm, writeRequest } from "./request.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: seeding looks into results of every shape, and fails where they are not as expected
+// biome-ignore lint/suspicious/noExplicitAny: seeding reads results of every shape, and fails on unexpected ones
 export type Result = any;
 
-/** Calls that have to succeed, to bring a world about. */
+/** Calls that must succeed, to create the world. */
 export interface Seeder {
   call(
     caller: Client | Operator | undefined,
@@ -34,7 +34,7 @@ export function createSeeder(connection: Connection): Seeder {
         : ([["Authorization", `Service ${credentialsOf(caller, method, target.split("?")[0] ?? "")}`]] as const);
     const bytes = writeRequest({ method, target, headers: [...authorization, ...Object.entries(headers)], body });
     let answer = await connection.send({ method, bytes });
-    // Where calls are limited, what has to succeed waits its turn.
+    // Rate-limited calls are retried, because they must succeed.
     for (let waits = 0; waits < 10 && typeof answer !== "symbol" && answer.status === 429; waits += 1) {
       await setTimeout(1_000);
       answer = await connection.send({ method, bytes });
@@ -56,7 +56,7 @@ export function createSeeder(connection: Connection): Seeder {
   };
 }
 
-/** What was to succeed did not. */
+/** A seeding call failed. */
 export class SeedingError extends Error {
   constructor(operation: string, status: number, text: string) {
     super(`${operation} was answered ${status}: ${text.slice(0, 500)}`);
@@ -67,14 +67,14 @@ export function digestOf(bytes: string | Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A client with nothing yet. */
+/** A client that has created nothing yet. */
 export function newClient(
   given: Pick<Client, "kind" | "name" | "application" | "token" | "deviceId"> & Partial<Client>,
 ): Client {
   return { userId: "", userName: "", password: "", email: "", isAlive: true, ...newPools(), ...given };
 }
 
-/** What no two clients have in common. */
+/** Returns a name that no other client has. */
 export function newPools(): Pick<Client, "own" | "sealed" | "pageTokens" | "signedUrls"> {
   return { own: createPool(), sealed: createPool(), pageTokens: [], signedUrls: [] };
 }

@@ -2,7 +2,7 @@ import type { Client } from "./actors.ts";
 import { digestOf, type Result, type Seeder } from "./seeding.ts";
 import type { World } from "./world.ts";
 
-/** All that is there of those to whom nothing may happen, line by line. */
+/** All data of the users and operators that must stay unchanged, line by line. */
 export async function takeSnapshot(world: World, seeder: Seeder): Promise<Map<string, string>> {
   const lines = new Map<string, string>();
   for (const bystander of world.bystanders) {
@@ -37,7 +37,7 @@ function pathsOf({ sealed }: Client): string[] {
   ];
 }
 
-/** Without what is new at every read. */
+/** Removes the fields that change with every read. */
 function steady(result: Result): string {
   if (result instanceof Buffer) return digestOf(result);
   return JSON.stringify(result, (name, value) => (volatile.has(name) ? undefined : value));

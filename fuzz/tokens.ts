@@ -9,7 +9,7 @@ interface Presented {
   readonly isAuthentic: boolean;
 }
 
-/** The token as it should be, or something like it. */
+/** The valid token, or a damaged one. */
 export function presentToken(
   caller: Actor | undefined,
   method: string,

@@ -5,7 +5,7 @@ import { tinyPicture } from "./pictures.ts";
 import type { Random } from "./random.ts";
 import type { Setting } from "./recipes.ts";
 
-/** Resumable uploads speak in headers and bytes. */
+/** Resumable uploads use headers and raw bytes instead of parameters. */
 export function tusContent(setting: Setting, mood: Mood): Content & { readonly bytes: Buffer } {
   const { operation, random, caller } = setting;
   const content = compose(setting, "honest");

@@ -4,17 +4,17 @@ import { createSeeder, SeedingError } from "./seeding.ts";
 import { seedUser, signUp } from "./seeding-users.ts";
 import { createApplication, createOperator, registerDevice, type Seeding, type World } from "./world.ts";
 
-/** Puts others in the place of callers and sandboxes that were used up, while calls go on. */
+/** Replaces callers and sandboxes that calls have used up, while calls go on. */
 
 const sandboxesMin = 5;
 const usesMax = 300;
 
-/** Whether there is anything that operators may do anything to. */
+/** Whether there is a sandbox for operators. */
 export function hasSandbox({ applications }: World): boolean {
   return applications.some(({ isSandbox, isAlive }) => isSandbox && isAlive);
 }
 
-/** Everything at the same time, each on a connection of its own; nothing is begun twice. */
+/** Runs all replacements at once, each on its own connection; none is started twice. */
 export function keepUp(world: World, { markers, random }: Seeding, port: number) {
   const jobs = [replaceOperators, replaceClients, buildSandboxes].map((work) => {
     const seeding = { seeder: createSeeder(createConnection(port)), markers, random };
@@ -37,7 +37,7 @@ export function keepUp(world: World, { markers, random }: Seeding, port: number)
   };
 }
 
-/** Calls go on beside, and may have taken away what was to be built on: it is tried again. */
+/** Retries, because concurrent calls may have deleted what the replacement was built on. */
 function tolerateRefusals(error: unknown): void {
   if (!(error instanceof SeedingError)) throw error;
 }
@@ -61,7 +61,7 @@ async function replacementOf({ kind, application, name }: Client, seeding: Seedi
   return kind === "user" ? signUp(device, name, seeding) : device;
 }
 
-/** Applications for operators to do anything to. */
+/** Applications in which operators may change or delete anything. */
 export async function buildSandboxes({ applications, clients, root }: World, seeding: Seeding): Promise<void> {
   for (const each of applications) if (each.isSandbox && each.uses > usesMax) each.isAlive = false;
   for (const dead of applications.filter(({ isSandbox, isAlive }) => isSandbox && !isAlive)) {

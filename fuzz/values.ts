@@ -2,7 +2,7 @@ import type { Application, Client } from "./actors.ts";
 import type { Format } from "./formats.ts";
 import type { Random } from "./random.ts";
 
-/** What honest clients send. */
+/** Values that honest clients send. */
 
 const words = [
   "Coffee with a view",
@@ -37,7 +37,7 @@ function plausiblePlace(random: Random): string {
   return `${(random.next() * 180 - 90).toFixed(4)},${random.pick(["", " "])}${(random.next() * 360 - 180).toFixed(4)}`;
 }
 
-/** @param ids that are at hand for a prefix */
+/** @param ids the known ids of a prefix */
 export function plausibleValue(format: Format, ids: (prefix: string) => readonly string[], random: Random): unknown {
   switch (format.kind) {
     case "id": {
@@ -83,17 +83,19 @@ export function plausibleValue(format: Format, ids: (prefix: string) => readonly
       return random.pick([1, "text", true, { a: [1, { b: null }] }, [1, 2, 3], -0.5, ""]);
     case "scalar":
       return random.pick([1, 2.5, "three", true, "4"]);
+    case "scalarOrMembers":
+      return random.pick([1, "two", true, { [plausibleText(random, 20)]: 1 }]);
     default:
       return plausibleText(random, format.kind === "text" ? format.maxLength : undefined);
   }
 }
 
-/** In capitals now and then, where case does not matter. */
+/** In capitals now and then, for parameters that ignore case. */
 export function oddCase(text: string, random: Random): string {
   return random.chance(0.15) ? random.pick([text.toUpperCase(), text.toLowerCase()]) : text;
 }
 
-/** What has an id for a client: mostly its own, sometimes what others share, or hide. */
+/** Ids for a client: mostly its own, sometimes shared or hidden ones of other clients. */
 export function idsFor(client: Client, mayTouchSealed: boolean, random: Random) {
   return (prefix: string): readonly string[] => {
     const sealed = client.sealed.of(prefix);

@@ -4,35 +4,35 @@ import type { Random } from "./random.ts";
 import { newClient, type Seeder } from "./seeding.ts";
 import { seedUser } from "./seeding-users.ts";
 
-/** Everything that is there to be called with, and about. */
+/** All callers, and all objects that calls can refer to. */
 export interface World {
   readonly applications: Application[];
-  /** They call. */
+  /** The users and devices that make calls. */
   readonly clients: Client[];
   readonly operators: Operator[];
-  /** Ids of operators that anything may be done to. */
+  /** Ids of operators that calls may change or delete. */
   readonly madeOperators: string[];
-  /** They do not: what is theirs has to stay as it is. */
+  /** Users and devices that make no calls: their data must stay unchanged. */
   readonly bystanders: readonly Client[];
   readonly bystandingOperator: Operator;
-  /** Reads everything, and makes what has to be made. */
+  /** The owner that reads and creates everything. */
   readonly root: Operator;
-  /** Tokens that were good once. */
+  /** Tokens that are not valid any more. */
   readonly deadTokens: string[];
-  /** Idempotency keys of bystanders, with what they asked for. */
+  /** Idempotency keys of bystanders, with their requests. */
   readonly keyed: readonly { readonly key: string; readonly parameters: object }[];
   /** An id_token for `loginSocialUser` of this user of the provider. */
   signIdToken(subject: string): Promise<string>;
 }
 
-/** What makes worlds, and what is missing in them. */
+/** The tools to create worlds, and to replace what is missing in them. */
 export interface Seeding {
   readonly seeder: Seeder;
   readonly markers: Markers;
   readonly random: Random;
 }
 
-/** Operations that are switched off in one of the applications. */
+/** Operations that are disabled in one of the applications. */
 export const disabledOperations = ["POST /checkins", "GET /blobs", "PUT /metadata/app/{key}", "GET /users/me"];
 
 export const provider = "google";
@@ -80,7 +80,7 @@ export async function registerDevice(application: Application, name: string, see
   return device;
 }
 
-/** A user with all kinds of things, private and shared. */
+/** A user with objects of all kinds, private and shared. */
 export async function createUser(
   application: Application,
   name: string,

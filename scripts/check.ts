@@ -1,12 +1,13 @@
-/** Checks everything that needs no running server: `npm run check`. Prints the output only of what failed. */
+/** Runs all checks that need no running server: `npm run check`. Prints the output of failed checks only. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
 import { findLadderViolations, readServerSources } from "./import-ladder.ts";
+import { findPhrases, readWrittenFiles } from "./word-list.ts";
 
-/** `problems` is what the check printed, or undefined when it is satisfied. */
+/** `problems` is the output of a failed check, and undefined after a success. */
 type Check = { name: string; findProblems: () => Promise<string | undefined> };
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -21,6 +22,7 @@ const checks: Check[] = [
     name: "import directions",
     findProblems: async () => findLadderViolations(readServerSources(root)).join("\n") || undefined,
   },
+  { name: "wording", findProblems: async () => findPhrases(readWrittenFiles(root)).join("\n") || undefined },
   { name: "unused code", findProblems: () => runTool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
 ];
 

@@ -1,6 +1,6 @@
 /**
- * Writes `server/dist`, the server as JavaScript, and puts beside it what else goes into the npm package: Node.js does not
- * run TypeScript below node_modules. Types are blanked out, so that lines and columns stay those of the sources. Run by
+ * Writes `server/dist`, the server as JavaScript, and adds the other files of the npm package, because Node.js does not
+ * run TypeScript below node_modules. Types are replaced by blanks, so that lines and columns match the sources. Run by
  * `npm pack` (`prepack` of server/package.json).
  */
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,9 +1,10 @@
-/** Writes the files that are made from the code: `npm run docs`. */
+/** Writes the files that are generated from the code: `npm run docs`. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { buildApp } from "../server/src/app.ts";
 import { loadConfig } from "../server/src/config.ts";
+import { writeDocsAssets } from "./docs-assets.ts";
 import { renderPublished } from "./published.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -13,5 +14,7 @@ for (const [file, text] of Object.entries(renderPublished(app))) {
   writeFileSync(path.join(root, file), text);
   console.log(`wrote ${file}`);
 }
+const assets = path.join(root, "server/assets/docs");
+for (const file of writeDocsAssets(assets)) console.log(`wrote ${path.relative(root, path.join(assets, file))}`);
 await app.close(0);
 rmSync(dataDir, { recursive: true });

@@ -2,11 +2,11 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below those that systems give to connections and to whoever asks for any port (Linux from 32768, others from 49152). */
+/** Below the ephemeral ports of operating systems (Linux from 32768, others from 49152). */
 const [portMin, portMax] = [12_000, 32_000];
 const attemptsMax = 100;
 
-/** A port of 127.0.0.1 that nobody listens on, and that no connection takes before it is used, or used again. */
+/** Finds an unused port of 127.0.0.1 that no outgoing connection can take before it is used, or used again. */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
     const port = randomInt(portMin, portMax);

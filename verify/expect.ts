@@ -8,13 +8,13 @@ export function expectThat(answer: Answer, isKept: boolean, expected: string): v
   if (!isKept) throw new Failure(answer, expected, describe(answer));
 }
 
-/** Deep equality of something that the answer brought. @throws Failure */
+/** Expects deep equality of a part of the answer. @throws Failure */
 export function expectEqual(answer: Answer, what: string, received: unknown, expected: unknown): void {
   if (isDeepStrictEqual(received, expected)) return;
   throw new Failure(answer, `${what}: ${show(expected)}`, `${show(received)}\nin ${describe(answer)}`);
 }
 
-/** A success in the envelope (service.md "Response envelope"). Returns its result. @throws Failure */
+/** Expects success in the envelope (spec/transport#envelope), and returns its result. @throws Failure */
 export function expectResult(answer: Answer, status: 200 | 201 = 200): Answer["body"] {
   const expected = `status ${status} with a result`;
   const { body } = answer;
@@ -26,7 +26,7 @@ export function expectResult(answer: Answer, status: 200 | 201 = 200): Answer["b
   return body.result;
 }
 
-/** Exactly this failure, in the envelope (service.md "Errors"). @throws Failure */
+/** Expects exactly this failure in the envelope (spec/errors#error-shape). @throws Failure */
 export function expectError(answer: Answer, ...rows: readonly [ErrorRow, ...ErrorRow[]]): void {
   const { body } = answer;
   const row = rows.find(({ error, status }) => body?.error === error && answer.status === status) ?? rows[0];
@@ -42,13 +42,13 @@ export function expectError(answer: Answer, ...rows: readonly [ErrorRow, ...Erro
   expectThat(answer, others.length === 0, `${expected} and no ${others.join(", ")}`);
 }
 
-/** The same bytes but for the request ids. @throws Failure */
+/** Expects identical bytes except for the request ids. @throws Failure */
 export function expectSameAnswer(answer: Answer, other: Answer): void {
   const [text, otherText] = [answer, other].map((each) => each.text.replace(String(each.body?.request_id), "<id>"));
   expectThat(answer, answer.status === other.status && text === otherText, `the same bytes as ${describe(other)}`);
 }
 
-/** A refusal of any kind: in the envelope, the caller's fault. @throws Failure */
+/** Expects any 4xx error in the envelope. @throws Failure */
 export function expectRefused(answer: Answer): void {
   const { status, body, headers } = answer;
   const isEnvelope =
@@ -56,16 +56,16 @@ export function expectRefused(answer: Answer): void {
     isObject(body) &&
     typeof body["error"] === "string" &&
     typeof body["errorNumber"] === "number";
-  expectThat(answer, status >= 400 && status < 500 && isEnvelope, "an error of the 4xx kind, in the envelope");
+  expectThat(answer, status >= 400 && status < 500 && isEnvelope, "a 4xx error in the envelope");
 }
 
-/** Neither crashed nor lost: any success or refusal, in the envelope. @throws Failure */
+/** Expects any success or refusal in the envelope, but no server fault. @throws Failure */
 export function expectNoFault(answer: Answer): void {
   if (answer.status < 400) expectThat(answer, isObject(answer.body), "an envelope");
   else expectRefused(answer);
 }
 
-/** The milliseconds in `/Date(<ms>)/`. @throws Failure */
+/** Returns the milliseconds of `/Date(<ms>)/`. @throws Failure */
 export function expectDate(answer: Answer, what: string, text: unknown): number {
   const ms = typeof text === "string" ? /^\/Date\((-?\d+)\)\/$/.exec(text)?.[1] : undefined;
   if (ms === undefined) throw new Failure(answer, `${what}: /Date(<milliseconds>)/`, show(text));

@@ -22,14 +22,14 @@ export async function signUpFuzzed(world: World): Promise<TestUser> {
   return user;
 }
 
-/** Somebody with locationFuzzing, who has shared a check-in at each place. */
-export const shy = shared(async (world) => {
+/** Creates a user with locationFuzzing who has shared a check-in at each place. */
+export const fuzzedUser = shared(async (world) => {
   const user = await signUpFuzzed(world);
   const all = places.map((place) => ({ location: format(place), readPermissions: "App" }));
   return { user, ids: await checkInAll(world, user.token, all) };
 });
 
-/** Where a reader sees a check-in. */
+/** The location of a check-in as a reader sees it. */
 export async function seen(
   world: World,
   token: string,

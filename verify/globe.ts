@@ -4,19 +4,19 @@ export interface Point {
   readonly lng: number;
 }
 
-/** surface.md section 1 "Locations". */
+/** spec/search#distances. */
 const earthRadiusMeters = 6_371_008.8;
 
 type Vector = readonly [x: number, y: number, z: number];
 
-/** Great-circle distance on a sphere, by the angle between two vectors. */
+/** The great-circle distance on a sphere, by the angle between two vectors. */
 export function metersBetween(a: Point, b: Point): number {
   const [u, v] = [vectorOf(a), vectorOf(b)];
   const [cross, dot] = [lengthOf(crossOf(u, v)), u[0] * v[0] + u[1] * v[1] + u[2] * v[2]];
   return Math.atan2(cross, dot) * earthRadiusMeters;
 }
 
-/** The point so far north and east of another one, over short ways away from the poles. */
+/** A point moved north and east, accurate for short distances away from the poles. */
 export function moved({ lat, lng }: Point, metersNorth: number, metersEast: number): Point {
   const degrees = (meters: number, radius: number) => (meters / radius) * (180 / Math.PI);
   const radius = earthRadiusMeters * Math.cos(toRadians(lat));
@@ -32,7 +32,7 @@ export function spread(count: number): Point[] {
   });
 }
 
-/** A point as a request writes it. */
+/** A point in the format of a request. */
 export function format({ lat, lng }: Point): string {
   return `${lat},${lng}`;
 }

@@ -43,7 +43,7 @@ import { uploads } from "./checks/uploads.ts";
 import { userSearch } from "./checks/user-search.ts";
 import { users } from "./checks/users.ts";
 
-/** Every group, in the order of a run. Which came before makes no difference to any of them. */
+/** Every group, in the order of a run. Groups do not depend on the order. */
 export const groups: readonly Group[] = [
   transport,
   parameters,

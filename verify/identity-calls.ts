@@ -12,7 +12,7 @@ export async function findIdentity(world: World, user: TestUser, provider: strin
   return world.call(`GET ${path}`, { token: user.token });
 }
 
-/** Lists the user's identities, perhaps those of one provider. */
+/** Lists the user's identities, optionally those of one provider. */
 export async function listIdentities(world: World, user: TestUser, provider?: string) {
   const path = provider === undefined ? "" : `/${encodeURIComponent(provider)}`;
   return world.call(`GET /users/me/identities${path}`, { token: user.token });

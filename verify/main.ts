@@ -10,23 +10,23 @@ import { type VerifyOptions, verify } from "./run.ts";
 const usage = `Usage: npm run verify -- --url URL --appid A --appkey K [options]
 
 Checks a running deployment against the specification. Creates devices, users, check-ins and identities
-of its own in the application; use one made for it.
+in the application, so use one that is made for tests.
 
   --url URL            address of the deployment, such as http://127.0.0.1:8080
   --appid A            application id
   --appkey K           application key
-  --other-appid A      a second application of the same deployment: checks that the two know nothing
-  --other-appkey K     of each other
-  --only GROUP         this group alone; may be given several times
-  --json               the result as one JSON document
-  --help               this text
+  --other-appid A      a second application of the same deployment: checks that the two are isolated
+  --other-appkey K     from each other
+  --only GROUP         runs only this group; may be repeated
+  --json               prints the result as one JSON document
+  --help               prints this text
 
 Groups: ${groups.map(({ name }) => name).join(", ")}
 
-The exit code is 0 when every promise is kept, 1 when one is not, 2 when the command is wrong.
+The exit code is 0 when every check passes, 1 when a check fails, 2 when the command line is invalid.
 `;
 
-/** The command is wrong. */
+/** The command line is invalid. */
 class UsageError extends Error {}
 
 try {
@@ -54,22 +54,22 @@ async function runForMachine(options: VerifyOptions): Promise<void> {
   if (failed !== 0) process.exitCode = 1;
 }
 
-/** Undefined when help was asked for. */
+/** Returns undefined for --help. */
 function readOptions(): (VerifyOptions & { isJson: boolean }) | undefined {
   const values = parse();
   if (values.help) return undefined;
   const { url, appid, appkey, only = [], json: isJson = false } = values;
   if (url === undefined || appid === undefined || appkey === undefined) {
-    throw new UsageError("--url, --appid and --appkey are needed.");
+    throw new UsageError("--url, --appid and --appkey are required.");
   }
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`--url must be an http:// or https:// address, not ${url}`);
   }
   const unknown = only.filter((name) => !groups.some((group) => group.name === name));
-  if (unknown.length > 0) throw new UsageError(`There is no group ${unknown.join(", ")}.`);
+  if (unknown.length > 0) throw new UsageError(`--only: unknown group ${unknown.join(", ")}. --help lists the groups.`);
   const { "other-appid": otherAppid, "other-appkey": otherAppkey } = values;
   if ((otherAppid === undefined) !== (otherAppkey === undefined)) {
-    throw new UsageError("--other-appid and --other-appkey go together.");
+    throw new UsageError("--other-appid and --other-appkey must be given together.");
   }
   const hasOther = otherAppid !== undefined && otherAppkey !== undefined;
   const otherApplication = hasOther ? { appid: otherAppid, appkey: otherAppkey } : undefined;

@@ -3,13 +3,13 @@ import { expectResult } from "./expect.ts";
 import { checkIn } from "./listing.ts";
 import { sharedCheckin, signUp, uniqueName, type World } from "./world.ts";
 
-/** A call that is right in everything but perhaps the token. */
+/** A call that is valid except perhaps for its token. */
 export interface Operation {
   readonly operation: string;
   readonly body?: unknown;
 }
 
-/** What service.md and surface.md ask a user token for, but those that end it. */
+/** Operations that need a user token (spec/authentication#user-token), except those that revoke it. */
 export const userOperations = [
   "GET /users",
   "GET /users/me",
@@ -35,7 +35,7 @@ export const userOperations = [
   "POST /users/me/logout",
 ] as const;
 
-/** What a device token is enough for. */
+/** Operations that accept a device token. */
 export const deviceOperations = [
   "GET /devices/current",
   "PATCH /devices/current",
@@ -53,7 +53,7 @@ export const deviceOperations = [
 
 export const tokenOperations = [...userOperations, ...deviceOperations] as const;
 
-/** A user of whom no other check knows: what is let through by mistake does no harm. */
+/** A user that no other check uses, so that a call that succeeds by mistake does no harm. */
 const subject = shared((world) => signUp(world));
 
 /** The id of the subject's token. */
@@ -62,7 +62,7 @@ const subjectTokenId = shared(async (world): Promise<string> => {
   return expectResult(await world.call("GET /users/me/tokens", { token })).pageResults[0].id;
 });
 
-/** Fills in what the operation needs: an object of its own where it would change one. */
+/** Creates what the operation needs; operations that change an object get a separate one. */
 export async function prepare(world: World, operation: (typeof tokenOperations)[number]): Promise<Operation> {
   return { operation: await fillIn(world, operation), body: bodyOf(operation) };
 }

@@ -3,7 +3,7 @@ import type { Answer } from "./client.ts";
 
 type RawAnswer = Pick<Answer, "status" | "headers" | "text" | "body">;
 
-/** The HTTP answers in what a connection brought, as far as they are whole; interim ones (1xx) are left out. */
+/** The complete HTTP answers in the bytes of a connection, without interim ones (1xx). */
 export function parseAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = bytes;
@@ -53,7 +53,7 @@ function readChunks(bytes: Buffer): { body: Buffer; length: number } {
   return { body: Buffer.concat(chunks), length: Math.min(at, bytes.length) };
 }
 
-/** The parsed JSON, or undefined when the text is none. */
+/** The parsed JSON, or undefined when the text is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,12 +1,12 @@
 import { styleText } from "node:util";
 import type { CheckResult } from "./check.ts";
 
-/** How many checks ended in which way. */
+/** The number of checks with an outcome. */
 export function count(results: readonly CheckResult[], outcome: CheckResult["outcome"]): number {
   return results.filter((result) => result.outcome === outcome).length;
 }
 
-/** Prints results as they come; colours on a terminal only. */
+/** Prints results as they arrive; in colour on a terminal only. */
 export function createReport(): { add(result: CheckResult): void; finish(results: readonly CheckResult[]): void } {
   let group = "";
   return {
@@ -25,13 +25,13 @@ export function createReport(): { add(result: CheckResult): void; finish(results
   };
 }
 
-/** The last line. */
+/** The summary line. */
 function formatTotal(results: readonly CheckResult[]): string {
   const failed = count(results, "failed");
   return styleText(failed > 0 ? "red" : "green", `${count(results, "passed")} passed, ${failed} failed`);
 }
 
-/** One check as text; a failed one with its request and what came back. */
+/** One check as text; a failed one with its request and the answer. */
 export function formatResult({ outcome, promise, request, expected, received, reason }: CheckResult): string {
   if (outcome === "passed") return `  ${styleText("green", "✓")} ${promise}`;
   if (outcome === "skipped") return styleText("dim", `  - ${promise} (${reason})`);
@@ -41,7 +41,7 @@ export function formatResult({ outcome, promise, request, expected, received, re
   return [`  ${styleText("red", "✗")} ${promise}`, ...details].join("\n");
 }
 
-/** Lines below the first are set in; control characters are shown as escapes. */
+/** Indents all lines but the first, and escapes control characters. */
 function indent(text: string): string {
   return text
     .replaceAll("\r\n", "\n")

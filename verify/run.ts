@@ -5,18 +5,18 @@ import { expectResult } from "./expect.ts";
 import { groups } from "./groups.ts";
 import { type Application, registerDevice, type World } from "./world.ts";
 
-/** What to check. */
+/** Options of a run. */
 export interface VerifyOptions {
   readonly url: URL;
   readonly application: Application;
   readonly otherApplication?: Application | undefined;
-  /** Names of groups; all of them when empty. */
+  /** Names of groups; empty means all. */
   readonly only?: readonly string[];
-  /** Called as each check ends. */
+  /** Called when a check ends. */
   readonly onResult?: (result: CheckResult) => void;
 }
 
-/** Runs the suite against a deployment; what holds for every answer is checked last, on whatever was asked. */
+/** Runs the suite against a deployment; guarantees for every answer are checked last, on all answers of the run. */
 export async function verify(options: VerifyOptions): Promise<CheckResult[]> {
   const { url, application, otherApplication, only = [], onResult = () => {} } = options;
   const secrets = [application.appkey, ...(otherApplication === undefined ? [] : [otherApplication.appkey])];
@@ -37,14 +37,14 @@ export async function verify(options: VerifyOptions): Promise<CheckResult[]> {
   return results;
 }
 
-/** Without these there is nothing to check. */
+/** Checks without which the others are meaningless. */
 const connection: Group = {
   name: "connection",
   checks: {
-    "the deployment answers": async ({ call }) => void expectResult(await call("GET /service/ping")),
-    "the application's credentials are good": async (world) => void (await registerDevice(world)),
-    "the other application's credentials are good": async (world) => {
-      if (world.otherApplication === undefined) throw new Skip("none given");
+    "the deployment responds": async ({ call }) => void expectResult(await call("GET /service/ping")),
+    "the application's credentials are accepted": async (world) => void (await registerDevice(world)),
+    "the other application's credentials are accepted": async (world) => {
+      if (world.otherApplication === undefined) throw new Skip("not given");
       await registerDevice(world, world.otherApplication);
     },
   },

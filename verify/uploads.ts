@@ -14,7 +14,7 @@ export const pixel = Buffer.from(
   "base64",
 );
 
-/** The part that is the file. */
+/** The form part with the file. */
 export function data(value: string | Buffer, contentType = "text/plain"): Part {
   return { name: "data", value, extra: `; filename="a.txt"\r\nContent-Type: ${contentType}` };
 }

@@ -9,14 +9,14 @@ export interface Application {
   readonly appkey: string;
 }
 
-/** What the checks work with: the deployment, and ways to get something to check on it. */
+/** The context of all checks: the deployment and its applications. */
 export interface World extends Client {
   readonly application: Application;
-  /** A second application of the same deployment, if there is one. */
+  /** A second application of the same deployment, if given. */
   readonly otherApplication: Application | undefined;
 }
 
-/** A user that a check made. */
+/** A user that a check created. */
 export interface TestUser {
   readonly id: string;
   readonly userName: string;
@@ -25,7 +25,7 @@ export interface TestUser {
   readonly deviceToken: string;
 }
 
-/** Names that no other run uses. */
+/** A name that no other run uses. */
 export function uniqueName(prefix = "verify"): string {
   return `${prefix}-${randomBytes(8).toString("hex")}`;
 }
@@ -47,16 +47,16 @@ export async function signUp(world: World, application = world.application, prof
   return { id, userName, password, token: accessToken, deviceToken };
 }
 
-/** A device token that no check ends. */
+/** A device token that no check revokes. */
 export const sharedDevice = shared((world) => registerDevice(world));
 
-/** A user that no check changes; its check-ins and identities are of no concern. */
+/** A user that no check changes, except for its check-ins and identities. */
 export const sharedUser = shared((world) => signUp(world));
 
-/** Another one. */
+/** A second such user. */
 export const otherUser = shared((world) => signUp(world));
 
-/** A check-in of the shared user, as the service answered it. */
+/** A check-in of the shared user, as POST returned it. */
 export const sharedCheckin = shared(async (world): Promise<Answer["body"]> => {
   const { token } = await sharedUser(world);
   const body = { location: "48.2082,16.3738", comment: "Hello", description: "A place" };

@@ -6,8 +6,8 @@ const passwords = ["the first password", "the second password"] as const;
 const refused = [401, 403] as const;
 
 /**
- * Signs a user up, signs in, changes the password, which ends the token of the sign-up, logs out, and deletes every third
- * user. What was ended stays ended.
+ * Signs a user up, signs in, changes the password, which revokes the token of the sign-up, logs out, and deletes every
+ * third user. Revoked tokens and deleted users must not return.
  */
 export const writeAccounts: Writer = ({ ledger, newName }, { deviceToken }) => {
   let count = 0;
@@ -45,7 +45,7 @@ async function signIn(api: Api, deviceToken: string, username: string, password:
   return body.result.accessToken;
 }
 
-/** The password that opens the account, or "none". */
+/** The password that signs in, or "none". */
 async function readPassword(api: Api, deviceToken: string, username: string): Promise<string> {
   const good: string[] = [];
   for (const password of passwords) {
@@ -53,7 +53,7 @@ async function readPassword(api: Api, deviceToken: string, username: string): Pr
     const { status } = await api.call("POST /users/login", { token: deviceToken, body, expected: refused });
     if (status === 200) good.push(password);
   }
-  if (good.length > 1) throw new HalfWritten("both passwords are good");
+  if (good.length > 1) throw new HalfWritten("both passwords are valid");
   return good[0] ?? "none";
 }
 

@@ -6,7 +6,7 @@ import { readValue } from "./metadata.ts";
 
 const keyCount = 3;
 
-/** Atomic batches of several nouns: everything of one of them, or nothing. */
+/** Atomic batches over several kinds of objects: all effects of a batch, or none. */
 export const writeAtomicBatches: Writer = ({ ledger, newName }, person) => {
   return async (api) => {
     const name = newName();
@@ -25,7 +25,7 @@ export const writeAtomicBatches: Writer = ({ ledger, newName }, person) => {
   };
 };
 
-/** Sequential batches: each item for itself is there when the batch was answered. */
+/** Sequential batches: each item is stored on its own when the batch has been answered. */
 export const writeSequentialBatches: Writer = ({ ledger, newName }, person) => {
   return async (api) => {
     const name = newName();
@@ -50,7 +50,7 @@ async function runBatch(api: Api, { token }: Person, mode: string, requests: rea
   return answer;
 }
 
-/** The number of the last batch of which everything is there. */
+/** The number of the last batch whose effects are complete. */
 async function readBatch(api: Api, name: string, sent: number, { token }: Person): Promise<string> {
   const paths = Array.from({ length: keyCount }, (_, n) => `/metadata/me/${name}-${n}`);
   const values = await Promise.all(paths.map((path) => readValue(api, path, token)));
@@ -59,7 +59,8 @@ async function readBatch(api: Api, name: string, sent: number, { token }: Person
   const present = value === "absent" ? "0" : value;
   for (let n = 1; n <= sent; n += 1) {
     const isThere = (await readComment(api, token, `${name}-${n}`)) === filler;
-    if (isThere !== n <= Number(present)) throw new HalfWritten(`keys are of ${present}, the check-in ${n} is not`);
+    if (isThere !== n <= Number(present))
+      throw new HalfWritten(`the keys are of batch ${present}, check-in ${n} does not match`);
   }
   return present;
 }

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Answer, Api } from "../api.ts";
-import { type Fact, HalfWritten, type Ledger, look, Register } from "../ledger.ts";
+import { type Fact, HalfWritten, type Ledger, Register, verify } from "../ledger.ts";
 import type { Tally } from "../tally.ts";
 import { filler, type Person, type Writer } from "../writer.ts";
 
-/** Makes a check-in, changes it, and deletes every other one. */
+/** Creates a check-in, changes it, and deletes every other one. */
 export const writeCheckins: Writer = ({ ledger, newName }, { token }) => {
   let count = 0;
   return async (api) => {
@@ -20,7 +20,7 @@ export const writeCheckins: Writer = ({ ledger, newName }, { token }) => {
   };
 };
 
-/** Makes check-ins with an idempotency key each: a repeat, answered before or not, leads to one, and to one reply. */
+/** Creates check-ins with idempotency keys: a repeated request leads to the same check-in and the same response. */
 export const writeCheckinsOnce: Writer = ({ ledger, newName }, person) => {
   return async (api) => {
     const checkin = new OnlyCheckin(ledger, newName(), person);
@@ -48,15 +48,15 @@ class OnlyCheckin implements Fact {
 
   async check(api: Api, tally: Tally): Promise<undefined> {
     const what = `check-in ${this.#tag} with an idempotency key`;
-    const repeated = await look(what, () => this.#send(api), tally);
+    const repeated = await verify(what, () => this.#send(api), tally);
     if (repeated === undefined) return;
     const { body, headers } = repeated;
     if (this.#reply !== undefined) {
-      if (headers["idempotent-replayed"] !== "true") tally.lost.push(`${what}: was not known any more`);
-      else if (!isDeepStrictEqual(body.result, this.#reply)) tally.lost.push(`${what}: got another reply`);
+      if (headers["idempotent-replayed"] !== "true") tally.lost.push(`${what}: the key is lost`);
+      else if (!isDeepStrictEqual(body.result, this.#reply)) tally.lost.push(`${what}: got another response`);
     }
     this.#reply = body.result;
-    const comment = await look(what, () => readComment(api, this.#person.token, this.#tag), tally);
+    const comment = await verify(what, () => readComment(api, this.#person.token, this.#tag), tally);
     if (comment !== undefined && comment !== filler) tally.lost.push(`${what}: is ${comment}`);
   }
 

@@ -1,7 +1,7 @@
 import { Register } from "../ledger.ts";
 import type { Writer } from "../writer.ts";
 
-/** Registers a device, changes it, and registers it again: one device, and all of its tokens are good. */
+/** Registers a device, changes it, and registers it again: it stays one device, and all of its tokens are valid. */
 export const writeDevices: Writer = ({ application, ledger, newName }) => {
   return async (api) => {
     const uniqueId = newName();

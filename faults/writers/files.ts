@@ -33,7 +33,7 @@ export async function readFile(api: Api, name: string, token: string): Promise<s
   const { bytes } = await api.call(`GET /blobs/${file.id}/file`, { token });
   const digest = digestOf(bytes);
   if (digest !== file.contentHash) {
-    throw new HalfWritten(`has ${bytes.length} of ${file.contentLength} bytes, or others: ${digest}`);
+    throw new HalfWritten(`has ${bytes.length} of ${file.contentLength} bytes, or wrong ones: ${digest}`);
   }
   return digest;
 }

@@ -5,12 +5,12 @@ import { filler, type Writer } from "../writer.ts";
 const keysMax = 8;
 const setSize = 5;
 
-/** Sets some keys again and again, and deletes them now and then. */
+/** Sets some keys repeatedly, and deletes them now and then. */
 export const writeKeys: Writer = ({ ledger, newName }, { token }) => {
   const prefix = newName();
   let count = 0;
   return async (api) => {
-    const path = `/metadata/me/${prefix}-${count}`; // new ones, for nobody knows when an unanswered write comes to its end
+    const path = `/metadata/me/${prefix}-${count}`; // new keys, because an unanswered write may still be running
     const register = new Register(ledger, path, "absent", (api) => readValue(api, path, token));
     for (let round = 0; round < keysMax; round += 1) {
       count += 1;
@@ -34,7 +34,7 @@ export const writeSets: Writer = ({ ledger, newName }, { token }) => {
   };
 };
 
-/** Adds to a number that others add to as well. */
+/** Increments a number that other writers increment as well. */
 export const increment: Writer = ({ ledger, newName }, { token }) => {
   const path = `/metadata/app/${newName()}/increment`;
   const body = { delta: 3, visibility: "App" };

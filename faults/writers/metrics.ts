@@ -4,7 +4,7 @@ import type { Work, Writer } from "../writer.ts";
 
 const eventsAtOnce = 7;
 
-/** Sends events one by one, and several at once: each is counted once, and none is counted without its neighbours. */
+/** Sends single events, and several at once: each is counted exactly once, and those of one request together. */
 export const writeMetrics: Writer = (work, { deviceToken: token }) => {
   const { ledger, newName } = work;
   const [one, many] = [`one-${newName()}`, `many-${newName()}`];

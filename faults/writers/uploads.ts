@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { bytesHeaders, metadataOf, tusHeaders } from "../../server/test/tus.ts";
 import { type Api, Unanswered } from "../api.ts";
-import { type Fact, type Ledger, look } from "../ledger.ts";
+import { type Fact, type Ledger, verify } from "../ledger.ts";
 import type { Tally } from "../tally.ts";
 import type { Person, Writer } from "../writer.ts";
 import { digestOf, readFile } from "./files.ts";
@@ -9,7 +9,7 @@ import { digestOf, readFile } from "./files.ts";
 const length = 90_000;
 const segment = 30_000;
 
-/** Uploads files in segments, over kills and all, and goes on where the service says that it is. */
+/** Uploads files in segments across kills, and resumes at the offset that the server reports. */
 export const writeUploads: Writer = ({ ledger, newName }, person) => {
   let current: Upload | undefined;
   return async (api) => {
@@ -25,7 +25,7 @@ class Upload implements Fact {
   readonly #name: string;
   readonly #person: Person;
   readonly #path: string;
-  /** What was answered, and what was sent. */
+  /** The last state that was answered, and the one that was sent. */
   #taken = 0;
   #sent = 0;
 
@@ -63,7 +63,7 @@ class Upload implements Fact {
         token: this.#person.token,
         headers: { ...bytesHeaders, "upload-offset": `${this.#taken}` },
         body: this.#bytes.subarray(this.#taken, this.#sent),
-        expected: [409], // somebody is still at it
+        expected: [409], // another process still holds the lease
       });
       const offset = headers["upload-offset"];
       this.#taken = offset === undefined ? await this.#readOffset(api) : Number(offset);
@@ -77,14 +77,14 @@ class Upload implements Fact {
     try {
       offset = await this.#readOffset(api);
     } catch (error) {
-      if (error instanceof Unanswered) return "later"; // until the lease of who was killed while finishing it ends
+      if (error instanceof Unanswered) return "later"; // until the lease of the killed process expires
       tally.wrong.push(`${what}: ${error instanceof Error ? error.message : error}`);
       return undefined;
     }
     if (offset < this.#taken) tally.lost.push(`${what}: ${offset} bytes, ${this.#taken} were answered`);
     if (offset > this.#sent) tally.halfWritten.push(`${what}: ${offset} bytes, ${this.#sent} were sent`);
     if (offset < length) return undefined;
-    const digest = await look(what, () => readFile(api, this.#name, this.#person.token), tally);
+    const digest = await verify(what, () => readFile(api, this.#name, this.#person.token), tally);
     if (digest !== undefined && digest !== digestOf(this.#bytes)) tally.lost.push(`${what}: the file is ${digest}`);
     return undefined;
   }

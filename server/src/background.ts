@@ -2,21 +2,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runInCall } from "./lib/current-call.ts";
 import type { Log } from "./log.ts";
 
-/** Work that goes on after its request has been answered. It comes in bounded steps, and can be taken up again later. */
+/** Work that continues after its request has been answered. It runs in bounded steps and can be resumed later. */
 export interface Background {
   /**
-   * Begins when what was written before it is on disk.
+   * Starts the work once the writes before it are on disk.
    *
-   * @param work stops after its current step when the signal is aborted; what it throws is logged
+   * @param work stops after its current step when the signal is aborted; errors are logged
    */
   run(name: string, work: (signal: AbortSignal) => Promise<unknown>): void;
-  /** How much of it is under way. */
+  /** The number of tasks under way. */
   readonly runningCount: number;
-  /** Resolves after the steps that are under way, but for those that take longer; nothing is begun any more. */
+  /** Starts no further work and resolves when the current steps are done, or after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** @param afterwards runs an effect once what belongs to it is on disk (see `Database`) */
+/** @param afterwards runs an effect once the writes before it are on disk (see `Database`) */
 export function createBackground(log: Log, afterwards: (effect: () => void) => void): Background {
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();

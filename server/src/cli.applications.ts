@@ -5,8 +5,9 @@ import { createKey, liveKeysMax, replaceKeys, retireKey } from "./applications/a
 import { nameRule, readName } from "./applications/applications.names.ts";
 import { findLiveApplication, updateApplication } from "./applications/applications.store.ts";
 import { createRevocations } from "./auth/revocations.ts";
-import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { type Command, createClockAndIds, UsageError, withDatabase } from "./cli.command.ts";
 import { recordCommand } from "./cli.operators.ts";
+import type { CommandResult } from "./cli.output.ts";
 import type { Config } from "./config.ts";
 import type { Database, Transaction } from "./db/database.ts";
 import { lockApplication } from "./db/lock.ts";
@@ -15,28 +16,28 @@ import { newSigningSecret, signingSecretCharacters } from "./lib/secrets.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { createPolicies, updateSigningSecret } from "./tenancy/policies.ts";
 
-/** No token is kept in memory here: the servers of the database notice by themselves. */
-export const revocations = createRevocations({ recheckAll() {} });
+/** A command caches no tokens, so there is no cache to invalidate; running servers poll the database. */
+export const revocations = createRevocations({ invalidateTokenCache() {} });
 
-/** The commands about an application that there is. */
+/** The commands about existing applications. */
 export const applicationCommands: Readonly<Record<string, Command>> = {
   "apps rename": (config, { name }, [appid]) =>
     change(config, { command: "apps rename", action: "changeApplication" }, appid, async (id, { queries }) => {
       const renamed = requireName("apps rename", name);
       await updateApplication(id, { name: renamed }, queries);
-      return `renamed ${id}`;
+      return { json: { appid: id, name: renamed }, text: `renamed ${id}` };
     }),
 
   "apps suspend": (config, _values, [appid]) =>
     change(config, { command: "apps suspend", action: "suspendApplication" }, appid, async (id, { queries }) => {
-      await updateApplication(id, { suspended_at: createMakers().clock.now() }, queries);
-      return `suspended ${id}`;
+      await updateApplication(id, { suspended_at: createClockAndIds().clock.now() }, queries);
+      return { json: { appid: id, state: "suspended" }, text: `suspended ${id}` };
     }),
 
   "apps resume": (config, _values, [appid]) =>
     change(config, { command: "apps resume", action: "resumeApplication" }, appid, async (id, { queries }) => {
       await updateApplication(id, { suspended_at: null }, queries);
-      return `resumed ${id}`;
+      return { json: { appid: id, state: "active" }, text: `resumed ${id}` };
     }),
 
   "apps revoke-tokens": (config, { yes = false }, [appid]) =>
@@ -47,29 +48,29 @@ export const applicationCommands: Readonly<Record<string, Command>> = {
       async (id, transaction) => {
         if (!yes) throw new UsageError("apps revoke-tokens ends every token of the application: confirm with --yes");
         await revocations.endApplicationTokens(id, transaction);
-        return `revoked every token of ${id}`;
+        return { json: { appid: id, revoked: true }, text: `revoked every token of ${id}` };
       },
     ),
 
-  "apps compromised": (config, { yes = false, json = false }, [appid]) =>
+  "apps compromised": (config, { yes = false }, [appid]) =>
     change(
       config,
       { command: "apps compromised", action: "replaceApplicationKeys" },
       appid,
       async (id, transaction) => {
         if (!yes) throw new UsageError("apps compromised ends every token and key: confirm with --yes");
-        return showKey(await replaceKeys(id, { revocations, ...createMakers() }, transaction), json);
+        return showKey(await replaceKeys(id, { revocations, ...createClockAndIds() }, transaction));
       },
     ),
 
-  "apps keys list": (config, { json = false }, [appid]) =>
+  "apps keys list": (config, _values, [appid]) =>
     withDatabase(config, async (database) => {
       const id = requireAppid("apps keys list", appid);
-      await requireThere(id, database.reads);
-      print(await listedKeys(id, json, database));
+      await requireApplication(id, database.reads);
+      return listAllKeys(id, database);
     }),
 
-  "apps keys create": (config, { label, json = false }, [appid]) =>
+  "apps keys create": (config, { label }, [appid]) =>
     change(
       config,
       { command: "apps keys create", action: "createApplicationKey" },
@@ -77,9 +78,9 @@ export const applicationCommands: Readonly<Record<string, Command>> = {
       async (id, transaction, { dialect }) => {
         const text = label === undefined ? null : readName(label);
         if (text === undefined) throw new UsageError(`apps keys create: --label ${nameRule}`);
-        const created = await createKey(id, text, { dialect, ...createMakers() }, transaction);
+        const created = await createKey(id, text, { dialect, ...createClockAndIds() }, transaction);
         if (created === undefined) throw new UsageError(`an application has at most ${liveKeysMax} active keys`);
-        return showKey(created, json);
+        return showKey(created);
       },
     ),
 
@@ -90,12 +91,13 @@ export const applicationCommands: Readonly<Record<string, Command>> = {
       appid,
       async (id, transaction, { dialect }) => {
         const key = requireKeyId("apps keys retire", keyId);
-        const retired = await retireKey(id, key, yes, { dialect, revocations, ...createMakers() }, transaction);
+        const retired = await retireKey(id, key, yes, { dialect, revocations, ...createClockAndIds() }, transaction);
         if (retired === undefined) throw new UsageError(`${id} has no key ${key}`);
         if (retired === "last") {
           throw new UsageError(`no device could register any more: create another key first, or confirm with --yes`);
         }
-        return `${presentKey(retired).state} ${key}`;
+        const { state } = presentKey(retired);
+        return { json: { id: key, state }, text: `${state} ${key}` };
       },
     ),
 
@@ -110,11 +112,11 @@ export const applicationCommands: Readonly<Record<string, Command>> = {
         if ((await findKey(id, key, transaction.queries)) === undefined)
           throw new UsageError(`${id} has no key ${key}`);
         await revocations.endKeyTokens(id, key, transaction);
-        return `revoked every token of ${key}`;
+        return { json: { id: key, revoked: true }, text: `revoked every token of ${key}` };
       },
     ),
 
-  "apps secret set": (config, { json = false }, [appid, file]) =>
+  "apps secret set": (config, _values, [appid, file]) =>
     change(
       config,
       { command: "apps secret set", action: "putSigningSecret" },
@@ -123,16 +125,18 @@ export const applicationCommands: Readonly<Record<string, Command>> = {
         const secret = file === undefined ? newSigningSecret() : readSecret(file);
         const { seal } = createPolicies({ secrets: loadSecrets(config), database });
         await updateSigningSecret(id, seal(id, secret), queries);
-        return json ? JSON.stringify({ secret }) : `secret  ${secret}`;
+        return { json: { secret }, text: `secret  ${secret}` };
       },
     ),
 
   "apps secret delete": (config, { yes = false }, [appid]) =>
     change(config, { command: "apps secret delete", action: "deleteSigningSecret" }, appid, async (id, { queries }) => {
       if (!yes)
-        throw new UsageError("apps secret delete lets unsigned requests in, or none at all: confirm with --yes");
+        throw new UsageError(
+          "apps secret delete changes which requests are accepted: unsigned ones, or none. Confirm with --yes",
+        );
       await updateSigningSecret(id, null, queries);
-      return `deleted the shared secret of ${id}`;
+      return { json: { appid: id, deleted: true }, text: `deleted the shared secret of ${id}` };
     }),
 };
 
@@ -143,22 +147,21 @@ export function requireName(command: string, text: string | undefined): string {
   return name;
 }
 
-/** Runs a change of an application that there is in one transaction, and prints what it says when that is on disk. */
+/** Changes an existing application in one transaction. */
 function change(
   config: Config,
   { command, action }: { readonly command: string; readonly action: string },
   appid: string | undefined,
-  work: (appid: string, transaction: Transaction, database: Database) => Promise<string>,
-): Promise<void> {
+  work: (appid: string, transaction: Transaction, database: Database) => Promise<CommandResult>,
+): Promise<CommandResult> {
   return withDatabase(config, async (database) => {
     const id = requireAppid(command, appid);
-    const said = await database.write(async (transaction) => {
-      await lockApplication(database.dialect, id, transaction.queries); // a move begins before, or after this
-      await requireThere(id, transaction.queries);
+    return database.write(async (transaction) => {
+      await lockApplication(database.dialect, id, transaction.queries); // serializes with a move
+      await requireApplication(id, transaction.queries);
       await recordCommand({ action, applicationId: id, target: id }, transaction.queries);
       return work(id, transaction, database);
     });
-    print(said);
   });
 }
 
@@ -172,13 +175,13 @@ function requireKeyId(command: string, keyId: string | undefined): string {
   return keyId;
 }
 
-async function requireThere(appid: string, queries: Transaction["queries"]): Promise<void> {
+async function requireApplication(appid: string, queries: Transaction["queries"]): Promise<void> {
   const found = await findLiveApplication(appid, queries);
   if (found === undefined) throw new UsageError(`there is no application ${appid}`);
   if (found.moving_to !== null) throw new UsageError(`${appid} is moving to the region ${found.moving_to}`);
 }
 
-/** The secret that a file holds, as the clients have it already. */
+/** Reads a shared secret that the clients already have. */
 function readSecret(file: string): string {
   const secret = readFileSync(file, "utf8").trim();
   const characters = [...secret].length;
@@ -187,18 +190,16 @@ function readSecret(file: string): string {
   throw new UsageError(`a shared secret must have ${min} to ${max} characters`);
 }
 
-function showKey(key: { id: string; appkey: string; label: string | null }, json: boolean): string {
+function showKey(key: { id: string; appkey: string; label: string | null }): CommandResult {
   const { id, appkey, label } = key;
-  const shown = { id, appkey, ...(label !== null && { label }) };
-  if (json) return JSON.stringify(shown);
-  return Object.entries(shown)
-    .map(([name, value]) => `${name.padEnd(6)}  ${value}`)
-    .join("\n");
+  const json = { id, appkey, ...(label !== null && { label }) };
+  const lines = Object.entries(json).map(([name, value]) => `${name.padEnd(6)}  ${value}`);
+  return { json, text: lines.join("\n") };
 }
 
 const keysPerPage = 100;
 
-async function listedKeys(appid: string, json: boolean, { reads }: Database): Promise<string> {
+async function listAllKeys(appid: string, { reads }: Database): Promise<CommandResult> {
   const rows: Record<string, string>[] = [];
   for (let offset = 0; ; offset += keysPerPage) {
     const page = await listKeys(appid, { at: "offset", offset }, keysPerPage, reads);
@@ -215,5 +216,6 @@ async function listedKeys(appid: string, json: boolean, { reads }: Database): Pr
     }
     if (!page.hasNext) break;
   }
-  return json ? JSON.stringify(rows) : table(["id", "label", "created", "state", "devices", "lastRegistered"], rows);
+  const columns = ["id", "label", "created", "state", "devices", "lastRegistered"];
+  return { json: rows, text: { columns, rows } };
 }

@@ -1,138 +1,152 @@
 import { existsSync, statSync } from "node:fs";
-import { styleText } from "node:util";
 import { findLiveApplication } from "./applications/applications.store.ts";
-import type { ArchiveProgress } from "./archives/archive.ts";
-import { readArchiveFile, writeArchiveFile } from "./archives/archive-file.ts";
+import { writeArchiveFile } from "./archives/archive-file.ts";
 import { backUp } from "./archives/backup.ts";
 import { archiveApplication } from "./archives/export-application.ts";
 import type { ArchiveEnd, ArchiveHead } from "./archives/format.ts";
 import { importApplication } from "./archives/import-application.ts";
 import { loadArchive } from "./archives/load.ts";
-import { Pace } from "./archives/pace.ts";
 import { restore } from "./archives/restore.ts";
+import { Throttle } from "./archives/throttle.ts";
 import { requireName } from "./cli.applications.ts";
-import { type Command, createMakers, print, UsageError, withDatabase } from "./cli.command.ts";
+import { readWithProgress, reportArchive } from "./cli.archive-progress.ts";
+import { type Command, createClockAndIds, UsageError, withDatabase } from "./cli.command.ts";
 import { recordCommand } from "./cli.operators.ts";
+import type { CommandResult, Notices } from "./cli.output.ts";
 import { withCalls } from "./cli.regions.ts";
-import { type Config, mainRegion } from "./config.ts";
+import type { Config } from "./config.ts";
 import { migrations } from "./db/migrations/list.ts";
 import { openDatabase } from "./db/open.ts";
 import { openSnapshot } from "./db/open-snapshot.ts";
 import { PlainFailure } from "./failure.ts";
 import { kindOfId } from "./lib/ids.ts";
-import { giveProcessorsWay } from "./lib/thread-priority.ts";
+import { lowerThreadPriorities } from "./lib/thread-priority.ts";
 import { findApplicationRegion } from "./regions/regions.directory.store.ts";
 import { loadSecrets } from "./server-secret.ts";
+import { mainRegion } from "./settings/regions.ts";
 import { openByteStore } from "./storage/open.ts";
 
 /** The commands that write and read archives. */
 export const archiveCommands: Readonly<Record<string, Command>> = {
-  backup: async (config, { json = false, "without-files": isWithoutFiles = false }, [given]) => {
+  backup: async (config, { "without-files": isWithoutFiles = false }, [given], notices) => {
     const file = requireFile("backup", given);
-    const pace = giveWay();
-    await recordBackup(config);
+    const throttle = lowerPriority();
+    await recordBackup(config, notices);
     const bytes = await openByteStore(config);
-    const services = { bytes, pace, secrets: loadSecrets(config), ...createMakers() };
-    const end = await writeArchiveFile(file, backUp(config, services, { isWithoutFiles, onProgress: showProgress }));
-    printWritten(file, end, json);
+    const services = { bytes, throttle, secrets: loadSecrets(config), ...createClockAndIds() };
+    const onProgress = reportArchive(notices.progress);
+    const end = await writeArchiveFile(file, backUp(config, services, { isWithoutFiles, onProgress }));
+    return describeWritten(file, end);
   },
 
-  "verify-backup": async (_config, { json = false }, [given]) => {
+  "verify-backup": async (_config, _values, [given], { progress }) => {
     const file = requireArchive("verify-backup", given);
-    const { head, end } = await loadArchive(readArchiveFile(file), {});
-    print(json ? JSON.stringify({ head, end }) : describe(head, end));
+    const { head, end } = await loadArchive(readWithProgress(file, "checked", progress), {});
+    return { json: { head, end }, text: describe(head, end) };
   },
 
-  restore: async (config, { force = false, "other-secret": isOtherSecret = false, json = false }, [given]) => {
+  restore: async (config, values, [given], notices) => {
+    const { force = false, "other-secret": isOtherSecret = false, "keep-tokens": isKeepingTokens = false } = values;
     const file = requireArchive("restore", given);
-    // It is read twice, and what there was is gone by the second time.
-    if (!statSync(file).isFile()) throw new PlainFailure(`${file} is no file that can be read twice, as restore does.`);
-    const { head, end } = await restore(() => readArchiveFile(file), config, {
+    // Restore checks the whole file before it deletes anything, and then reads it again.
+    if (!statSync(file).isFile())
+      throw new PlainFailure(`${file} is not a regular file. restore reads it twice: save it as a file first.`);
+    const passes = ["checked", "restored"];
+    const read = () => readWithProgress(file, passes.shift() ?? "", notices.progress);
+    const { head, end } = await restore(read, config, {
       isForced: force,
       isOtherSecret,
-      clock: createMakers().clock,
-      onProgress: showProgress,
+      isKeepingTokens,
+      clock: createClockAndIds().clock,
       finish: ({ created, applicationId }, { queries }) =>
-        recordCommand({ action: "restore", applicationId, details: { created, force } }, queries),
+        recordCommand(
+          { action: "restore", applicationId, details: { created, force, keepTokens: isKeepingTokens } },
+          queries,
+        ),
     });
-    clearProgress();
-    if (head.region !== config.region) {
-      warn(`the backup is of the region ${head.region}, and REGION is ${config.region}: its tokens are not good here`);
+    if (isKeepingTokens && head.region !== config.region) {
+      notices.warn(
+        `the backup is from the region ${head.region}, but REGION is ${config.region}: its tokens are not valid here`,
+      );
     }
-    print(json ? JSON.stringify({ head, end }) : `restored ${summary(end)}`);
+    const ended = "\nall tokens have ended: devices must register again, users and operators must sign in again";
+    return { json: { head, end }, text: `restored ${summary(end)}${isKeepingTokens ? "" : ended}` };
   },
 
-  "apps export": async (config, { json = false }, [appid, given]) => {
+  "apps export": async (config, _values, [appid, given], notices) => {
     if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps export needs an APPID");
     const file = requireFile("apps export", given);
-    const pace = giveWay();
+    const throttle = lowerPriority();
     const bytes = await openByteStore(config);
-    const services = { ...config, bytes, pace, secrets: loadSecrets(config), ...createMakers() };
-    await withDatabase(config, async (database) => {
+    const services = { ...config, bytes, throttle, secrets: loadSecrets(config), ...createClockAndIds() };
+    return withDatabase(config, async (database) => {
       await database.write(async ({ queries }) => {
         const found = await findLiveApplication(appid, queries);
         if (found === undefined) throw new UsageError(`there is no application ${appid}`);
         await recordCommand({ action: "exportApplication", applicationId: appid, target: appid }, queries);
       });
-      const end = await writeArchiveFile(file, archiveApplication(appid, services, showProgress));
-      printWritten(file, end, json);
+      const end = await writeArchiveFile(file, archiveApplication(appid, services, reportArchive(notices.progress)));
+      return describeWritten(file, end);
     });
   },
 
-  "apps import": async (config, { json = false, name }, [given]) => {
+  "apps import": async (config, { name }, [given], notices) => {
     const file = requireArchive("apps import", given);
     const wanted = name === undefined ? undefined : requireName("apps import", name);
-    giveWay();
-    const { clock } = createMakers();
+    lowerPriority();
+    const { clock } = createClockAndIds();
     const secrets = loadSecrets(config);
     const bytes = await openByteStore(config);
-    await withDatabase(config, async (database) => {
+    return withDatabase(config, async (database) => {
       const imported = await importApplication(
-        readArchiveFile(file),
+        readWithProgress(file, "imported", notices.progress),
         { database, bytes, clock, region: config.region, secrets },
         {
           name: wanted,
           admit: (applicationId) => requireKnownHere(applicationId, config),
           async finish(applicationId, { queries }) {
-            const elsewhere = await findApplicationRegion(applicationId, queries);
-            if (elsewhere !== undefined) {
+            const remote = await findApplicationRegion(applicationId, queries);
+            if (remote !== undefined) {
               throw new UsageError(
-                `${applicationId} lives in the region ${elsewhere.region}: it would be served in both`,
+                `${applicationId} lives in the region ${remote.region}: delete it there before you import it here`,
               );
             }
             await recordCommand({ action: "importApplication", applicationId, target: applicationId }, queries);
           },
-          onProgress: showProgress,
         },
       );
-      clearProgress();
       const { applicationId, end, hasTokens } = imported;
-      print(json ? JSON.stringify(imported) : `imported ${applicationId}: ${summary(end)}`);
       if (!hasTokens)
-        warn("the archive is of another ROLLCALL_SECRET or another region: devices register and users sign in anew");
+        notices.warn(
+          "the archive has another ROLLCALL_SECRET or another region: devices must register again, and users must sign in again",
+        );
+      return { json: imported, text: `imported ${applicationId}: ${summary(end)}` };
     });
   },
 };
 
-/** The main region may know that it lives elsewhere. @throws UsageError, ApiError */
+/** Asks the main region whether the application is already in another region. @throws UsageError, ApiError */
 async function requireKnownHere(appid: string, config: Config): Promise<void> {
   if (config.regions.size === 0 || config.region === mainRegion) return;
   const known = await withCalls(config, (calls) => calls.call(mainRegion, "findRegion", { appid }));
   if (known === null || known === config.region) return;
-  throw new UsageError(`${appid} lives in the region ${String(known)}: it would be served in both`);
+  throw new UsageError(`${appid} lives in the region ${String(known)}: delete it there before you import it here`);
 }
 
-/** Whoever is served comes first. */
-function giveWay(): Pace {
-  giveProcessorsWay();
-  return new Pace();
+/** Lowers the priority of this process, so that requests of a running server come first. */
+function lowerPriority(): Throttle {
+  lowerThreadPriorities();
+  return new Throttle();
 }
 
 /**
- * Leaves in the audit log that the whole deployment is being copied. Only if that can be written: a backup is made of an older
- * schema too, before it is brought up to date, and when the disk is full.
+ * Records the backup in the audit log if possible: a backup also works on an older schema, before its migration, and
+ * with a full disk.
  */
-async function recordBackup({ databaseUrl, databaseTimeoutMs, databasePooled }: Config): Promise<void> {
+async function recordBackup(
+  { databaseUrl, databaseTimeoutMs, databasePooled }: Config,
+  { warn }: Notices,
+): Promise<void> {
   const snapshot = await openSnapshot(databaseUrl);
   await snapshot.close();
   if (migrations.some(({ name }) => !snapshot.migrations.includes(name))) return;
@@ -150,19 +164,17 @@ async function recordBackup({ databaseUrl, databaseTimeoutMs, databasePooled }: 
   }
 }
 
-/** @throws PlainFailure when something that should be in it is not */
-function printWritten(file: string, end: ArchiveEnd, isJson: boolean): void {
-  clearProgress();
-  print(isJson ? JSON.stringify({ file, ...end }) : `wrote ${file}: ${summary(end)}`);
+/** Fails when the archive is missing bytes of files. */
+function describeWritten(file: string, end: ArchiveEnd): CommandResult {
+  const result = { json: { file, ...end }, text: `wrote ${file}: ${summary(end)}` };
   const { lost, damaged } = end.missing;
-  if (lost + damaged === 0) return;
+  if (lost + damaged === 0) return result;
   const what = [
     ...(lost > 0 ? [`${lost} files have no bytes in the store`] : []),
-    ...(damaged > 0 ? [`${damaged} files are not as they were uploaded`] : []),
+    ...(damaged > 0 ? [`${damaged} files differ from what was uploaded`] : []),
   ];
-  throw new PlainFailure(
-    `${what.join(", ")}. Everything else is in ${file}; \`tar -xOf ${file} --wildcards 'missing/*'\` names them.`,
-  );
+  const names = `\`tar -xOf ${file} --wildcards 'missing/*'\` names them`;
+  return { ...result, failure: `${what.join(", ")}. Everything else is in ${file}; ${names}.` };
 }
 
 function describe(head: ArchiveHead, end: ArchiveEnd): string {
@@ -170,7 +182,7 @@ function describe(head: ArchiveHead, end: ArchiveEnd): string {
   const what = kind === "backup" ? "a backup" : `the application ${applicationId}`;
   const { deleted, lost, damaged } = end.missing;
   return [
-    `whole: ${what} of ${created}, written by release ${release}, schema ${names.at(-1)}`,
+    `intact: ${what} of ${created}, written by release ${release}, schema ${names.at(-1)}`,
     summary(end),
     ...Object.entries(end.rows)
       .filter(([, rows]) => rows > 0)
@@ -178,30 +190,13 @@ function describe(head: ArchiveHead, end: ArchiveEnd): string {
     ...(isWithoutFiles ? ["the bytes of files were left out"] : []),
     ...(deleted > 0 ? [`${deleted} files were deleted while it was written`] : []),
     ...(lost > 0 ? [`${lost} files had no bytes in the store`] : []),
-    ...(damaged > 0 ? [`${damaged} files were not as they were uploaded`] : []),
+    ...(damaged > 0 ? [`${damaged} files differed from what was uploaded`] : []),
   ].join("\n");
 }
 
 function summary({ rows, files, bytes }: ArchiveEnd): string {
   const count = Object.values(rows).reduce((sum, each) => sum + each, 0);
   return `${count} rows, ${files} files of ${bytes} bytes`;
-}
-
-let shownAt = 0;
-
-function showProgress({ rows, files, bytes }: ArchiveProgress): void {
-  if (!process.stderr.isTTY || performance.now() - shownAt < 200) return;
-  shownAt = performance.now();
-  const size = bytes === undefined ? "" : `, ${Math.round(bytes / 1_048_576)} MiB`;
-  process.stderr.write(`\r${rows} rows, ${files} files${size} `);
-}
-
-function clearProgress(): void {
-  if (process.stderr.isTTY) process.stderr.write("\r\u001b[K");
-}
-
-function warn(text: string): void {
-  console.error(process.stderr.isTTY ? styleText("yellow", text) : text);
 }
 
 function requireFile(command: string, file: string | undefined): string {

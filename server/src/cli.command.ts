@@ -1,4 +1,4 @@
-import { styleText } from "node:util";
+import type { CommandResult, Notices } from "./cli.output.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { migrate } from "./db/migrate.ts";
@@ -6,8 +6,18 @@ import { openDatabase } from "./db/open.ts";
 import { createClock } from "./lib/clock.ts";
 import { createIdGenerator } from "./lib/ids.ts";
 
-/** What a command of `cli.ts` is given: the settings, the options, and the words behind its name. */
-export type Command = (config: Config, values: Values, rest: readonly string[]) => Promise<void>;
+/**
+ * A command of `cli.commands.ts`.
+ *
+ * @param rest the words after its name
+ * @returns undefined when the command keeps running, as `serve` does
+ */
+export type Command = (
+  config: Config,
+  values: Values,
+  rest: readonly string[],
+  notices: Notices,
+) => Promise<CommandResult | undefined>;
 
 export interface Values {
   readonly name?: string;
@@ -20,46 +30,31 @@ export interface Values {
   readonly yes?: boolean;
   readonly force?: boolean;
   readonly "other-secret"?: boolean;
+  readonly "keep-tokens"?: boolean;
   readonly "without-files"?: boolean;
 }
 
-/** Something the person at the terminal did; printed without a stack. */
+/** A mistake in the command line; printed without a stack. */
 export class UsageError extends Error {}
 
-/** Opens the database, brings its schema up to date, runs the command beside whatever server is running, and closes. */
-export async function withDatabase(
-  config: Config,
-  run: (database: Database, appliedMigrations: readonly string[]) => Promise<void>,
-): Promise<void> {
+/** Opens the database, migrates its schema, runs the command and closes. Safe while a server is running. */
+export async function withDatabase<T>(config: Config, run: (database: Database) => Promise<T>): Promise<T> {
   const database = await openDatabase(config.databaseUrl, {
     connectionsMax: 2,
     timeoutMs: config.databaseTimeoutMs,
     isPooled: config.databasePooled,
   });
   try {
-    await run(database, await migrate(database));
+    await migrate(database);
+    return await run(database);
   } finally {
-    await database.close();
+    // The command is committed, and its result may contain a password that is shown only once.
+    await database.close().catch(() => {});
   }
 }
 
-/** Time, and ids made by it. */
-export function createMakers() {
+/** The clock and the id generator of a command. */
+export function createClockAndIds() {
   const clock = createClock();
   return { clock, ids: createIdGenerator(() => clock.now()) };
-}
-
-export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-/** Columns for a person; tab-separated when piped. */
-export function table(names: readonly string[], rows: readonly Readonly<Record<string, string>>[]): string {
-  const lines = [names, ...rows.map((row) => names.map((name) => row[name] ?? ""))];
-  if (!process.stdout.isTTY) return lines.map((cells) => cells.join("\t")).join("\n");
-  const widths = names.map((_, column) => Math.max(...lines.map((cells) => (cells[column] ?? "").length)));
-  const [head, ...body] = lines.map((cells) =>
-    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "),
-  );
-  return [styleText("bold", head ?? ""), ...body].join("\n");
 }

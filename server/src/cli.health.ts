@@ -1,15 +1,16 @@
 import { once } from "node:events";
 import { get as getClear, type IncomingMessage } from "node:http";
 import { get as getSecure } from "node:https";
-import { type Command, print } from "./cli.command.ts";
+import type { Command } from "./cli.command.ts";
+import { PlainFailure } from "./failure.ts";
 
 const timeoutMs = 5_000;
 
-/** Asks the server that runs on this machine with these settings; for what starts and restarts it. */
+/** Asks the server on this machine whether it is ready; for process managers and containers. */
 export const healthCommands: Readonly<Record<string, Command>> = {
   async health({ host, port, tls }) {
     const get = tls === undefined ? getClear : getSecure;
-    // The certificate is for the name that clients use, and nothing secret is asked or told.
+    // The certificate is for the public host name, and the request carries no secrets.
     const asked = get({
       host: anyAddress[host] ?? host,
       port,
@@ -19,13 +20,14 @@ export const healthCommands: Readonly<Record<string, Command>> = {
     });
     const [answer]: IncomingMessage[] = await once(asked, "response").catch(() => []);
     answer?.resume();
-    if (answer?.statusCode === 200) return print("ready");
-    console.error(
-      answer === undefined ? `nothing answers at ${host}:${port}` : `it is not ready, and answers ${answer.statusCode}`,
-    );
-    process.exitCode = 1;
+    if (answer === undefined) throw new PlainFailure(`no answer from ${host}:${port}. Is the server running?`);
+    if (answer.statusCode !== 200)
+      throw new PlainFailure(`the server at ${host}:${port} is not ready (status ${answer.statusCode}). See its log.`);
+    const degraded = `${answer.headers["rollcall-degraded"] ?? ""}`.split(", ").filter((reason) => reason !== "");
+    if (degraded.length === 0) return { json: { state: "ready" }, text: "ready" };
+    return { json: { state: "ready", degraded }, text: `ready, but degraded: ${degraded.join(", ")}` };
   },
 };
 
-/** Where to reach a server that listens on every address. */
+/** The address to connect to when the server listens on all addresses. */
 const anyAddress: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };

@@ -1,7 +1,8 @@
 import { type AuditEvent, atTerminal, newAuditRow } from "./audit/audit.events.ts";
 import { insertAuditRows, listAuditRows } from "./audit/audit.store.ts";
+import { operatorTicket } from "./auth/hash-queue.ts";
 import { createPasswords } from "./auth/passwords.ts";
-import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { type Command, createClockAndIds, UsageError, withDatabase } from "./cli.command.ts";
 import type { Queries } from "./db/database.ts";
 import { kindOfId } from "./lib/ids.ts";
 import { operatorRoles, parseRole } from "./lib/roles.ts";
@@ -17,29 +18,29 @@ import {
   updateOperator,
 } from "./operators/operators.store.ts";
 
-/** So many entries of the audit log are printed at most. */
+/** The maximum number of audit log entries to print. */
 const entriesMax = 1_000;
 
-/** The commands about operators, and what is left of what they did. */
+/** The commands about operators and the audit log. */
 export const operatorCommands: Readonly<Record<string, Command>> = {
-  "operators create": (config, { name, role = "viewer", json = false }) =>
+  "operators create": (config, { name, role = "viewer" }) =>
     withDatabase(config, async (database) => {
       if (name === undefined) throw new UsageError("operators create needs --name");
       const wanted = { name: readOperatorName(name), role: requireRole(role) };
       const passwords = createPasswords(config, database);
-      const { row, password } = await newOperator(wanted, { passwords, ...createMakers() });
+      const { row, password } = await newOperator(wanted, { passwords, ...createClockAndIds() });
       await database.write(async ({ queries }) => {
         if (!(await insertOperator(row, queries))) {
-          throw new UsageError(`there is an operator named ${row.name} already`);
+          throw new UsageError(`an operator named ${row.name} already exists`);
         }
         await recordCommand({ action: "createOperator", target: row.id, details: { role: row.role } }, queries);
       });
       const shown = { id: row.id, name: row.name, role: row.role, password };
       const lines = Object.entries(shown).map(([label, value]) => `${label.padEnd(8)}  ${value}`);
-      print(json ? JSON.stringify(shown) : lines.join("\n"));
+      return { json: shown, text: lines.join("\n") };
     }),
 
-  "operators list": (config, { json = false }) =>
+  "operators list": (config) =>
     withDatabase(config, async (database) => {
       const rows = (await listOperators(database.reads)).map((operator) => ({
         id: operator.id,
@@ -48,7 +49,8 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
         created: new Date(operator.created_at).toISOString(),
         lastLogin: operator.last_login_at === null ? "" : new Date(operator.last_login_at).toISOString(),
       }));
-      print(json ? JSON.stringify(rows) : table(["id", "name", "role", "created", "lastLogin"], rows));
+      const columns = ["id", "name", "role", "created", "lastLogin"];
+      return { json: rows, text: { columns, rows } };
     }),
 
   "operators role": (config, _values, [given, role]) =>
@@ -57,22 +59,24 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
       if (role === undefined) throw new UsageError("operators role needs a ROLE");
       const change: OperatorChange = { role: requireRole(role) };
       await database.write(async ({ queries }) => {
-        requireDone(id, await updateOperator(id, change, database.dialect, queries));
+        requireSuccess(id, await updateOperator(id, change, database.dialect, queries));
         await recordCommand({ action: "changeOperator", target: id, details: change }, queries);
       });
-      print(`${id} is ${change.role}`);
+      return { json: { id, role: change.role }, text: `${id} is ${change.role}` };
     }),
 
-  "operators password": (config, { json = false }, [given]) =>
+  "operators password": (config, _values, [given]) =>
     withDatabase(config, async (database) => {
       const id = requireOperatorId("password", given);
       const password = newOperatorPassword();
-      const change: OperatorChange = { password_hash: await createPasswords(config, database).hash(password) };
+      const change: OperatorChange = {
+        password_hash: await createPasswords(config, database).hash(password, operatorTicket(undefined, "command")),
+      };
       await database.write(async ({ queries }) => {
-        requireDone(id, await updateOperator(id, change, database.dialect, queries));
+        requireSuccess(id, await updateOperator(id, change, database.dialect, queries));
         await recordCommand({ action: "changeOperator", target: id, details: { password: "given" } }, queries);
       });
-      print(json ? JSON.stringify({ id, password }) : `id        ${id}\npassword  ${password}`);
+      return { json: { id, password }, text: `id        ${id}\npassword  ${password}` };
     }),
 
   "operators delete": (config, { yes = false }, [given]) =>
@@ -80,13 +84,13 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
       const id = requireOperatorId("delete", given);
       if (!yes) throw new UsageError("operators delete ends the operator's sessions at once: confirm with --yes");
       await database.write(async ({ queries }) => {
-        requireDone(id, await deleteOperator(id, database.dialect, queries));
+        requireSuccess(id, await deleteOperator(id, database.dialect, queries));
         await recordCommand({ action: "deleteOperator", target: id }, queries);
       });
-      print(`deleted ${id}`);
+      return { json: { id, deleted: true }, text: `deleted ${id}` };
     }),
 
-  audit: (config, { app, json = false }) =>
+  audit: (config, { app }) =>
     withDatabase(config, async (database) => {
       if (app !== undefined && kindOfId(app) !== "App") throw new UsageError("--app needs an APPID");
       const { rows } = await listAuditRows({ applicationId: app }, { at: "start" }, entriesMax, database.reads);
@@ -100,16 +104,23 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
         address: row.address,
         requestId: row.request_id,
         details: row.details,
+        ...(row.count > 1 && { count: row.count, lastSeen: new Date(row.last_at ?? row.at).toISOString() }),
       }));
       const columns = ["at", "actor", "name", "action", "app", "target", "address", "requestId", "details"];
-      const parsed = () => entries.map((entry) => ({ ...entry, details: JSON.parse(entry.details) }));
-      print(json ? JSON.stringify(parsed()) : table(columns, entries));
+      columns.push("count", "lastSeen"); // at the end, because scripts may read the other columns by position
+      const parsed = entries.map((entry) => ({ ...entry, details: JSON.parse(entry.details) }));
+      const printed = entries.map((entry) => ({
+        ...entry,
+        count: `${entry.count ?? ""}`,
+        lastSeen: entry.lastSeen ?? "",
+      }));
+      return { json: parsed, text: { columns, rows: printed } };
     }),
 };
 
-/** Leaves in the audit log what a command does, with the change. */
+/** Records a command in the audit log, in the transaction of its change. */
 export async function recordCommand(event: Omit<AuditEvent, "actor">, queries: Queries): Promise<void> {
-  const { clock, ids } = createMakers();
+  const { clock, ids } = createClockAndIds();
   await insertAuditRows([newAuditRow({ ...event, ...atTerminal }, clock.now(), ids)], queries);
 }
 
@@ -124,7 +135,7 @@ function requireOperatorId(command: string, given: string | undefined): string {
   return given;
 }
 
-function requireDone(id: string, done: object | OperatorRefusal | undefined): void {
+function requireSuccess(id: string, done: object | OperatorRefusal | undefined): void {
   if (done === "is not there") throw new UsageError(`there is no operator ${id}`);
   if (typeof done === "string") throw new UsageError(`${id} ${done}`);
 }

@@ -9,14 +9,18 @@ import {
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
 import { requireAppid, requireName, revocations } from "./cli.applications.ts";
-import { type Command, createMakers, print, table, UsageError, withDatabase } from "./cli.command.ts";
+import { reportArchive } from "./cli.archive-progress.ts";
+import { type Command, createClockAndIds, UsageError, withDatabase } from "./cli.command.ts";
 import { recordCommand } from "./cli.operators.ts";
-import { type Config, mainRegion } from "./config.ts";
+import type { Notices } from "./cli.output.ts";
+import { formatCount } from "./cli.progress.ts";
+import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { lockApplication } from "./db/lock.ts";
 import { ApiError } from "./errors.ts";
+import { isRegionKey, keysOfRegion } from "./lib/region-keys.ts";
 import { createLog } from "./log.ts";
-import { cancelMove, MoveRefused, moveApplication } from "./moves/moves.departure.ts";
+import { cancelMove, MoveRefused, moveApplication } from "./moves/moves.export.ts";
 import { createRegionCalls, type RegionCalls } from "./regions/regions.calls.ts";
 import {
   deleteApplicationRegion,
@@ -25,29 +29,30 @@ import {
   putApplicationRegion,
 } from "./regions/regions.directory.store.ts";
 import { loadSecrets } from "./server-secret.ts";
+import { mainRegion } from "./settings/regions.ts";
 import { openByteStore } from "./storage/open.ts";
 
-/** The commands that may be a matter of another region. */
+/** The commands that may involve another region. */
 export const regionCommands: Readonly<Record<string, Command>> = {
-  "apps create": (config, { name, region = config.region, json = false }) =>
+  "apps create": (config, { name, region = config.region }, _rest, notices) =>
     withDatabase(config, async (database) => {
       const wanted = requireName("apps create", name);
       const created = await (region === config.region
         ? createHere(wanted, database)
-        : createElsewhere(wanted, region, config, database));
-      print(json ? JSON.stringify(created) : `appid   ${created.appid}\nappkey  ${created.appkey}`);
+        : createRemotely(wanted, region, { config, database, notices }));
+      return { json: created, text: `appid   ${created.appid}\nappkey  ${created.appkey}` };
     }),
 
-  "apps list": (config, { json = false }) =>
+  "apps list": (config) =>
     withDatabase(config, async (database) => {
-      const elsewhere = (await listApplicationRegions(database.reads)).map((row) => ({
+      const remote = (await listApplicationRegions(database.reads)).map((row) => ({
         appid: row.application_id,
         name: "",
         created: "",
         state: row.state === "there" ? "elsewhere" : row.state,
         region: row.region,
       }));
-      const isMoving = new Set(elsewhere.filter(({ state }) => state === "handing over").map(({ appid }) => appid));
+      const isMoving = new Set(remote.filter(({ state }) => state === "handing over").map(({ appid }) => appid));
       const here = (await listApplications(database.reads))
         .filter(({ appid }) => !isMoving.has(appid))
         .map((application) => ({
@@ -57,10 +62,20 @@ export const regionCommands: Readonly<Record<string, Command>> = {
           state: stateOf(application),
         }));
       const rows = config.regions.size === 0 ? here : here.map((row) => ({ ...row, region: config.region }));
-      const all = [...rows, ...elsewhere].toSorted((a, b) => (a.appid < b.appid ? -1 : 1));
-      const names = ["appid", "name", "created", "state", ...(config.regions.size === 0 ? [] : ["region"])];
-      print(json ? JSON.stringify(all) : table(names, all));
+      const all = [...rows, ...remote].toSorted((a, b) => (a.appid < b.appid ? -1 : 1));
+      const columns = ["appid", "name", "created", "state", ...(config.regions.size === 0 ? [] : ["region"])];
+      return { json: all, text: { columns, rows: all } };
     }),
+
+  "regions key": async (config, { region = "" }) => {
+    if (config.regions.size === 0) throw new UsageError("regions key needs REGIONS");
+    requireRegion(config, region);
+    const secrets = config.regionSecrets.filter((entry) => !isRegionKey(entry));
+    if (secrets.length === 0) throw new UsageError("regions key needs the shared REGION_SECRET, not keys made from it");
+    const others = [...config.regions.keys()].filter((name) => name !== region);
+    const value = keysOfRegion(region, others, secrets).join(",");
+    return { json: { REGION_SECRET: value }, text: `REGION_SECRET=${value}` };
+  },
 
   "apps locate": (config, { region = "" }, [given]) =>
     withDatabase(config, async (database) => {
@@ -72,19 +87,19 @@ export const regionCommands: Readonly<Record<string, Command>> = {
       if (isThere !== true) throw new UsageError(`the region ${region} serves no application ${appid}`);
       await database.write(async ({ queries }) => {
         if ((await findLiveApplication(appid, queries)) !== undefined) {
-          throw new UsageError(`${appid} lives in this region as well: delete it here first`);
+          throw new UsageError(`${appid} exists in this region as well: delete it here first`);
         }
-        const { clock } = createMakers();
+        const { clock } = createClockAndIds();
         await putApplicationRegion({ application_id: appid, region, state: "there", changed_at: clock.now() }, queries);
         await recordCommand(
           { action: "locateApplication", applicationId: appid, target: appid, details: { region } },
           queries,
         );
       });
-      print(`${appid} is in ${region}`);
+      return { json: { appid, region }, text: `${appid} is in ${region}` };
     }),
 
-  "apps move": (config, { region, cancel = false, force = false }, [given]) =>
+  "apps move": (config, { region, cancel = false, force = false }, [given], { progress }) =>
     withDatabase(config, async (database) => {
       const appid = requireAppid("apps move", given);
       if (!cancel && (region === undefined || region === config.region || !config.regions.has(region))) {
@@ -92,7 +107,7 @@ export const regionCommands: Readonly<Record<string, Command>> = {
       }
       const bytes = await openByteStore(config);
       const secrets = loadSecrets(config);
-      const { clock } = createMakers();
+      const { clock } = createClockAndIds();
       const stopping = new AbortController();
       const stop = () => stopping.abort(new MoveRefused(`${appid} stays in the region ${config.region}`));
       process.once("SIGINT", stop).once("SIGTERM", stop);
@@ -104,43 +119,57 @@ export const regionCommands: Readonly<Record<string, Command>> = {
           else {
             await database.write(({ queries }) => recordCommand({ ...event, details: { to: region } }, queries));
             const { signal } = stopping;
-            await moveApplication(appid, region, services, { signal, onProgress: showBytes, isWithoutLost: force });
+            await moveApplication(appid, region, services, {
+              signal,
+              onProgress: reportArchive(progress),
+              isWithoutLost: force,
+            });
           }
         } catch (error) {
           throw error instanceof MoveRefused ? new UsageError(error.message) : error;
+        } finally {
+          process.off("SIGINT", stop).off("SIGTERM", stop);
         }
       });
-      print(cancel ? `${appid} stays in ${config.region}` : `moved ${appid} to ${region}`);
+      if (region === undefined || cancel)
+        return { json: { appid, region: config.region }, text: `${appid} stays in ${config.region}` };
+      return { json: { appid, region }, text: `moved ${appid} to ${region}` };
     }),
 
-  "apps delete": (config, { yes = false }, [given]) =>
+  "apps delete": (config, { yes = false }, [given], { progress }) =>
     withDatabase(config, async (database) => {
       const appid = requireAppid("apps delete", given);
       if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
       const { isHere, host } = await database.write(async ({ queries }) => {
-        await lockApplication(database.dialect, appid, queries); // a move begins before, or after this
+        await lockApplication(database.dialect, appid, queries); // serializes with a move
         const here = await findLiveApplication(appid, queries);
         if (here !== undefined && here.moving_to !== null) {
-          throw new UsageError(`${appid} is moving to the region ${here.moving_to}: see apps move`);
+          throw new UsageError(
+            `${appid} is moving to the region ${here.moving_to}: finish or cancel the move first (apps move)`,
+          );
         }
         const host = await findApplicationRegion(appid, queries);
-        const isMarked = await updateApplicationDeleted(appid, createMakers().clock.now(), queries);
+        const isMarked = await updateApplicationDeleted(appid, createClockAndIds().clock.now(), queries);
         if (!isMarked && host === undefined) throw new UsageError(`there is no application ${appid}`);
         await recordCommand({ action: "deleteApplication", applicationId: appid, target: appid }, queries);
         return { isHere: isMarked, host };
       });
       if (isHere) {
         const bytes = await openByteStore(config);
-        await deleteApplicationRows(appid, { database, bytes }, { onStep: showProgress });
+        await deleteApplicationRows(
+          appid,
+          { database, bytes },
+          { onStep: (rows) => progress.report({ name: "erased", done: rows, detail: `${formatCount(rows)} rows` }) },
+        );
       }
-      if (host !== undefined) await deleteElsewhere(appid, host.region, config, database);
-      print(`deleted ${appid}`);
+      if (host !== undefined) await deleteRemote(appid, host.region, config, database);
+      return { json: { appid, deleted: true }, text: `deleted ${appid}` };
     }),
 };
 
 function createHere(name: string, database: Database): Promise<NewApplication> {
   return database.write(async ({ queries }) => {
-    const application = await insertApplication(name, createMakers(), queries);
+    const application = await insertApplication(name, createClockAndIds(), queries);
     const { appid } = application;
     await recordCommand({ action: "createApplication", applicationId: appid, target: appid }, queries);
     return application;
@@ -148,18 +177,18 @@ function createHere(name: string, database: Database): Promise<NewApplication> {
 }
 
 /**
- * Asks the other region for it. Id and key are made here, and where it lives is written down first, so that whatever is
- * lost on the way there is an entry to delete it by.
+ * Creates an application in another region. Id and key are generated here, and the region is recorded before the call,
+ * so that the application can be deleted even if the reply is lost.
  */
-async function createElsewhere(
+async function createRemotely(
   name: string,
   region: string,
-  config: Config,
-  database: Database,
+  services: { readonly config: Config; readonly database: Database; readonly notices: Notices },
 ): Promise<NewApplication> {
+  const { config, database, notices } = services;
   requireMain(config, "apps create --region");
   requireRegion(config, region);
-  const { clock, ids } = createMakers();
+  const { clock, ids } = createClockAndIds();
   const application = newApplication(ids);
   const { appid } = application;
   const row = (state: "being made" | "there") => ({ application_id: appid, region, state, changed_at: clock.now() });
@@ -172,8 +201,11 @@ async function createElsewhere(
     try {
       await calls.call(region, "createApplication", { ...application, name });
     } catch (error) {
-      if (isKnownNotMade(error)) await database.write(({ queries }) => deleteApplicationRegion(appid, queries));
-      else console.error(`It may be there or not: apps delete ${appid} --yes drops whatever came of it.`);
+      if (isCertainlyNotCreated(error)) await database.write(({ queries }) => deleteApplicationRegion(appid, queries));
+      else
+        notices.warn(
+          `The region ${region} may have created ${appid}. To remove it: rollcall apps delete ${appid} --yes`,
+        );
       throw error;
     }
   });
@@ -181,24 +213,25 @@ async function createElsewhere(
   return application;
 }
 
-/** True when the other region has refused it, or has never heard of it. */
-function isKnownNotMade(error: unknown): boolean {
+/** Whether the other region has certainly not created the application: it refused, or it was never reached. */
+function isCertainlyNotCreated(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
-  const { code } = Object(error.cause) as { code?: unknown }; // of the system
+  const { code } = Object(error.cause) as { code?: unknown }; // a system error code
   return error.condition !== "ServiceUnavailable" || code === "ECONNREFUSED" || code === "ENOTFOUND";
 }
 
-async function deleteElsewhere(appid: string, region: string, config: Config, database: Database): Promise<void> {
+async function deleteRemote(appid: string, region: string, config: Config, database: Database): Promise<void> {
   requireRegion(config, region);
-  // Elsewhere than in the main region an entry only says whereto it has moved: it is not ours to delete.
-  requireMain(config, `${appid} lives in the region ${region}: apps delete of it`);
+  // Outside of the main region, the entry only says where the application has moved; the other region owns it.
+  requireMain(config, `${appid} lives in the region ${region}: apps delete`);
   await withCalls(config, (calls) => calls.call(region, "deleteApplication", { appid }));
   await database.write(({ queries }) => deleteApplicationRegion(appid, queries));
 }
 
 /** @throws UsageError */
-function requireMain({ region }: Config, what: string): void {
-  if (region !== mainRegion) throw new UsageError(`${what} is for the region ${mainRegion}, this is ${region}`);
+function requireMain({ region }: Config, action: string): void {
+  if (region !== mainRegion)
+    throw new UsageError(`${action} must run in the region ${mainRegion}, but REGION is ${region}`);
 }
 
 /** @throws UsageError */
@@ -206,9 +239,9 @@ function requireRegion({ regions }: Config, region: string): void {
   if (!regions.has(region)) throw new UsageError(`REGIONS names no region ${region}`);
 }
 
-/** Calls other regions for as long as the work takes. */
+/** Opens calls to other regions for the duration of the work. */
 export async function withCalls<T>(config: Config, work: (calls: RegionCalls) => Promise<T>): Promise<T> {
-  const calls = createRegionCalls(config, { clock: createMakers().clock, log: createLog("silent") });
+  const calls = createRegionCalls(config, { clock: createClockAndIds().clock, log: createLog("silent") });
   try {
     return await work(calls);
   } finally {
@@ -226,16 +259,4 @@ function stateOf({
   if (isBeingDeleted) return "being deleted";
   if (movingTo !== null) return `moving to ${movingTo}`;
   return isSuspended ? "suspended" : "active";
-}
-
-let shownAt = 0;
-
-function showBytes(bytes: number): void {
-  if (!process.stderr.isTTY || performance.now() - shownAt < 200) return;
-  shownAt = performance.now();
-  process.stderr.write(`\r${bytes} bytes sent `);
-}
-
-function showProgress(rowsErased: number): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${rowsErased} rows erased `);
 }

@@ -4,11 +4,12 @@ import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
-import { ConfigError, loadConfig, settings } from "./config.ts";
+import { ConfigError, loadConfig } from "./config.ts";
+import { settings } from "./settings/settings.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The problems of an environment, or none. */
+/** The problems of an environment; empty when it is valid. */
 function problemsOf(environment: Environment): readonly string[] {
   try {
     loadConfig(environment);
@@ -48,11 +49,15 @@ const integers: [name: string, minimum: number, maximum: number][] = [
   ["DATABASE_TIMEOUT_MS", 100, 600_000],
   ["RESET_CODE_LIFETIME_MS", 1_000, 315_360_000_000],
   ["RATE_LIMIT_CALLER_PER_SECOND", 1, 1_000_000],
+  ["RATE_LIMIT_ADDRESS_PER_SECOND", 1, 1_000_000],
+  ["RATE_LIMIT_NEW_DEVICES_PER_SECOND", 0, 1_000_000],
   ["RATE_LIMIT_APPLICATION_PER_SECOND", 1, 1_000_000],
   ["RATE_LIMIT_REGISTRATIONS_PER_SECOND", 1, 1_000_000],
   ["RATE_LIMIT_SIGN_INS_PER_SECOND", 1, 1_000_000],
   ["RATE_LIMIT_PASSWORD_RESETS_PER_SECOND", 1, 1_000_000],
   ["RATE_LIMIT_DOWNLOADS_PER_SECOND", 1, 1_000_000],
+  ["METRIC_BYTES_PER_APPLICATION", 1, Number.MAX_SAFE_INTEGER],
+  ["CALLER_UPLOADS_MAX", 1, 1_000_000],
   ["SIGN_IN_FAILURES_MAX", 1, 1_000],
   ["METRICS_PORT", 0, 65_535],
   ["METRICS_APPLICATIONS_MAX", 0, 100_000],
@@ -89,6 +94,7 @@ describe("loadConfig", () => {
       passwordHashThreads: Math.min(availableParallelism(), 3),
       passwordHashQueueMax: 256,
       bodyBytesMax: 1_048_576,
+      inFlightBytesMax: 67_108_864,
       headerBytesMax: 16_384,
       fileBytesMax: 1_073_741_824,
       uploadLifetimeMs: 86_400_000,
@@ -97,11 +103,16 @@ describe("loadConfig", () => {
       pageItemsMax: 1_000,
       batchItemsMax: 200,
       batchReplyBytesMax: 8_388_608,
+      idempotencyBytesPerCaller: 16_777_216,
+      idempotencyKeysPerCaller: 20_000,
+      idempotencyBytesPerApplication: 1_073_741_824,
+      idempotencyKeysPerApplication: 1_000_000,
       requestTimeoutMs: 30_000,
       keepAliveTimeoutMs: 72_000,
       shutdownGraceMs: 10_000,
       tls: undefined,
       trustedProxies: [],
+      outgoingNetworks: [],
       requireHttps: false,
       hstsMaxAgeSeconds: 31_536_000,
       databaseConnectionsMax: 10,
@@ -115,11 +126,18 @@ describe("loadConfig", () => {
       awsSecretAccessKey: undefined,
       rateLimits: true,
       rateLimitCallerPerSecond: 200,
+      rateLimitAddressPerSecond: 1_000,
+      rateLimitNewDevicesPerSecond: 500,
       rateLimitApplicationPerSecond: 10_000,
+      rateLimitEventsPerSecond: 2_000,
       rateLimitRegistrationsPerSecond: 100,
       rateLimitSignInsPerSecond: 50,
       rateLimitPasswordResetsPerSecond: 20,
       rateLimitDownloadsPerSecond: 500,
+      metricKeysPerApplication: 10_000,
+      metricNewKeysPerHour: 1_000,
+      metricBytesPerApplication: 21_474_836_480,
+      callerUploadsMax: 64,
       signInFailuresMax: 10,
       logLevel: "info",
       metricsToken: undefined,
@@ -132,13 +150,13 @@ describe("loadConfig", () => {
     });
   });
 
-  it("takes an empty or blank setting for none, and does not mind blanks around a value", () => {
+  it("treats an empty or blank setting as unset, and trims blanks around a value", () => {
     const blank = Object.fromEntries(settings.map(({ name }) => [name, "  "]));
     assert.deepEqual(loadConfig(blank), loadConfig({}));
     assert.equal(loadConfig({ PORT: " 81 ", REGION: "\teu\n" }).port, 81);
   });
 
-  it("knows every setting that it lists, once, with a default that is right", () => {
+  it("lists every setting once, with a valid default", () => {
     const names = settings.map(({ name }) => name);
     assert.equal(new Set(names).size, names.length);
     const withDefaults = Object.fromEntries(settings.map((setting) => [setting.name, setting.default]));
@@ -166,6 +184,7 @@ describe("loadConfig", () => {
       FILES_URL: "/var/lib/files",
       FILES_DOWNLOAD: "both",
       TRUST_PROXY: "everybody",
+      OUTGOING_NETWORKS: "everywhere",
       REQUIRE_HTTPS: "perhaps",
       RATE_LIMITS: "perhaps",
       LOG_LEVEL: "loud",
@@ -188,13 +207,22 @@ describe("loadConfig", () => {
     );
   });
 
-  it("tells one problem once", () => {
+  it("reports each problem once", () => {
     assert.equal(problemsOf({ PAGE_ITEMS_MAX: "many" }).length, 1);
     assert.equal(problemsOf({ PAGE_ITEMS_DEFAULT: "many" }).length, 1);
     assert.equal(problemsOf({ DATABASE_URL: "nonsense" }).length, 1);
   });
 
-  it("RATE_LIMITS can be off only where HOST is an address of this machine alone", () => {
+  it("IN_FLIGHT_BYTES_MAX has room for several of the largest bodies, and follows their size when unset", () => {
+    const rule = "IN_FLIGHT_BYTES_MAX must be at least 8 times BODY_BYTES_MAX";
+    assert.deepEqual(problemsOf({ IN_FLIGHT_BYTES_MAX: "8388607" }), [rule]);
+    assert.deepEqual(problemsOf({ IN_FLIGHT_BYTES_MAX: "8388608" }), []);
+    assert.equal(loadConfig({ BODY_BYTES_MAX: "100000000" }).inFlightBytesMax, 800_000_000);
+    const s3 = { FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
+    assert.equal(loadConfig(s3).inFlightBytesMax, 268_435_456);
+  });
+
+  it("RATE_LIMITS can be off only if HOST is a loopback address", () => {
     for (const HOST of [undefined, "127.0.0.1", "127.8.9.10", "::1", "localhost"]) {
       assert.deepEqual(problemsOf({ HOST, RATE_LIMITS: "off" }), []);
     }
@@ -205,7 +233,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("never tells a value: it could be a secret", () => {
+  it("never reveals a value, which could be a secret", () => {
     const environment = {
       ROLLCALL_SECRET: "hunter2",
       DATABASE_URL: "mysql://user:hunter2@host/",
@@ -226,13 +254,13 @@ describe("loadConfig", () => {
     });
   }
 
-  it("a page has at most PAGE_ITEMS_MAX items, also when nobody says how many", () => {
+  it("a page has at most PAGE_ITEMS_MAX items, even when the client gives no limit", () => {
     assert.deepEqual(problemsOf({ PAGE_ITEMS_DEFAULT: "50", PAGE_ITEMS_MAX: "50" }), []);
     const rule = "PAGE_ITEMS_DEFAULT must not be above PAGE_ITEMS_MAX";
     assert.deepEqual(problemsOf({ PAGE_ITEMS_DEFAULT: "51", PAGE_ITEMS_MAX: "50" }), [rule]);
   });
 
-  it("DATABASE_URL is SQLite in DATA_DIR unless it names something else", () => {
+  it("DATABASE_URL defaults to SQLite in DATA_DIR", () => {
     const inFolder = pathToFileURL(join(resolve("a folder"), "rollcall.db")).href;
     assert.equal(loadConfig({ DATA_DIR: "a folder" }).databaseUrl, inFolder);
     for (const url of ["file:///b/c.db", "file:/b/c.db"])
@@ -247,7 +275,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("PUBLIC_URL loses its trailing slashes, so that paths can be put behind it", () => {
+  it("PUBLIC_URL loses its trailing slashes, so that paths can be appended", () => {
     for (const url of ["https://api.example.org", "https://api.example.org/", "https://api.example.org//"]) {
       assert.equal(loadConfig({ PUBLIC_URL: url }).publicUrl, "https://api.example.org");
     }
@@ -264,7 +292,7 @@ describe("loadConfig", () => {
     for (const value of ["a".repeat(15), `${a},short`]) assert.equal(problemsOf({ ROLLCALL_SECRET: value }).length, 1);
   });
 
-  it("ROLLCALL_SECRET must be set on PostgreSQL: a file in DATA_DIR would be another one on every machine", () => {
+  it("ROLLCALL_SECRET is required on PostgreSQL, because a file in DATA_DIR would differ on every machine", () => {
     for (const ROLLCALL_SECRET of [undefined, "", " ", ","]) {
       const problems = problemsOf({ DATABASE_URL: "postgres://h/d", ROLLCALL_SECRET });
       assert.deepEqual(problems, ["ROLLCALL_SECRET must be set when DATABASE_URL names PostgreSQL"]);
@@ -294,7 +322,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("FILES_URL is a folder, files in DATA_DIR unless it says where, or an s3:// bucket", () => {
+  it("FILES_URL is a folder, by default files in DATA_DIR, or an s3:// bucket", () => {
     const keys = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
     assert.equal(loadConfig({ DATA_DIR: "/a" }).filesUrl, "file:///a/files");
     const rest = "endpoint=http%3A%2F%2F127.0.0.1%3A9000&region=eu-1&prefix=rollcall/files";
@@ -333,7 +361,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("an s3:// bucket needs both keys, and a folder none", () => {
+  it("an s3:// bucket needs both keys, and a folder needs none", () => {
     const problems = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map(
       (name) => `${name} must be set when FILES_URL names an s3:// bucket`,
     );
@@ -341,7 +369,7 @@ describe("loadConfig", () => {
     assert.deepEqual(problemsOf({ FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id" }), problems.slice(1));
   });
 
-  it("FILES_DOWNLOAD sends clients to a bucket, and to nothing else", () => {
+  it("FILES_DOWNLOAD=redirect requires a bucket", () => {
     assert.equal(loadConfig({ ...bucket, FILES_DOWNLOAD: "Redirect" }).filesDownload, "redirect");
     assert.equal(loadConfig({ ...bucket, FILES_DOWNLOAD: "stream" }).filesDownload, "stream");
     const rule = "FILES_DOWNLOAD must be stream when FILES_URL names no s3:// bucket";
@@ -350,14 +378,14 @@ describe("loadConfig", () => {
     }
   });
 
-  it("TLS_CERT_FILE and TLS_KEY_FILE: both or none", () => {
+  it("TLS_CERT_FILE and TLS_KEY_FILE must be set together", () => {
     const files = { TLS_CERT_FILE: "/etc/tls/cert.pem", TLS_KEY_FILE: "/etc/tls/key.pem" };
     assert.deepEqual(loadConfig(files).tls, { certFile: files.TLS_CERT_FILE, keyFile: files.TLS_KEY_FILE });
     assert.deepEqual(problemsOf({ TLS_CERT_FILE: "a" }), ["TLS_KEY_FILE must be set when TLS_CERT_FILE is"]);
     assert.deepEqual(problemsOf({ TLS_KEY_FILE: "a" }), ["TLS_CERT_FILE must be set when TLS_KEY_FILE is"]);
   });
 
-  it("TRUST_PROXY is addresses, blocks and loopback, and never everybody", () => {
+  it("TRUST_PROXY takes addresses, blocks and loopback, but never all addresses", () => {
     const words = "loopback, 10.0.0.0/8,192.0.2.1 ,2001:db8::/32,::1,0.0.0.0/1,::ffff:10.0.0.0/104,fe80::/10";
     assert.deepEqual(
       loadConfig({ TRUST_PROXY: words }).trustedProxies,
@@ -374,7 +402,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("REQUIRE_HTTPS is true or false, and asks for a PUBLIC_URL of https", () => {
+  it("REQUIRE_HTTPS is true or false, and requires an https PUBLIC_URL", () => {
     for (const word of ["true", "TRUE"]) assert.equal(loadConfig({ REQUIRE_HTTPS: word }).requireHttps, true);
     for (const word of ["yes", "1", "on"]) {
       assert.deepEqual(problemsOf({ REQUIRE_HTTPS: word }), ["REQUIRE_HTTPS must be true or false"]);
@@ -384,7 +412,7 @@ describe("loadConfig", () => {
     assert.deepEqual(problemsOf({ REQUIRE_HTTPS: "true", PUBLIC_URL: "https://a" }), []);
   });
 
-  it("REGIONS are pairs of a name and an http(s) root, name main and REGION, and need a REGION_SECRET", () => {
+  it("REGIONS is a list of names and http(s) roots, contains main and REGION, and requires REGION_SECRET", () => {
     const REGION_SECRET = "s".repeat(16);
     const REGIONS = "main=https://a.example, eu = http://127.0.0.1:81/eu/ ,constructor=http://[::1]";
     const config = loadConfig({ REGIONS, REGION: "eu", REGION_SECRET: `${REGION_SECRET},${REGION_SECRET}2` });
@@ -397,6 +425,16 @@ describe("loadConfig", () => {
       ],
     );
     assert.deepEqual(config.regionSecrets, [REGION_SECRET, `${REGION_SECRET}2`]);
+    const keys = `key:main:${"k".repeat(43)},key:constructor:${"k".repeat(43)}`;
+    assert.deepEqual(loadConfig({ REGIONS, REGION: "eu", REGION_SECRET: keys }).regionSecrets, keys.split(","));
+    for (const wrong of [
+      "key:main:short",
+      keys.replace("main", "eu"),
+      keys.replace("constructor", "mars"),
+      keys.slice(0, 52),
+    ]) {
+      assert.match(`${problemsOf({ REGIONS, REGION: "eu", REGION_SECRET: wrong })}`, /^REGION_SECRET must have/, wrong);
+    }
     const main = "main=https://a";
     const wrong = [
       "eu",
@@ -416,7 +454,7 @@ describe("loadConfig", () => {
     assert.match(`${problemsOf({ REGIONS: main })}`, /^REGION_SECRET must be set/);
   });
 
-  it("words of choice: REGION, AUTH_SCHEMES, LOG_LEVEL", () => {
+  it("REGION, AUTH_SCHEMES and LOG_LEVEL accept only certain words", () => {
     assert.equal(loadConfig({ REGION: "eu-west-1" }).region, "eu-west-1");
     for (const region of ["EU", "a.b", "a b", "é", "a".repeat(33)])
       assert.equal(problemsOf({ REGION: region }).length, 1);
@@ -429,13 +467,13 @@ describe("loadConfig", () => {
     assert.equal(loadConfig({ LOG_LEVEL: "WARN" }).logLevel, "warn");
   });
 
-  it("throws nothing but its own error, whatever the environment holds", () => {
+  it("throws only ConfigError, whatever the environment contains", () => {
     const environment = fc.dictionary(fc.constantFrom(...settings.map(({ name }) => name)), fc.string());
     fc.assert(fc.property(environment, (settings) => void problemsOf(settings)));
   });
 });
 
-/** What else must be set for a setting to be right. */
+/** The other settings that a setting requires. */
 const companions: Readonly<Record<string, Environment>> = {
   FILES_DOWNLOAD: bucket,
   REGIONS: { REGION_SECRET: "s".repeat(20) },
@@ -447,12 +485,12 @@ const companions: Readonly<Record<string, Environment>> = {
   OTEL_TRACES_SAMPLER_ARG: collector,
 };
 
-/** What a setting that does something only beside others is compared with. */
+/** The baseline for settings that have an effect only together with others. */
 const unchanged: Readonly<Record<string, Environment>> = {
   ...Object.fromEntries(Object.entries(companions).filter(([, beside]) => beside === bucket || beside === collector)),
 };
 
-/** A right value that is not the default. */
+/** A valid value other than the default. */
 function other(name: string): string {
   const words: Record<string, string> = {
     HOST: "0.0.0.0",
@@ -467,10 +505,12 @@ function other(name: string): string {
     SMTP_URL: "smtp://host",
     MAIL_FROM: "a@b",
     FILES_URL: "file:///elsewhere",
+    IN_FLIGHT_BYTES_MAX: "100000000",
     FILES_DOWNLOAD: "redirect",
     TLS_CERT_FILE: "cert.pem",
     TLS_KEY_FILE: "key.pem",
     TRUST_PROXY: "loopback",
+    OUTGOING_NETWORKS: "10.0.0.0/8,192.168.7.7",
     REQUIRE_HTTPS: "true",
     RATE_LIMITS: "off",
     LOG_LEVEL: "warn",

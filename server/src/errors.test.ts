@@ -4,7 +4,10 @@ import { ApiError, type ErrorCondition, errorCatalogue, errorRow } from "./error
 
 const conditions = Object.keys(errorCatalogue) as ErrorCondition[]; // Object.keys forgets the key type
 
-/** service.md "Errors", row by row: the condition here, and what the specification says of it. */
+/**
+ * The rows of spec/errors#specified-errors: our condition, and the name, number, status and message of the
+ * specification.
+ */
 const specified: [condition: ErrorCondition, error: string, errorNumber: number, status: number, message: RegExp][] = [
   ["ParameterOutOfRange", "ParameterOutOfRange", 514, 400, /./],
   ["ItemAlreadyExists", "ItemAlreadyExists", 770, 400, /unique/],
@@ -15,12 +18,13 @@ const specified: [condition: ErrorCondition, error: string, errorNumber: number,
   ["AuthUserAccessTokenRequired", "AuthUserAccessTokenRequired", 263, 403, /^$/],
 ];
 
-/** surface.md section 2: every name that may occur, whether it does so far or not. */
+/** The error names in spec/errors#other-errors. */
 const surface: Readonly<Record<string, readonly [errorNumber: number, status: number]>> = {
   AuthFailed: [256, 401],
   AuthAPICallDisabledByDeveloper: [257, 403],
   AuthSignatureInvalid: [258, 401],
   AuthUserAccountDisabled: [264, 403],
+  AuthPasswordChangeRequired: [267, 403], // ours, only for operators
   ParameterMissingRequiredValue: [513, 400],
   ParameterOutOfRange: [514, 400],
   ParameterIncorrectFormat: [515, 400],
@@ -37,13 +41,13 @@ const surface: Readonly<Record<string, readonly [errorNumber: number, status: nu
   BatchItemNotRun: [1286, 424],
 };
 
-/** Names that have a second condition with another status: service.md has the one, surface.md the other. */
+/** Names that a second condition uses with another status. */
 const otherStatuses: Readonly<Record<string, readonly number[]>> = {
-  ParameterOutOfRange: [401, 416, 409, 412, 415], // the last three are those of tus
+  ParameterOutOfRange: [401, 416, 409, 412, 415], // the last three come from the tus protocol
   FileUploadFailed: [460],
 };
 
-describe('service.md "Errors"', () => {
+describe("spec/errors#specified-errors", () => {
   for (const [condition, error, errorNumber, status, message] of specified) {
     it(`${condition} is ${error} ${errorNumber}, status ${status}`, () => {
       const row = errorRow(condition);
@@ -59,7 +63,7 @@ describe('service.md "Errors"', () => {
   });
 });
 
-describe("surface.md section 2", () => {
+describe("spec/errors#other-errors", () => {
   for (const condition of conditions) {
     const { error, errorNumber, status } = errorRow(condition);
     if (specified.some(([known]) => known === condition)) continue;
@@ -72,7 +76,7 @@ describe("surface.md section 2", () => {
 });
 
 describe("the catalogue", () => {
-  it("has one number for each name", () => {
+  it("has one number per name", () => {
     for (const condition of conditions) {
       for (const other of conditions) {
         if (errorRow(condition).error === errorRow(other).error) {
@@ -82,7 +86,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("names a condition as the error is named, where no other condition shares the name", () => {
+  it("names a condition after its error, unless several conditions share the error", () => {
     const names = conditions.map((condition) => errorRow(condition).error);
     for (const condition of conditions) {
       const { error } = errorRow(condition);
@@ -91,7 +95,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("says of each row when it occurs and what a client does about it, in sentences", () => {
+  it("describes in sentences when each error occurs and what a client does about it", () => {
     for (const condition of conditions) {
       const { when, remedy, message, status } = errorRow(condition);
       assert.match(when, /^[A-Z].*\.$/);
@@ -100,7 +104,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("InternalError tells nothing of what went wrong", () => {
+  it("InternalError reveals nothing about the failure", () => {
     assert.equal(
       new ApiError("InternalError", undefined, { cause: new Error("secret") }).message,
       errorRow("InternalError").message,
@@ -109,7 +113,7 @@ describe("the catalogue", () => {
 });
 
 describe("ApiError", () => {
-  it("has the message of its row unless it brings one, and none where the row has none", () => {
+  it("has the message of its row unless the throw passes one, and no message if the row has none", () => {
     assert.equal(new ApiError("ItemDoesNotExist").message, "The item does not exist.");
     assert.equal(new ApiError("ItemDoesNotExist", "No such thing.").message, "No such thing.");
     assert.equal(new ApiError("AuthBadUsernameOrPassword").message, "");

@@ -1,22 +1,22 @@
-/** What a client does about an error: the advice that `docs/errors.md` prints beside each row. */
+/** How a client reacts to an error: the advice in `docs/errors.md`. */
 export type Remedy = "fix the request" | "register again" | "log in again" | "ask the operator" | "retry later";
 
 interface ErrorRow {
-  /** The name on the wire. Several conditions may share one, as the specification has it. */
+  /** The name on the wire. Several conditions may share a name, as the specification requires. */
   readonly error: string;
   readonly errorNumber: number;
   readonly status: number;
-  /** The message when the throw brings none; a row without one sends no message at all. */
+  /** The default message; a row without a message sends none. */
   readonly message?: string;
-  /** What Retry-After says, for conditions that pass. */
+  /** The Retry-After header, for temporary conditions. */
   readonly retryAfterSeconds?: number;
   readonly when: string;
   readonly remedy: Remedy;
 }
 
 /**
- * Every error condition, one row each (service.md "Errors", surface.md section 2). A throw names a row; names, numbers
- * and statuses are written nowhere else.
+ * Every error condition, one row each (spec/errors). Code throws a condition by its name; names, numbers and statuses
+ * are defined only here.
  */
 export const errorCatalogue = {
   AuthFailed: {
@@ -40,7 +40,7 @@ export const errorCatalogue = {
     errorNumber: 261,
     status: 401,
     message: "Incorrect token type.",
-    when: "The token is missing, unreadable, expired, revoked or of another deployment; of another region, `serviceRoot` says where.",
+    when: "The token is missing, unknown, expired, ended or of another region (then `serviceRoot` says where); the message says which.",
     remedy: "register again",
   },
   AuthAPICallDisabledByDeveloper: {
@@ -80,6 +80,15 @@ export const errorCatalogue = {
     status: 403,
     when: "A user token is needed and a device token was sent.",
     remedy: "log in again",
+  },
+  AuthPasswordChangeRequired: {
+    error: "AuthPasswordChangeRequired",
+    errorNumber: 267,
+    status: 403,
+    message:
+      "This password was written to a log. Set another one with PATCH /_/api/operators/me (password, currentPassword), or with `rollcall operators password`.",
+    when: "The operator's first password was printed to something that keeps it, and has not been changed.",
+    remedy: "fix the request",
   },
   ParameterMissingRequiredValue: {
     error: "ParameterMissingRequiredValue",
@@ -223,7 +232,7 @@ export const errorCatalogue = {
     errorNumber: 1283,
     status: 409,
     message: "The idempotency key was used for another request. Use a new one.",
-    when: "The caller sent this idempotency key with another path, verb or body within the last day.",
+    when: "The caller sent this idempotency key with another path, verb or body within the last day, or its stored response cannot be read since the secret was rotated.",
     remedy: "fix the request",
   },
   ServiceUnavailable: {
@@ -260,11 +269,11 @@ export function errorRow(condition: ErrorCondition): ErrorRow {
   return errorCatalogue[condition];
 }
 
-/** A refusal that goes to the client as it is: a condition of the catalogue, perhaps with a message of its own. */
+/** An error that is sent to the client as it is: a condition of the catalogue, optionally with a message of its own. */
 export class ApiError extends Error {
   readonly condition: ErrorCondition;
   readonly retryAfterSeconds: number | undefined;
-  /** Where the client has to go, when it is the wrong region. */
+  /** The region that the client must call instead, for `WrongRegion`. */
   readonly serviceRoot: string | undefined;
 
   constructor(
@@ -284,5 +293,5 @@ export class ApiError extends Error {
   }
 }
 
-/** Ends a call that is going to be run again: it has no answer yet (see `Database.together`). */
+/** Aborts a request that is about to be run again and has no response yet (see `Database.together`). */
 export class Interrupted extends Error {}

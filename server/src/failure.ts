@@ -1,19 +1,32 @@
-import { ConfigError } from "./config.ts";
+import { type Config, ConfigError } from "./config.ts";
 import { ApiError } from "./errors.ts";
+import { explainSetting } from "./start-failures.ts";
 
-/** A failure whose message tells a person all there is to know, and what to do. */
+/** A failure whose message is complete for a person: the cause and what to do. Printed without a stack. */
 export class PlainFailure extends Error {
   override name = "PlainFailure";
 }
 
-/** What to tell the person at the terminal: the reason alone where that is all there is to know, else the whole error. */
-export function explainFailure(error: unknown): unknown {
+/**
+ * The message of a failure that explains itself, else the whole error with its stack.
+ *
+ * @param config the settings, if they have been read: the message then names the setting at fault
+ */
+export function explainFailure(error: unknown, config?: Config): unknown {
   if (error instanceof ConfigError || error instanceof PlainFailure) return error.message;
+  const explained = config && explainSetting(rootOf(error), config);
+  if (explained !== undefined) return explained;
   if (error instanceof ApiError)
     return error.cause instanceof Error ? `${error.message} (${reason(error.cause)})` : error.message;
   if (error instanceof Error && error.name === "SchemaTooNew") return error.message;
-  const isOfTheSystem = error instanceof Error && "syscall" in error; // a port in use, a folder that may not be written
+  const isOfTheSystem = error instanceof Error && "syscall" in error; // a port in use, a folder without write permission
   return isOfTheSystem ? error.message : error;
+}
+
+/** The cause of an ApiError; for a connection that failed on several addresses, the first failure. */
+function rootOf(error: unknown): unknown {
+  if (error instanceof ApiError && error.cause !== undefined) return rootOf(error.cause);
+  return error instanceof AggregateError && error.errors.length > 0 ? rootOf(error.errors[0]) : error;
 }
 
 /** A connection that fails on several addresses has no message of its own. */

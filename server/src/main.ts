@@ -2,27 +2,37 @@
 import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
+import type { Config } from "./config.ts";
 import { onStop } from "./lib/stop-signals.ts";
 
-// Whoever tells of a new certificate while it starts is not to end it: the files are read when it serves.
-if (process.env["TLS_CERT_FILE"]) process.on("SIGHUP", () => {});
-// While it starts there is nothing to finish. The first process of a container has nobody who ends it: it does that itself.
+// A SIGHUP for a renewed certificate must not end the process during start-up; the files are read later anyway.
+ignoreHangUp();
+// Nothing is in flight during start-up, so exit at once. As PID 1 of a container, the process has no default handler.
 onStop(() => process.exit(0));
 
-// Halves the start and spares the compiler's memory; where the folder cannot be written, all is as before.
+// Halves the start-up time and saves the compiler's memory; has no effect where the folder is read-only.
 enableCompileCache(fileURLToPath(new URL("../.cache/compile", import.meta.resolve("fastify"))));
 
-// What loading leaves behind would make the young generation larger for good.
+// Otherwise the garbage of loading modules enlarges V8's young generation permanently.
 setFlagsFromString("--semi-space-growth-factor=1");
 
 const { loadConfig } = await import("./config.ts");
+const { loadEnvironmentFile } = await import("./environment.ts");
 const { explainFailure } = await import("./failure.ts");
 const { start } = await import("./start.ts");
 
+let config: Config | undefined;
 try {
-  await start(loadConfig(process.env));
-  setFlagsFromString("--semi-space-growth-factor=2"); // as the engine has it
+  const fromFile = loadEnvironmentFile();
+  ignoreHangUp();
+  config = loadConfig(process.env, fromFile);
+  await start(config);
+  setFlagsFromString("--semi-space-growth-factor=2"); // V8's default
 } catch (error) {
-  console.error(explainFailure(error));
+  console.error(explainFailure(error, config));
   process.exitCode = 1;
+}
+
+function ignoreHangUp(): void {
+  if (process.env["TLS_CERT_FILE"] && process.listenerCount("SIGHUP") === 0) process.on("SIGHUP", () => {});
 }

@@ -10,33 +10,36 @@ import { finishErasures } from "./db/metadata-erasure.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
 import { settleUploads } from "./files/files.resumable.expiry.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
+import { deleteEndedUsage } from "./idempotency/idempotency.usage.ts";
 import { runInCall } from "./lib/current-call.ts";
+import { deleteExpiredMailLimits } from "./mail/mail-limits.ts";
 import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
-import { dropLeftovers } from "./moves/moves.arrival.ts";
-import { finishMove } from "./moves/moves.departure.ts";
+import { finishMove } from "./moves/moves.export.ts";
+import { dropLeftovers } from "./moves/moves.import.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { listApplicationRegions } from "./regions/regions.directory.store.ts";
-import { eraseOldLooseBytes } from "./storage/loose-bytes.ts";
-import { loadApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
+import { eraseOldOrphans } from "./storage/orphaned-objects.ts";
+import { loadGuardedSettings, retentionOf } from "./tenancy/application-settings.ts";
+import { sealOutdatedSettings } from "./tenancy/settings-changes.ts";
 import { eraseUser } from "./users/users.erasure.ts";
 import { listUnfinishedUsers } from "./users/users.store.ts";
 
 const intervalMs = 60_000;
-/** Rounds begin this much less than a minute apart, so that a process alone never comes too early for its own next one. */
+/** Rounds may start this much early, so that timer jitter does not make a lone process skip its next round. */
 const toleranceMs = 5_000;
 const leaseMs = 60_000;
 const usersPerRound = 1_000;
-/** A store of files that does not answer is waited for a minute: not by those whose requests are in flight. */
+/** A file store that does not answer holds a step for up to a minute; shutdown must not wait for it. */
 const stepMsMax = 1_000;
 const dayMs = 86_400_000;
-const unfinishedWritesMs = 86_400_000; // longer than an upload takes on a slow line
+const unfinishedWritesMs = 86_400_000; // longer than an upload over a slow connection
 const objectsPerRound = 1_000;
 
 /**
- * Work that nobody waits for, in bounded steps, every minute: what has expired is dropped, what was deleted is erased. Of
- * all the processes of a database one does it; when that one is gone in the midst of it, another goes on a minute later.
+ * Deletes expired rows and erases what was deleted, every minute, in bounded steps. A lease selects one process per
+ * database; if that process dies, another one continues a minute later.
  *
- * @param everyMs how often this process looks whether it is to be done
+ * @param everyMs the interval at which this process tries to get the lease
  */
 export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Promise<void> } {
   const { database, clock, log, tokenUses } = app;
@@ -44,15 +47,15 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   const lease = { name: "maintenance", holder: randomUUID() };
   let running = Promise.resolve();
 
-  function take(now: number, endsAt: number): Promise<boolean> {
+  function acquireLease(now: number, endsAt: number): Promise<boolean> {
     return database.write(({ queries }) => takeLease(lease, now, endsAt, queries));
   }
 
   async function runRound(startedAt: number): Promise<void> {
     const lost = new AbortController();
     const renewal = setInterval(() => {
-      // A failure to ask is no answer: the lease is there for a while.
-      take(clock.now(), clock.now() + leaseMs).then(
+      // A failed renewal does not lose the lease, which is still valid for a while.
+      acquireLease(clock.now(), clock.now() + leaseMs).then(
         (isOurs) => isOurs || lost.abort(),
         () => {},
       );
@@ -64,8 +67,8 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
       app.maintenance.finishedAt = Date.now();
     } catch (err) {
       if (stopping.signal.aborted)
-        nextAt = clock.now(); // another process goes on
-      else log.warn({ err }, "maintenance did not finish, it goes on in a minute");
+        nextAt = clock.now(); // another process continues at once
+      else log.warn({ err }, "maintenance failed, and continues in a minute");
     } finally {
       clearInterval(renewal);
       await database.write(({ queries }) => endLease(lease, nextAt, queries));
@@ -77,10 +80,10 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
     if (stopping.signal.aborted) return;
     try {
       const now = clock.now();
-      if (await take(now, now + leaseMs)) await runRound(now);
-      else await tokenUses.save(); // which only this process knows of
+      if (await acquireLease(now, now + leaseMs)) await runRound(now);
+      else await tokenUses.save(); // each process buffers its own token uses
     } catch (err) {
-      if (!stopping.signal.aborted) log.warn({ err }, "maintenance did not begin, it is tried again in a minute");
+      if (!stopping.signal.aborted) log.warn({ err }, "maintenance could not start, and is retried in a minute");
     }
   }
   const timer = setInterval(() => {
@@ -89,7 +92,7 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   timer.unref();
 
   return {
-    /** Resolves after the step that is under way, unless that takes long. */
+    /** Resolves after the current step, or after `stepMsMax` if the step takes longer. */
     async stop() {
       clearInterval(timer);
       stopping.abort();
@@ -98,14 +101,16 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   };
 }
 
-/** One round of maintenance. */
+/** Runs one round of maintenance. */
 export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
-  const { database, config, clock, fuzzing, tokenUses, compactor, bytes, log } = app;
+  const { database, config, clock, fuzzing, tokenUses, compactor, bytes, policies, settingsSealer, log } = app;
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
   await deleteExpiredOperatorSessions(clock.now(), config, database, signal);
   await deleteOldAuditRows(clock.now() - config.auditDays * dayMs, database, signal);
   await deleteExpiredReplies(clock.now(), database, signal);
+  await deleteEndedUsage(clock.now(), database, signal);
+  await deleteExpiredMailLimits(clock.now(), database, signal);
   for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
     if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
@@ -120,15 +125,18 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
       if (isImported) continue;
       await deleteApplicationRows(appid, app, { signal }).catch((err) => {
         signal?.throwIfAborted();
-        log.warn({ err, appid }, "an application was not erased"); // its bytes are in a store that may be out of reach
+        log.warn({ err, appid }, "an application could not be erased, which is retried in a minute"); // its file store may be unreachable
       });
       continue;
     }
     await compactor.compact(appid, signal).catch((err) => {
       signal?.throwIfAborted();
-      log.warn({ err, appid }, "metrics were not compacted"); // the other applications have their turn all the same
+      log.warn({ err, appid }, "metrics could not be compacted, which is retried in a minute"); // continue with the other applications
     });
-    const { crashReportsDays, metricsDays } = retentionOf(await loadApplicationSettings(appid, database.reads));
+    const stored = await loadGuardedSettings(appid, database.reads);
+    await sealOutdatedSettings(appid, stored, { database, sealer: settingsSealer });
+    await policies.resealOutdated(appid);
+    const { crashReportsDays, metricsDays } = retentionOf(stored.settings);
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }
@@ -136,11 +144,14 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     if (state !== "handing over") continue;
     await finishMove(application_id, { ...app, region: config.region }, signal).catch((err) => {
       signal?.throwIfAborted();
-      log.warn({ err, appid: application_id }, "an application is not where it moves to yet");
+      log.warn(
+        { err, appid: application_id },
+        "an application move could not be finished, which is retried in a minute",
+      );
     });
   }
   await settleUploads(app, signal);
-  // Last: a store that is out of reach must not keep the rest from being done.
-  await eraseOldLooseBytes(clock.now(), app, signal);
+  // Last, because an unreachable file store must not block the other work.
+  await eraseOldOrphans(clock.now(), app, signal);
   await bytes.cleanUp(unfinishedWritesMs, signal);
 }

@@ -2,54 +2,106 @@ import { type App, buildApp } from "./app.ts";
 import { insertApplication, type NewApplication } from "./applications/applications.store.ts";
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
+import { PlainFailure } from "./failure.ts";
+import { reservePort } from "./http/early-port.ts";
+import { isOutputKept } from "./lib/kept-output.ts";
 import { onStop } from "./lib/stop-signals.ts";
+import { startDelivery } from "./mail/delivery.ts";
+import { findMailProblem } from "./mail/mail-check.ts";
 import { startMaintenance } from "./maintenance.ts";
 import { type NewOperator, newOperator } from "./operators/operators.new.ts";
 import { hasOperators, insertOperator } from "./operators/operators.store.ts";
-import { onSupervisor, tellSupervisor } from "./workers/worker.ts";
+import { findStoreProblem } from "./storage/store-problem.ts";
+import { onSupervisorMessage, sendToSupervisor, workerNumber } from "./workers/worker.ts";
 
-/** Serves until SIGTERM or SIGINT, then finishes what is in flight. Resolves once it listens. */
-export async function serve(config: Config): Promise<void> {
-  const app = await buildApp(config);
+/** Serves until SIGTERM or SIGINT, then finishes the requests in flight. Resolves once the server listens. */
+export async function serve(config: Config, { isJson = false }: { readonly isJson?: boolean } = {}): Promise<void> {
+  const releasePorts = await reservePorts(config); // before any file or database is created
+  const app = await buildApp(config).catch(async (error) => {
+    await releasePorts();
+    throw error;
+  });
   const { log, transport } = app;
   const stopping = Promise.withResolvers<string>();
   if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
   try {
+    await checkStore(config, app);
     const first = await migrateFirst(config, app);
-    process.stdout.write(describeFirst(first)); // before anything else can fail
-    onStop(stopping.resolve); // who has connected is answered
+    // The credentials are shown only once, so print them before anything else can fail.
+    process.stdout.write(isJson ? firstAsJson(first) : describeFirst(first));
+    onStop(stopping.resolve); // from now on there may be requests in flight
+    await releasePorts();
     await transport.listen(config.host, config.port);
     const url = config.publicUrl ?? transport.url();
     const metricsPort = await app.insight?.listener?.listen(config.metricsHost, config.metricsPort ?? 0);
     log.info({ url, docs: `${url}/_/docs`, metrics_port: metricsPort }, "listening");
-    process.stdout.write(suggestCalls(url, first));
+    if (!isJson) process.stdout.write(suggestCalls(url, first));
   } catch (error) {
     onStop(() => process.exit(1));
+    await releasePorts();
     await app.close(0);
     throw error;
   }
   const maintenance = startMaintenance(app);
+  const delivery = startDelivery(app);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "shutting down");
-    await maintenance.stop();
+    await Promise.all([maintenance.stop(), delivery.stop()]);
     await app.close(config.shutdownGraceMs);
     log.info("stopped");
     log.flush(() => process.exit(0));
   }
-  onSupervisor("stop", () => stopping.resolve("stop"));
+  onSupervisorMessage("stop", () => stopping.resolve("stop"));
   stopping.promise.then(stop);
-  tellSupervisor({ kind: "listening" });
+  sendToSupervisor({ kind: "listening" });
+  void warnOfMailServer(config, app);
 }
 
-/** What a new deployment begins with, so that there is something to try and somebody to try it. */
-interface First {
+/** Reserves the ports, except in workers: they share a port that their supervisor has probed. */
+async function reservePorts({ host, port, metricsHost, metricsPort = 0 }: Config): Promise<() => Promise<void>> {
+  const reserved: (() => Promise<void>)[] = [];
+  const release = async () => void (await Promise.all(reserved.splice(0).map((each) => each())));
+  if (workerNumber !== undefined) return release;
+  try {
+    if (port !== 0) reserved.push(await reservePort(host, port));
+    if (metricsPort !== 0) reserved.push(await reservePort(metricsHost, metricsPort));
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return release;
+}
+
+/**
+ * Refuses to start when the file store rejects our credentials. An unreachable store only causes a warning: it may
+ * recover, and requests without files work meanwhile.
+ *
+ * @throws PlainFailure
+ */
+async function checkStore(config: Config, { bytes, log }: App): Promise<void> {
+  if (workerNumber !== undefined && workerNumber > 1) return;
+  const problem = await findStoreProblem(config, bytes);
+  if (problem === undefined) return;
+  if (problem.refusal !== undefined) throw new PlainFailure(problem.text);
+  log.warn({ problem: problem.text }, "files cannot be stored or read for now");
+}
+
+/** Runs in the background, because an unreachable mail server must not delay the start: mails are queued. */
+async function warnOfMailServer({ smtpUrl }: Config, { log }: App): Promise<void> {
+  if (smtpUrl === undefined || (workerNumber !== undefined && workerNumber > 1)) return;
+  const problem = await findMailProblem(smtpUrl);
+  if (problem !== undefined) log.warn({ problem }, "mails cannot be sent for now");
+}
+
+/** The demo application and the first operator that a new deployment starts with. */
+interface FirstStart {
   readonly demo: NewApplication | undefined;
   readonly owner: NewOperator | undefined;
 }
 
 /** Brings the schema up to date; a new embedded database gets a demo application in the same transaction. */
-async function migrateFirst(config: Config, app: App): Promise<First> {
+async function migrateFirst(config: Config, app: App): Promise<FirstStart> {
   let demo: NewApplication | undefined;
   await migrate(
     app.database,
@@ -61,30 +113,39 @@ async function migrateFirst(config: Config, app: App): Promise<First> {
   return { demo, owner: await createFirstOwner(app) };
 }
 
-/** Somebody has to be the first: where there is no operator at all, this makes one. */
+/** Creates the first operator when there is none. */
 async function createFirstOwner(app: App): Promise<NewOperator | undefined> {
   const { database, audit } = app;
   if (await hasOperators(database.reads)) return undefined;
-  const owner = await newOperator({ name: "owner", role: "owner" }, app);
+  const owner = await newOperator({ name: "owner", role: "owner", mustChangePassword: isOutputKept() }, app);
   const isCreated = await database.write(async ({ queries }) => {
-    // Of processes that start at once one makes it.
+    // Of several processes that start at the same time, only one creates the operator.
     for (const statement of database.dialect.takeTurns("operators")) await statement.execute(queries);
     if ((await hasOperators(queries)) || !(await insertOperator(owner.row, queries))) return false;
-    await audit.record({ actor: { kind: "system" }, action: "createOperator", target: owner.row.id }, queries);
+    const details = owner.row.must_change_password === 1 ? { mustChangePassword: true } : {};
+    await audit.record({ actor: { kind: "system" }, action: "createOperator", target: owner.row.id, details }, queries);
     return true;
   });
   return isCreated ? owner : undefined;
 }
 
-function describeFirst({ demo, owner }: First): string {
+function firstAsJson({ demo, owner }: FirstStart): string {
+  if (demo === undefined && owner === undefined) return "";
+  const mustChangePassword = owner?.row.must_change_password === 1;
+  const operator = owner && { name: owner.row.name, password: owner.password, mustChangePassword };
+  return `${JSON.stringify({ application: demo, operator })}\n`;
+}
+
+function describeFirst({ demo, owner }: FirstStart): string {
+  const mustChange = owner?.row.must_change_password === 1;
   const ofDemo = `
-A demo application is ready. Its credentials are shown this once:
+A demo application is ready. Its credentials are shown only once:
 
   appid   ${demo?.appid}
   appkey  ${demo?.appkey}
 `;
   const ofOwner = `
-An operator for the whole deployment is ready. The password is shown this once:
+An operator for the whole deployment is ready. The password is shown only once${mustChange ? ", and must be changed first, because this output is stored" : ""}:
 
   name      ${owner?.row.name}
   password  ${owner?.password}
@@ -92,7 +153,7 @@ An operator for the whole deployment is ready. The password is shown this once:
   return `${demo === undefined ? "" : ofDemo}${owner === undefined ? "" : ofOwner}`;
 }
 
-function suggestCalls(url: string, { demo, owner }: First): string {
+function suggestCalls(url: string, { demo, owner }: FirstStart): string {
   const json = "-H 'Content-Type: application/json'";
   const device = JSON.stringify({ ...demo, platform: "curl", uniqueId: "my-first-device" });
   const signIn = JSON.stringify({ name: owner?.row.name, password: owner?.password });
@@ -101,10 +162,20 @@ Register a device:
 
   curl -s ${url}/devices ${json} -d '${device}'
 `;
-  const ofOwner = `
+  const token = `TOKEN=$(curl -s ${url}/_/api/sessions ${json} -d '${signIn}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`;
+  const change = JSON.stringify({ currentPassword: owner?.password, password: "YOUR NEW PASSWORD" });
+  const ofOwner =
+    owner?.row.must_change_password === 1
+      ? `
+Sign in as the operator, and set another password; until then everything else is refused:
+
+  ${token}
+  curl -s -X PATCH ${url}/_/api/operators/me -H "Authorization: Service $TOKEN" ${json} -d '${change}'
+`
+      : `
 Sign in as the operator, and list the applications:
 
-  TOKEN=$(curl -s ${url}/_/api/sessions ${json} -d '${signIn}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+  ${token}
   curl -s ${url}/_/api/applications -H "Authorization: Service $TOKEN"
 `;
   return `${demo === undefined ? "" : ofDemo}${owner === undefined ? "" : `${ofOwner}\n`}`;

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
+import { makeFolder } from "./lib/make-folder.ts";
 import { newServerSecret } from "./lib/secrets.ts";
 
 /**
- * The secrets that seal tokens, newest first: those of ROLLCALL_SECRET, else the lines of the file `secret` in DATA_DIR,
- * which is made on first use with mode 0600. To rotate, put a new line on top.
+ * The secrets that seal tokens, newest first: those of ROLLCALL_SECRET, else the lines of the file `secret` in
+ * DATA_DIR, which is created on first use with mode 0600. To rotate, put a new line on top.
  */
 export function loadSecrets(config: Pick<Config, "secrets" | "dataDir">): readonly string[] {
   if (config.secrets !== undefined) return config.secrets;
@@ -15,19 +16,19 @@ export function loadSecrets(config: Pick<Config, "secrets" | "dataDir">): readon
   return readSecretFile(file);
 }
 
-/** Where the secrets lie that do not come from the environment. */
+/** The file with the secrets, when they do not come from the environment. */
 export function secretFile(dataDir: string): string {
   return join(dataDir, "secret");
 }
 
-/** @throws Error when there is none in it */
+/** @throws Error when the file contains no secret */
 export function readSecretFile(file: string): readonly string[] {
   const lines = secretLines(readFileSync(file, "utf8"));
   if (lines.length === 0) throw new Error(`${file} holds no secret`);
   return lines;
 }
 
-/** The secrets in the text of such a file. */
+/** Parses the text of a secret file. */
 export function secretLines(text: string): readonly string[] {
   return text
     .split("\n")
@@ -35,17 +36,19 @@ export function secretLines(text: string): readonly string[] {
     .filter((line) => line !== "");
 }
 
-/** Puts secrets into the place of those in DATA_DIR, whole or not at all. */
+/** Replaces the secret file in DATA_DIR atomically. */
 export function replaceSecretFile(dataDir: string, text: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const draft = `${secretFile(dataDir)}.${randomUUID()}`;
   writeFileSync(draft, text, { mode: 0o600, flag: "wx", flush: true });
   renameSync(draft, secretFile(dataDir));
 }
 
-/** Whole or not at all, and one winner when several processes start at once: a link never replaces a file. */
+/**
+ * Creates the file atomically. When several processes start at once, only one succeeds: a link never replaces a file.
+ */
 function createSecretFile(dataDir: string, file: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, `${newServerSecret()}\n`, { mode: 0o600, flag: "wx", flush: true });
   try {

@@ -1,18 +1,26 @@
 import type { Config } from "./config.ts";
 import { workerNumber } from "./workers/worker.ts";
 
-/** Serves until SIGTERM: in this process, or in as many as WORKERS says. Loads only what it is in for. */
-export async function start(config: Config): Promise<void> {
+export interface StartOptions {
+  /**
+   * Prints the credentials of a first start as a line of JSON. Workers inherit the option with the supervisor's
+   * arguments.
+   */
+  readonly isJson?: boolean;
+}
+
+/** Serves until SIGTERM, in this process or in WORKERS processes. Loads only the modules that it needs. */
+export async function start(config: Config, options: StartOptions = {}): Promise<void> {
   if (config.workers > 1 && workerNumber === undefined) {
     const { supervise } = await import("./workers/supervisor.ts");
-    const { keepCounts, metricsQuestion } = await import("./insight/kept-counts.ts");
-    return supervise(config, { [metricsQuestion]: keepCounts });
+    const { keepCounts, metricsRequest } = await import("./insight/kept-counts.ts");
+    return supervise(config, { [metricsRequest]: keepCounts });
   }
   const { serve } = await import("./serve.ts");
   try {
-    await serve(config);
+    await serve(config, options);
   } catch (error) {
-    process.channel?.unref(); // of a worker: nothing else keeps it
+    process.channel?.unref(); // in a worker, nothing else keeps the channel alive
     throw error;
   }
 }

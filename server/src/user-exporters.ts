@@ -6,15 +6,15 @@ import { identitiesExporter } from "./identities/identities.export.ts";
 import type { Clock } from "./lib/clock.ts";
 import { metadataExporter } from "./metadata/metadata.export.ts";
 import { metricsExporter } from "./metrics/metrics.export.ts";
-import type { Pseudonyms } from "./metrics/metrics.pseudonyms.ts";
+import type { SaltedHashes } from "./metrics/metrics.salted-hashes.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import { usersExporter } from "./users/users.export.ts";
 
-/** All that there is of a user, in the order in which an export has it. */
+/** All exporters of a user's data, in the order in which an export contains them. */
 export function createUserExporters(services: {
   readonly database: Database;
   readonly bytes: ByteStore;
-  readonly pseudonyms: Pseudonyms;
+  readonly saltedHashes: SaltedHashes;
   readonly clock: Clock;
 }): readonly UserExporter[] {
   return [

@@ -1,4 +1,4 @@
 import manifest from "../package.json" with { type: "json" };
 
-/** The release, from package.json alone. */
+/** The release number, from package.json. */
 export const version: string = manifest.version;

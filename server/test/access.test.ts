@@ -8,7 +8,10 @@ import { digestSecret } from "../src/lib/secrets.ts";
 import { deleteOperator } from "../src/operators/operators.store.ts";
 import { type Answer, assertError, startTestApp, type TestApp } from "./harness.ts";
 
-/** Every operation of the route table by every kind of caller: a new one is guarded before anyone writes its tests. */
+/**
+ * Every operation of the route table is called by every kind of caller, so that a new operation is covered without a
+ * test of its own.
+ */
 
 let test: TestApp;
 before(async () => {
@@ -17,22 +20,22 @@ before(async () => {
 after(() => test.close());
 
 type Authorization = string | undefined;
-/** What a caller sends, made anew for every call: an operation may end the token that it is called with. */
+/** Makes credentials for a single call, because an operation may revoke the token that it is called with. */
 type Callers = Readonly<Record<string, () => Authorization | Promise<Authorization>>>;
 
 const hourMs = 3_600_000;
 
-/** Callers that are nobody: 401 wherever a token is needed. */
-function strangers(deadTokens: Readonly<Record<string, string>>): Callers {
-  const dead = Object.entries(deadTokens).map(([who, token]) => [who, () => `Service ${token}`] as const);
+/** Callers without a valid client token: 401 wherever a token is needed. */
+function invalidCallers(invalidTokens: Readonly<Record<string, string>>): Callers {
+  const dead = Object.entries(invalidTokens).map(([name, token]) => [name, () => `Service ${token}`] as const);
   return {
-    nobody: () => undefined,
+    "no credentials": () => undefined,
     "an empty header": () => "",
     "garbage as a token": () => "Service garbage",
-    "no token behind the word": () => "Service",
+    "a scheme without a token": () => "Service",
     "another word": async () => `Basic ${(await test.signUp()).token}`,
     "an altered token": async () => `Service ${(await test.signUp()).token.slice(0, -1)}`,
-    "two words behind the token": async () => `Service ${(await test.signUp()).token} two words`,
+    "a token and two more words": async () => `Service ${(await test.signUp()).token} two words`,
     "application credentials": () => `Service ${test.application.appkey}`,
     "an operator": async () => `Service ${(await test.createOperator()).token}`,
     ...Object.fromEntries(dead),
@@ -41,19 +44,19 @@ function strangers(deadTokens: Readonly<Record<string, string>>): Callers {
 
 const operators: Callers = {
   "an operator": async () => `Service ${(await test.createOperator()).token}`,
-  "an operator, with the word of other tools": async () => `bearer ${(await test.createOperator()).token}`,
+  "an operator, with the Bearer scheme": async () => `bearer ${(await test.createOperator()).token}`,
 };
 
-/** What no operation of operators takes, beside every client and everybody that clients' operations do not take. */
-const falseOperators: Callers = {
-  "an operator who has been deleted": async () => {
+/** Callers that no operator operation accepts, besides clients and the callers that client operations refuse. */
+const invalidOperators: Callers = {
+  "a deleted operator": async () => {
     const { id, token } = await test.createOperator();
     await test.app.database.write(({ queries }) => deleteOperator(id, test.app.database.dialect, queries));
     return `Service ${token}`;
   },
   "an altered operator token": async () => `Service ${(await test.createOperator()).token.slice(0, -1)}`,
   "an operator token in capitals": async () => `Service ${(await test.createOperator()).token.toUpperCase()}`,
-  "an operator token that was never given": () => `Service ${test.app.operatorTokens.issue()}`,
+  "an operator token that was never issued": () => `Service ${test.app.operatorTokens.issue()}`,
   "the digest of an operator token": async () => `Service ${digestSecret((await test.createOperator()).token)}`,
   "an operator token as a password": async () => {
     const { name, token } = await test.createOperator();
@@ -68,18 +71,18 @@ const devices: Callers = {
 
 const users: Callers = {
   "a user": async () => `Service ${(await test.signUp()).token}`,
-  "a user, in other letters": async () => `sERVICE ${(await test.signUp()).token}`,
-  "a user with one more word, a signature": async () => `Service ${(await test.signUp()).token} c2lnbmF0dXJl`,
+  "a user, with the scheme in another case": async () => `sERVICE ${(await test.signUp()).token}`,
+  "a user, with a signature after the token": async () => `Service ${(await test.signUp()).token} c2lnbmF0dXJl`,
   "a user of another application": async () =>
     `Service ${(await test.signUp("Jane", await test.createApplication())).token}`,
 };
 
-/** Tokens that were good once, or are good elsewhere. */
-async function makeDeadTokens(): Promise<Record<string, string>> {
+/** Tokens that were valid before, or are valid for another deployment. */
+async function createInvalidTokens(): Promise<Record<string, string>> {
   const { databaseUrl: DATABASE_URL } = test.config;
   const short = await startTestApp({ DATABASE_URL, USER_TOKEN_LIFETIME_MS: "1000", DEVICE_TOKEN_LIFETIME_MS: "1000" });
   const elsewhere = await startTestApp({ DATABASE_URL, REGION: "eu" });
-  const foreign = await startTestApp({ DATABASE_URL, ROLLCALL_SECRET: "a secret of somebody else" });
+  const foreign = await startTestApp({ DATABASE_URL, ROLLCALL_SECRET: "a secret of another deployment" });
   const loggedOut = await test.signUp();
   await test.call("POST /users/me/logout", { token: loggedOut.token });
   const gone = await test.createApplication();
@@ -100,11 +103,11 @@ async function makeDeadTokens(): Promise<Record<string, string>> {
   return tokens;
 }
 
-/** The path with something plausible in it that is not there. */
+/** The path with well-formed ids of objects that do not exist. */
 function pathOf(route: Route): string {
   return route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const schema = route.pathParameters?.properties[name];
-    const [kind] = [schema?.["x-kind"], schema?.["x-kinds"]].flat().filter((each) => each !== undefined) as IdKind[]; // what the readers of ids put there
+    const [kind] = [schema?.["x-kind"], schema?.["x-kinds"]].flat().filter((each) => each !== undefined) as IdKind[]; // the parameter readers for ids add these members
     return kind === undefined ? "unknown" : test.app.ids.newId(kind);
   });
 }
@@ -130,72 +133,74 @@ function assertUserRequired(answer: Answer): void {
   assertError(answer, 403, "AuthUserAccessTokenRequired", 263);
 }
 
-function assertLetIn({ status, body }: Answer, who: string): void {
-  assert.ok(status !== 401 && status !== 403, `${who} got ${status} ${body.error}`);
+function assertAllowed({ status, body }: Answer, name: string): void {
+  assert.ok(status !== 401 && status !== 403, `${name} got ${status} ${body.error}`);
 }
 
-describe('who may call: service.md "Authentication"', () => {
-  it("every operation lets in whom its declaration says, and nobody else", async (t) => {
-    const nobodies = strangers(await makeDeadTokens());
+describe("the callers of each operation: spec/authentication#credentials-and-tokens", () => {
+  it("every operation accepts the callers that it declares, and no others", async (t) => {
+    const invalid = invalidCallers(await createInvalidTokens());
     for (const route of test.app.routes.filter(({ caller }) => caller !== "operator")) {
       await t.test(`${route.method} ${route.path}: ${route.caller}`, async () => {
         const unauthorized = await call(route, undefined);
-        for (const [who, authorization] of Object.entries(nobodies)) {
+        for (const [name, authorization] of Object.entries(invalid)) {
           const answer = await call(route, await authorization());
           if (route.caller !== "anyone") assertInvalid(answer);
-          else assert.equal(answer.body.error, unauthorized.body.error, who);
+          else assert.equal(answer.body.error, unauthorized.body.error, name);
         }
-        for (const [who, authorization] of Object.entries(devices)) {
+        for (const [name, authorization] of Object.entries(devices)) {
           const answer = await call(route, await authorization());
           if (route.caller === "user") assertUserRequired(answer);
-          // It depends on the parameters, and without any it is a matter of the user.
+          // Whether a device may call depends on the parameters; without parameters the call needs a user.
           else if (answer.status === 403 && route.errors.includes("AuthUserAccessTokenRequired"))
             assertUserRequired(answer);
-          else assertLetIn(answer, who);
+          else assertAllowed(answer, name);
         }
-        for (const [who, authorization] of Object.entries(users)) {
-          assertLetIn(await call(route, await authorization()), who);
+        for (const [name, authorization] of Object.entries(users)) {
+          assertAllowed(await call(route, await authorization()), name);
         }
       });
     }
   });
 
-  it("operations of operators let in operators, and nobody else: no client, whatever token it has", async (t) => {
-    const { "an operator": _, ...nobodies } = strangers(await makeDeadTokens());
+  // spec/operators#operator-tokens
+  it("operator operations accept operators only, and no client token", async (t) => {
+    const { "an operator": _, ...invalid } = invalidCallers(await createInvalidTokens());
     for (const route of test.app.routes.filter(({ caller }) => caller === "operator")) {
       await t.test(`${route.method} ${route.path}`, async () => {
-        for (const authorization of Object.values({ ...nobodies, ...devices, ...users, ...falseOperators })) {
+        for (const authorization of Object.values({ ...invalid, ...devices, ...users, ...invalidOperators })) {
           assertNoOperator(await call(route, await authorization()));
         }
-        for (const [who, authorization] of Object.entries(operators)) {
-          assertLetIn(await call(route, await authorization()), who);
+        for (const [name, authorization] of Object.entries(operators)) {
+          assertAllowed(await call(route, await authorization()), name);
         }
       });
     }
   });
 
-  it("operations of operators are those under /_/api, but for signing in", () => {
+  it("operator operations are those under /_/api, except the sign-in", () => {
     const below = test.app.routes.filter(({ path }) => path.startsWith("/_/api/"));
     assert.deepEqual(
-      below.filter(({ operation }) => operation !== "createOperatorSession"), // where the token comes from
+      below.filter(({ operation }) => operation !== "createOperatorSession"), // it issues the token
       test.app.routes.filter(({ caller }) => caller === "operator"),
     );
     assert.ok(below.length > 0);
   });
 
-  it("a viewer changes nothing by any route, and an editor no operator: 403, before anything is read", async (t) => {
+  // spec/operators#operator-roles
+  it("a viewer cannot change anything, and an editor cannot change operators: 403, before the object is read", async (t) => {
     const roles = ["viewer", "editor", "owner"] as const;
     const before = await changeable();
     for (const route of test.app.routes.filter(({ caller }) => caller === "operator")) {
       const required = roleOf(route);
-      const isOnesOwn = ["deleteOperatorSession", "changeOwnOperator"].includes(route.operation);
-      if (route.method !== "GET") assert.equal(required === "viewer", isOnesOwn, route.operation);
+      const concernsCaller = ["deleteOperatorSession", "changeOwnOperator"].includes(route.operation);
+      if (route.method !== "GET") assert.equal(required === "viewer", concernsCaller, route.operation);
       await t.test(`${route.method} ${route.path}: ${required}`, async () => {
         for (const role of roles) {
           const { token } = await test.createOperator(undefined, role);
           const body = takesBody(route) ? "{broken" : undefined;
           const answer = await call(route, `Service ${token}`, body);
-          if (mayDo(role, required)) assertLetIn(answer, role);
+          if (mayDo(role, required)) assertAllowed(answer, role);
           else assertError(answer, 403, "ObjectPermissionDenied", 771, `This takes the role ${required}.`);
         }
       });
@@ -211,7 +216,7 @@ describe('who may call: service.md "Authentication"', () => {
     return [roles, await reads.selectFrom("applications").selectAll().execute()];
   }
 
-  it("an operator's token dies with the operator on every process at once", async () => {
+  it("a deleted operator's token is refused by every process", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     const { id, token } = await test.createOperator();
     for (const app of [test, other]) assert.equal((await app.call("GET /_/api/applications", { token })).status, 200);
@@ -230,8 +235,9 @@ describe('who may call: service.md "Authentication"', () => {
     assert.ok(!JSON.stringify([rows, test.logLines]).includes(token.slice(3, 20)));
   });
 
-  it("the token is judged before the body and the parameters, and those before the object", async (t) => {
-    // Of an upload the form is judged first: `files.test.ts`.
+  // spec/errors#order-of-checks
+  it("the token is checked before the body and the parameters, and those before the object", async (t) => {
+    // An upload checks the form first: see `files.test.ts`.
     for (const route of test.app.routes.filter((each) => takesBody(each) && each.upload === undefined)) {
       await t.test(`${route.method} ${route.path}`, async () => {
         const { token, deviceToken } = await test.signUp();
@@ -250,14 +256,15 @@ describe('who may call: service.md "Authentication"', () => {
     }
   });
 
-  it("path and verb are judged before the token", async () => {
+  // spec/errors#order-of-checks
+  it("path and method are checked before the token", async () => {
     for (const operation of ["GET /nowhere", "PUT /users/login", "PUT /checkins", "GET /users/me/logout"]) {
       const answer = await test.call(operation, { token: "garbage" });
       assertError(answer, 404, "OperationNotFound", 516, "There is no such operation.");
     }
   });
 
-  it("an unguarded operation is one of these", () => {
+  it("the operations without a token are exactly these", () => {
     const unguarded = test.app.routes.filter(({ caller }) => caller === "anyone");
     assert.deepEqual(unguarded.map(({ method, path }) => `${method} ${path}`).sort(), [
       "GET /_/",
@@ -280,12 +287,12 @@ describe("the route table", () => {
     for (const name of names) assert.match(name, /^[a-z][A-Za-z]+$/);
   });
 
-  it("has every path and verb once, whatever the parameters are called", () => {
+  it("has every path and method once, regardless of the parameters' names", () => {
     const paths = test.app.routes.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, "{}")}`);
     assert.equal(new Set(paths).size, paths.length);
   });
 
-  it("declares exactly the path parameters that stand in the path, and none of them again as a parameter", () => {
+  it("declares exactly the parameters in the path, and does not repeat them as other parameters", () => {
     for (const { operation, path, pathParameters, parameters } of test.app.routes) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       assert.deepEqual(Object.keys(pathParameters?.properties ?? {}), inPath, operation);

@@ -1,8 +1,10 @@
 import { bearingTo, destination, distanceMeters, type Location } from "../src/lib/locations.ts";
 
-/** What somebody who knows the algorithm of locationFuzzing can make of the points that others are shown. */
+/**
+ * The estimates of an attacker who knows the algorithm of locationFuzzing, from the fuzzed locations that others see.
+ */
 
-/** A generator of the same numbers in 0..1 at every run. */
+/** A generator of the same numbers in 0..1 in every run. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -27,7 +29,7 @@ export function pointsBetween(from: Location, to: Location, count: number): Loca
   });
 }
 
-/** Estimates of one place from the points that were shown for it, however often each. */
+/** Estimates of a place from its fuzzed locations. */
 export const estimators: Readonly<Record<string, (shown: readonly Location[]) => Location>> = {
   mean,
   "mean of the distinct points": (shown) => mean(distinct(shown)),
@@ -40,7 +42,7 @@ export function distinct(points: readonly Location[]): Location[] {
   return [...new Map(points.map((point) => [`${point.lat},${point.lng}`, point])).values()];
 }
 
-/** Where three or more circles meet, near a point: the best of ever finer grids. */
+/** The point where three or more circles meet, near a start: the best of ever finer grids. */
 export function trilaterate(circles: readonly { center: Location; meters: number }[], near: Location): Location {
   const miss = (point: Location) =>
     circles.reduce((sum, { center, meters }) => sum + (distanceMeters(center, point) - meters) ** 2, 0);
@@ -56,7 +58,7 @@ export function trilaterate(circles: readonly { center: Location; meters: number
   return best;
 }
 
-/** The widest radius, to the metre, of a circle that a point is found outside of. */
+/** The widest radius, to the metre, of a circle that does not contain a point. */
 export async function findDistance(isWithin: (meters: number) => Promise<boolean>, metersMax: number): Promise<number> {
   let low = 0;
   let high = metersMax;
@@ -72,7 +74,7 @@ function middleOfFeasible(shown: readonly Location[]): Location {
   const origin = mean(shown);
   const feasible: Vector[] = [];
   for (let meters = 25; meters < 2_500; meters += 50) {
-    const count = Math.ceil(meters / 8); // as many as the ring is long
+    const count = Math.ceil(meters / 8); // proportional to the length of the ring
     for (let n = 0; n < count; n++) {
       const point = destination(origin, (360 * n) / count, meters);
       const isFeasible = shown.every((each) => {
@@ -101,7 +103,7 @@ function sum(vectors: readonly Vector[]): Vector {
   return vectors.reduce(([x, y, z], vector) => [x + vector[0], y + vector[1], z + vector[2]], [0, 0, 0]);
 }
 
-/** Vectors have no poles, and no antimeridian. */
+/** Unit vectors, because they have no special cases at the poles and the antimeridian. */
 function vectorOf({ lat, lng }: Location): Vector {
   const phi = (lat * Math.PI) / 180;
   const lambda = (lng * Math.PI) / 180;

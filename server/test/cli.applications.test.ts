@@ -4,9 +4,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { NewApplication } from "../src/applications/applications.store.ts";
-import { runProgram, startTestApp, type TestApp } from "./harness.ts";
+import { loadGuardedSettings } from "../src/tenancy/application-settings.ts";
+import { runCommand } from "./command-line.ts";
+import { startTestApp, type TestApp } from "./harness.ts";
 
-/** What the command line does with an application that there is, beside a server that runs on the same database. */
+/** Commands that change an existing application, beside a server on the same database. */
 
 let test: TestApp;
 let settings: Readonly<Record<string, string>>;
@@ -18,10 +20,10 @@ before(async () => {
 after(() => test.close());
 
 function rollcall(...args: string[]) {
-  return runProgram("src/cli.ts", args, settings);
+  return runCommand(args, settings);
 }
 
-/** What a command prints that must succeed. */
+/** The output of a command that must succeed. */
 async function printed(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await rollcall(...args);
   assert.deepEqual([code, stderr], [0, ""], args.join(" "));
@@ -37,7 +39,7 @@ async function register({ appid, appkey }: NewApplication): Promise<number> {
 }
 
 describe("rollcall apps rename, suspend, resume, revoke-tokens", () => {
-  it("the running server goes by them from its next request on", async () => {
+  it("changes take effect on the running server with the next request", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { token } = await test.signUp("Jane", application);
@@ -55,7 +57,7 @@ describe("rollcall apps rename, suspend, resume, revoke-tokens", () => {
 });
 
 describe("rollcall apps keys, apps compromised", () => {
-  it("keys are created, listed, retired and given up, and the running server goes by them", async () => {
+  it("keys are created, listed, retired and revoked, and the running server follows", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const plain = await printed("apps", "keys", "create", appid, "--label", "Version 2");
@@ -89,7 +91,7 @@ describe("rollcall apps keys, apps compromised", () => {
 });
 
 describe("rollcall apps secret", () => {
-  it("made, or read from a file, the running server signs with it, and asks for it", async () => {
+  it("a generated secret, or one from a file, is used and required by the running server", async () => {
     const { appid, appkey } = await test.createApplication();
     const signature = async () => {
       const { body } = await test.call("POST /devices", { body: { appid, appkey, platform: "test" } });
@@ -109,7 +111,7 @@ describe("rollcall apps secret", () => {
 });
 
 describe("rollcall apps configure with mail", () => {
-  it("prints no password, and a file without it keeps the one that is stored", async () => {
+  it("prints no password, and keeps the stored one if the file has none", async () => {
     const { appid } = await test.createApplication();
     const file = join(test.config.dataDir, "mail.json");
     for (const password of [":s3cret", ""]) {
@@ -118,17 +120,15 @@ describe("rollcall apps configure with mail", () => {
       assert.deepEqual(JSON.parse(shown), { oidc: {}, mail: { smtpUrl: "smtp://user@mail.example" } });
     }
     const { reads } = test.app.database;
-    const { settings: stored } = await reads
-      .selectFrom("applications")
-      .select("settings")
-      .where("application_id", "=", appid)
-      .executeTakeFirstOrThrow();
-    assert.equal(JSON.parse(stored).mail.smtpUrl, "smtp://user:s3cret@mail.example");
+    const stored = await loadGuardedSettings(appid, reads);
+    assert.ok(!JSON.stringify(stored).includes("s3cret"));
+    const { settings } = test.app.settingsSealer.open(appid, stored);
+    assert.equal(settings.mail?.smtpUrl, "smtp://user:s3cret@mail.example");
   });
 });
 
-describe("misuse", () => {
-  it("exit code 2, the reason, the usage, and nothing has changed", async () => {
+describe("incorrect usage", () => {
+  it("a wrong command prints the reason and the usage, exits with 2, and changes nothing", async () => {
     const application = await test.createApplication("Kept");
     const { appid } = application;
     const { token } = await test.signUp("Jane", application);

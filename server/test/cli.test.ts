@@ -4,11 +4,13 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { tablesInErasureOrder } from "../src/db/tables.ts";
+import { tablesInErasureOrder } from "../src/db/table-catalogue.ts";
+import { runCommand } from "./command-line.ts";
 import { assertError, runProgram, startTestApp, type TestApp } from "./harness.ts";
+import { noEnvFile } from "./running-server.ts";
 import { readZip } from "./zips.ts";
 
-/** The command line, beside a server that runs on the same database. */
+/** The command line, beside a server on the same database. */
 
 let test: TestApp;
 let settings: Readonly<Record<string, string>>;
@@ -20,17 +22,17 @@ before(async () => {
 after(() => test.close());
 
 function rollcall(...args: string[]) {
-  return runProgram("src/cli.ts", args, settings);
+  return runCommand(args, settings);
 }
 
-/** Whether a device can be registered with these. */
+/** Whether a device can be registered with these credentials. */
 async function canRegister({ appid, appkey }: { appid: string; appkey: string }): Promise<boolean> {
   const { status } = await test.call("POST /devices", { body: { appid, appkey, platform: "test" } });
   return status === 201;
 }
 
 describe("rollcall apps create", () => {
-  it("--json prints exactly one line, the application id and key, and the running server knows them", async () => {
+  it("--json prints one line with the application id and key, and the running server accepts them", async () => {
     const { code, stdout, stderr } = await rollcall("apps", "create", "--name", "Näme", "--json");
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /^\{"appid":"app_[0-9a-z]{26}","appkey":"rk_[\w-]{43}"\}\n$/);
@@ -43,14 +45,14 @@ describe("rollcall apps create", () => {
     assert.ok(!JSON.stringify(keys).includes(created.appkey), "only its digest is stored");
   });
 
-  it("prints the same for a person without --json", async () => {
+  it("prints the same as text without --json", async () => {
     const { code, stdout } = await rollcall("apps", "create", "--name", "Plain");
     assert.equal(code, 0);
     const [, appid = "", appkey = ""] = /^appid {3}(app_\w+)\nappkey {2}(rk_\S+)\n$/.exec(stdout) ?? [];
     assert.ok(await canRegister({ appid, appkey }));
   });
 
-  it("without a name: exit code 2, the reason, the usage, and nothing is created", async () => {
+  it("a missing name prints the reason and the usage, exits with 2, and creates nothing", async () => {
     const count = async () => (await test.app.database.reads.selectFrom("applications").selectAll().execute()).length;
     const before = await count();
     const results = [[], ["--name", "  "], ["--name"]].map((args) => rollcall("apps", "create", ...args));
@@ -64,7 +66,7 @@ describe("rollcall apps create", () => {
 });
 
 describe("rollcall apps list", () => {
-  it("is plain when piped: a line each, tabs between, no colours; --json is one array", async () => {
+  it("prints tab-separated lines without colours into a pipe, and one array with --json", async () => {
     const { appid } = await test.createApplication("Listed");
     const { code, stdout, stderr } = await rollcall("apps", "list");
     assert.deepEqual([code, stderr], [0, ""]);
@@ -82,10 +84,10 @@ describe("rollcall apps list", () => {
     );
   });
 
-  it("works as npx runs it: node_modules/.bin/rollcall", async () => {
+  it("runs as node_modules/.bin/rollcall, as npx does", async () => {
     const bin = join(import.meta.dirname, "../../node_modules/.bin");
     const env = { ...settings, PATH: `${bin}${delimiter}${process.env["PATH"]}` };
-    const { stdout } = await promisify(execFile)(join(bin, "rollcall"), ["apps", "list"], { env });
+    const { stdout } = await promisify(execFile)(join(bin, "rollcall"), ["apps", "list"], { cwd: noEnvFile, env });
     assert.match(stdout, /^appid\tname\tcreated\tstate\n/);
   });
 });
@@ -109,7 +111,7 @@ describe("rollcall apps configure", () => {
     return JSON.parse(settings);
   }
 
-  it("stores what the file says in place of all settings before, and says so", async () => {
+  it("replaces all settings by those of the file, and prints them", async () => {
     const { appid } = await test.createApplication();
     const retention = { crashReportsDays: 7 };
     const file = write("settings.json", JSON.stringify({ oidc: { google, own: google }, retention }));
@@ -125,7 +127,7 @@ describe("rollcall apps configure", () => {
     assert.deepEqual(await stored(appid), { oidc: {} });
   });
 
-  it("wrong settings: exit code 2, every wrong member with its rule, and nothing is stored", async () => {
+  it("wrong settings print every wrong member with its rule, exit with 2, and store nothing", async () => {
     const { appid } = await test.createApplication();
     const wrong = { oidc: { google: { ...google, jwksUrl: "http://elsewhere" } }, oicd: {} };
     const { code, stdout, stderr } = await rollcall("apps", "configure", appid, write("w.json", JSON.stringify(wrong)));
@@ -133,13 +135,13 @@ describe("rollcall apps configure", () => {
     const [first, ...problems] = stderr.trimEnd().split("\n");
     assert.equal(first, "Wrong application settings:");
     assert.deepEqual(problems, [
-      '  the file has an unknown member "oicd"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail',
+      '  the file has an unknown member "oicd"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail, locationData, debug, email',
       "  oidc.google.jwksUrl must be an https:// URL without a password (http:// on this machine only)",
     ]);
     assert.deepEqual(await stored(appid), {});
   });
 
-  it("needs an application that there is, and a file that can be read", async () => {
+  it("needs an existing application and a readable file", async () => {
     const file = write("right.json", "{}");
     const wrong: [args: string[], code: number, reason: RegExp][] = [
       [[], 2, /APPID/],
@@ -162,7 +164,7 @@ async function signIn({ name, password }: { name: string; password: string }) {
   return status === 201 ? body.result : undefined;
 }
 
-/** What the commands have left in the audit log about this, oldest first. */
+/** The entries of the commands in the audit log about this subject, oldest first. */
 async function recorded(target: string) {
   const { reads } = test.app.database;
   const rows = await reads.selectFrom("audit_log").selectAll().where("target", "=", target).orderBy("id").execute();
@@ -171,7 +173,7 @@ async function recorded(target: string) {
 }
 
 describe("rollcall operators create", () => {
-  it("--json prints exactly one line, id, name, role and password, which signs in on the running server", async () => {
+  it("--json prints one line with id, name, role and a password that signs in on the running server", async () => {
     const args = ["operators", "create", "--name", " Ädä 😀 ", "--role", "Owner", "--json"];
     const { code, stdout, stderr } = await rollcall(...args);
     assert.deepEqual([code, stderr], [0, ""]);
@@ -194,14 +196,14 @@ describe("rollcall operators create", () => {
     assert.ok(plain.stdout.includes(`\n${id}\tÄdä 😀\towner\t${created}\t${lastLogin}\n`));
   });
 
-  it("prints the same for a person without --json; who gets no role is a viewer", async () => {
+  it("prints the same as text without --json; the default role is viewer", async () => {
     const { code, stdout } = await rollcall("operators", "create", "--name", "plain");
     assert.equal(code, 0);
     const lines = /^id {8}opr_\w+\nname {6}plain\nrole {6}viewer\npassword {2}(\S+)\n$/.exec(stdout);
     assert.equal((await signIn({ name: "plain", password: lines?.[1] ?? "" })).operator.role, "viewer");
   });
 
-  it("a wrong or a taken name, or a wrong role: exit code 2, the reason, and nothing is created", async () => {
+  it("a wrong or taken name, or a wrong role, prints the reason, exits with 2, and creates nothing", async () => {
     const { name } = await test.createOperator("Tåken");
     const { length } = await test.app.database.reads.selectFrom("operators").selectAll().execute();
     const wrong: [args: string[], reason: RegExp][] = [
@@ -212,7 +214,7 @@ describe("rollcall operators create", () => {
       [["--name", "a\u0007b"], /control characters/],
       [["--name", "a\nb"], /control characters/],
       [["--name", "a\u2028b"], /control characters/],
-      [["--name", name.normalize("NFD")], /there is an operator named Tåken already/],
+      [["--name", name.normalize("NFD")], /an operator named Tåken already exists/],
       [["--name", "a", "--role", "admin"], /must be one of viewer, editor, owner/],
     ];
     const results = await Promise.all(wrong.map(([args]) => rollcall("operators", "create", ...args)));
@@ -227,7 +229,7 @@ describe("rollcall operators create", () => {
 });
 
 describe("rollcall operators role and password", () => {
-  it("a role counts from the running server's next request on", async () => {
+  it("a new role takes effect on the running server with the next request", async () => {
     const { id, token } = await test.createOperator(undefined, "viewer");
     const list = () => test.call("GET /_/api/operators", { token });
     assert.equal((await list()).status, 403);
@@ -237,7 +239,7 @@ describe("rollcall operators role and password", () => {
     assert.deepEqual(await recorded(id), [["changeOperator", "", { role: "owner" }]]);
   });
 
-  it("a new password is shown this once, the old one is wrong, and the sessions end", async () => {
+  it("a new password is printed once, the old one is refused, and the sessions end", async () => {
     const operator = await test.createOperator();
     const { code, stdout } = await rollcall("operators", "password", operator.id);
     const lines = /^id {8}(opr_\w+)\npassword {2}(\S+)\n$/.exec(stdout);
@@ -252,7 +254,7 @@ describe("rollcall operators role and password", () => {
     assert.deepEqual(trail, Array(2).fill(["changeOperator", "", { password: "given" }]));
   });
 
-  it("need an operator that there is, and a role: exit code 2, and nothing changes", async () => {
+  it("an unknown operator or role exits with 2, and changes nothing", async () => {
     const { id, name, password } = await test.createOperator();
     const wrong: [args: string[], reason: RegExp][] = [
       [["role"], /ID/],
@@ -271,7 +273,7 @@ describe("rollcall operators role and password", () => {
     assert.ok(await signIn({ name, password }));
   });
 
-  it("the last owner stays one", async (t) => {
+  it("the last owner keeps the role", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const { id } = await app.createOperator();
@@ -294,7 +296,7 @@ describe("rollcall operators role and password", () => {
 });
 
 describe("rollcall operators delete", () => {
-  it("ends the operator's sessions on the running server's next request, and nobody else's", async () => {
+  it("ends the sessions of that operator only, with the running server's next request", async () => {
     const [gone, stays] = [await test.createOperator(), await test.createOperator()];
     assert.equal((await test.call("GET /_/api/applications", gone)).status, 200);
     const { code, stdout, stderr } = await rollcall("operators", "delete", gone.id, "--yes");
@@ -307,7 +309,7 @@ describe("rollcall operators delete", () => {
     await test.createOperator(gone.name);
   });
 
-  it("needs --yes and an operator that there is: exit code 2, and nothing is deleted", async () => {
+  it("a missing --yes or an unknown operator exits with 2, and deletes nothing", async () => {
     const operator = await test.createOperator();
     const wrong: [args: string[], reason: RegExp][] = [
       [[operator.id], /--yes/],
@@ -326,7 +328,7 @@ describe("rollcall operators delete", () => {
 });
 
 describe("rollcall audit", () => {
-  it("prints what was done, newest first, of one application if that is asked for", async () => {
+  it("prints the entries, newest first, also of a single application", async () => {
     const created = JSON.parse((await rollcall("apps", "create", "--name", "Trail", "--json")).stdout);
     const { appid } = created;
     const file = join(test.config.dataDir, "trail.json");
@@ -341,11 +343,11 @@ describe("rollcall audit", () => {
 
     const { code, stdout, stderr } = await rollcall("audit", "--app", appid);
     assert.deepEqual([code, stderr], [0, ""]);
-    const [head, ...lines] = stdout.trimEnd().split("\n");
-    assert.equal(head, "at\tactor\tname\taction\tapp\ttarget\taddress\trequestId\tdetails");
+    const [head, ...lines] = stdout.replace(/\n$/, "").split("\n");
+    assert.equal(head, "at\tactor\tname\taction\tapp\ttarget\taddress\trequestId\tdetails\tcount\tlastSeen");
     assert.deepEqual(
       lines.map((line) => line.split("\t").slice(1)),
-      names.toReversed().map((name) => ["cli", "", name, appid, appid, "", "", "{}"]),
+      names.toReversed().map((name) => ["cli", "", name, appid, appid, "", "", "{}", "", ""]),
     );
 
     const { token } = await test.createOperator("Äda");
@@ -360,7 +362,7 @@ describe("rollcall audit", () => {
 });
 
 describe("rollcall apps delete", () => {
-  it("needs --yes and an application that there is: exit code 2, and nothing is deleted", async () => {
+  it("a missing --yes or an unknown application exits with 2, and deletes nothing", async () => {
     const application = await test.createApplication();
     const device = await test.registerDevice(application);
     const wrong: [args: string[], reason: RegExp][] = [
@@ -380,7 +382,7 @@ describe("rollcall apps delete", () => {
     assert.equal((await test.call("POST /users", { token: device, body })).status, 200);
   });
 
-  it("ends every token on the running server's next request and leaves no row, other applications untouched", async () => {
+  it("revokes every token with the running server's next request, and deletes every row of this application only", async () => {
     const doomed = await test.createApplication();
     const user = await test.signUp("Jane", doomed);
     const other = await test.signUp("Jane");
@@ -390,7 +392,7 @@ describe("rollcall apps delete", () => {
     }
     const loggedOut = await test.signUp("Joe", doomed);
     await test.call("POST /users/me/logout", { token: loggedOut.token });
-    assert.equal((await test.call("GET /users/me", { token: user.token })).status, 200); // known and good until now
+    assert.equal((await test.call("GET /users/me", { token: user.token })).status, 200); // valid, and cached by the server
 
     const { code, stdout, stderr } = await rollcall("apps", "delete", doomed.appid, "--yes");
     assert.deepEqual([code, stdout, stderr], [0, `deleted ${doomed.appid}\n`, ""]);
@@ -417,7 +419,7 @@ describe("rollcall apps delete", () => {
 });
 
 describe("rollcall", () => {
-  it("exit code 2 and the usage for a command that there is not, whatever it means to JavaScript", async () => {
+  it("an unknown command prints the usage and exits with 2, also if JavaScript objects have a member of that name", async () => {
     const unknown = [
       [],
       ["nonsense"],
@@ -434,7 +436,7 @@ describe("rollcall", () => {
     }
   });
 
-  it("--help is the usage on standard output", async () => {
+  it("--help prints the usage on standard output", async () => {
     const { code, stdout, stderr } = await rollcall("--help");
     assert.deepEqual([code, stderr], [0, ""]);
     for (const command of ["serve", "migrate", "apps create", "apps list", "apps configure", "apps delete"]) {
@@ -442,7 +444,7 @@ describe("rollcall", () => {
     }
   });
 
-  it("wrong settings: all of them, no stack, and not exit code 0", async () => {
+  it("all wrong settings are reported, without a stack, with a non-zero exit code", async () => {
     const { code, stderr } = await runProgram("src/cli.ts", ["apps", "list"], { ...settings, PORT: "x", REGION: "!" });
     assert.notEqual(code, 0);
     assert.match(stderr, /PORT must[\s\S]*REGION must|REGION must[\s\S]*PORT must/);
@@ -451,7 +453,7 @@ describe("rollcall", () => {
 });
 
 describe("rollcall users", () => {
-  it("disable, enable and revoke: the running server follows at the next request", async () => {
+  it("disable, enable and revoke take effect on the running server with the next request", async () => {
     const { appid } = test.application;
     const jane = await test.signUp();
     const status = async () => (await test.call("GET /users/me", { token: jane.token })).status;
@@ -464,7 +466,7 @@ describe("rollcall users", () => {
     assert.equal(await status(), 401);
   });
 
-  it("export writes an archive that nobody else may read, or nothing; erase takes --yes", async () => {
+  it("export writes an archive that only its owner may read, or nothing; erase needs --yes", async () => {
     const { appid } = test.application;
     const jane = await test.signUp();
     await test.call("POST /checkins", { token: jane.token, body: { location: "1,2", comment: "hers" } });
@@ -485,7 +487,7 @@ describe("rollcall users", () => {
     assert.match(again.stderr, /there is no user/);
   });
 
-  it("exit code 2 for what names no user of the application", async () => {
+  it("an argument that names no user of the application exits with 2", async () => {
     const { appid } = test.application;
     const elsewhere = await test.signUp("Elsewhere", await test.createApplication());
     for (const args of [[], [appid], [appid, "me"], [appid, elsewhere.id], [elsewhere.id, appid]]) {

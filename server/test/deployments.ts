@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestDatabase } from "./databases.ts";
 
-/** What programs of one deployment share: a folder, an empty database, and a secret. */
+/** What the processes of one deployment share: a folder, an empty database, and a secret. */
 export interface TestDeployment {
   readonly folder: string;
   readonly settings: Readonly<Record<"DATA_DIR" | "DATABASE_URL" | "ROLLCALL_SECRET", string>>;

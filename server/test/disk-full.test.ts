@@ -5,20 +5,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Answer, assertError, send } from "./harness.ts";
+import { type Answer, assertError, assertResult, send } from "./harness.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
 import { dataPart, formHeaders, formOf, png } from "./uploads.ts";
 
 /**
- * hostile.md 32: the program itself, its embedded database and its folder of files on a disk that is full. Such a disk is a
- * small one of its own (a tmpfs in a mount namespace, which Linux lets ordinary users make, but not every container does), or
- * the real one while the kernel lets the process write to no file (RLIMIT_FSIZE, on any Linux). Elsewhere this is skipped.
+ * hostile.md 32: the server with its embedded database and its folder of files on a full disk. The disk is a small one
+ * (a tmpfs in a mount namespace, which Linux allows ordinary users, but not in every container), or the real one with a
+ * limit on the size of files (RLIMIT_FSIZE, on any Linux). Skipped on other systems.
  */
 
 interface SmallDisk {
-  /** What runs a program whose data lie there. */
+  /** The command that runs a program with its data on this disk. */
   readonly command: readonly string[];
-  /** Where the data of that process lie, as seen from here. */
+  /** The path of that process's data, as seen from the test. */
   dataOf(pid: number, dataDir: string): string;
   fill(pid: number, data: string): void;
   free(pid: number, data: string): void;
@@ -61,12 +61,12 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Skips a test where there is no such disk: this is not Linux, or the programs do not do what they are to. */
+/** Skips a test if this system has no such disk: it is not Linux, or the needed programs do not work. */
 function whereFound({ command }: SmallDisk): { readonly skip: string | false } {
   const [program = "", ...args] = command.length > 0 ? [...command, "true"] : ["prlimit", "--version"];
   const env = { ...process.env, DATA_DIR: folder };
   const isFound = process.platform === "linux" && spawnSync(program, args, { env }).status === 0;
-  return { skip: isFound ? false : "this system has no such disk for us" };
+  return { skip: isFound ? false : "this system allows no such disk" };
 }
 
 const demoPattern = /appid {3}(app_\w+)\n {2}appkey {2}(\S+)\n/;
@@ -77,7 +77,7 @@ async function start(name: string, disk: SmallDisk) {
   const { port, pid, output, end } = await startProgram({ DATA_DIR: dataDir }, disk.command);
   const deadline = Date.now() + 20_000;
   while (!demoPattern.test(output())) {
-    assert.ok(Date.now() < deadline, "it shows no application");
+    assert.ok(Date.now() < deadline, "the server prints no application");
     await sleep(10);
   }
   const [, appid, appkey] = demoPattern.exec(output()) ?? [];
@@ -91,16 +91,27 @@ function assertUnavailable(answer: Answer): void {
   assert.equal(answer.headers["retry-after"], "1");
 }
 
-/** Names of all files of objects, and of what is on its way there. */
+/** The failed dependencies of a ready server, once they are these, or after two checks of the storage. */
+async function waitForProblem(port: number, expected: string | undefined): Promise<unknown> {
+  for (const deadline = Date.now() + 15_000; ; ) {
+    const answer = await send(port, "GET", "/_/health/ready");
+    assertResult(answer, 200, "ready");
+    const found = answer.headers["rollcall-degraded"];
+    if (found === expected || Date.now() > deadline) return found;
+    await sleep(200);
+  }
+}
+
+/** Paths of all stored objects and of unfinished uploads. */
 function filesIn(data: string): string[] {
   const entries = readdirSync(join(data, "files"), { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-for (const [name, disk] of Object.entries({ "a small disk": mounted, "a disk that takes nothing": limited })) {
+for (const [name, disk] of Object.entries({ "a small disk": mounted, "a disk that accepts no writes": limited })) {
   describe(name, () => {
     it(
-      "that is full refuses writes alone, in the envelope; with room again all is well",
+      "refuses writes only while it is full, in the envelope, and recovers when there is free space",
       whereFound(disk),
       async () => {
         const server = await start(name, disk);
@@ -126,7 +137,7 @@ for (const [name, disk] of Object.entries({ "a small disk": mounted, "a disk tha
         const blob = (await uploadTo("/blobs", token, bytes)).body.result;
         const picture = (await uploadTo("/pictures", token, await png(100, 100))).body.result;
         const files = filesIn(server.data).length;
-        const readsGoOn = async () => {
+        const assertReadable = async () => {
           assert.equal((await call("GET", "/users/me", token)).status, 200);
           assert.equal((await call("GET", `/blobs/${blob.id}/file`, token)).text, bytes.toString());
           assert.equal((await call("GET", `/pictures/${picture.id}/file?size=10`, token)).status, 200);
@@ -141,7 +152,7 @@ for (const [name, disk] of Object.entries({ "a small disk": mounted, "a disk tha
           server.fill();
           let isFull = false;
           while (!isFull) {
-            const answers = await Promise.all(Array.from({ length: 20 }, checkIn)); // some may fit what is left of the log
+            const answers = await Promise.all(Array.from({ length: 20 }, checkIn)); // some may fit into the rest of the log file
             for (const answer of answers) if (answer.status !== 201) assertUnavailable(answer);
             isFull = answers.every(({ status }) => status === 503);
           }
@@ -153,12 +164,17 @@ for (const [name, disk] of Object.entries({ "a small disk": mounted, "a disk tha
             assertUnavailable(await call("PATCH", "/users/me", token, { firstName: "Jane" }));
             assertUnavailable(await call("POST", "/users/login", deviceToken, account));
           }
-          await readsGoOn();
-          assert.equal(filesIn(server.data).length, files + round); // the scaled picture, kept when there was room again
+          await assertReadable();
+          assert.equal(await waitForProblem(server.port, "disk"), "disk");
+          const logged = /DATA_DIR: cannot write to .+: .+ \((ENOSPC|EFBIG)\)/;
+          for (let tries = 0; tries < 100 && !logged.test(server.output()); tries += 1) await sleep(100);
+          assert.ok(logged.test(server.output()), server.output().slice(-2_000));
+          assert.equal(filesIn(server.data).length, files + round); // the scaled picture, stored when there was space again
 
           server.free();
           assert.equal((await checkIn()).status, 201);
-          await readsGoOn();
+          await assertReadable();
+          assert.equal(await waitForProblem(server.port, undefined), undefined);
           assert.equal(filesIn(server.data).length, files + 1);
         }
 
@@ -173,8 +189,8 @@ for (const [name, disk] of Object.entries({ "a small disk": mounted, "a disk tha
   });
 }
 
-describe("an upload that is larger than what is left", () => {
-  it("is refused when the disk is full, and leaves as much as there was", whereFound(mounted), async () => {
+describe("an upload that is larger than the free space", () => {
+  it("is refused when the disk is full, and leaves the free space as it was", whereFound(mounted), async () => {
     const server = await start("left", mounted);
     const device = await send(server.port, "POST", "/devices", { body: { ...server.application, platform: "test" } });
     const account = { username: "user", password: "password" };

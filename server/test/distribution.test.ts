@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, it } from "node:test";
-import { deploymentTables, tablesInErasureOrder } from "../src/db/tables.ts";
+import { deploymentTables, tablesInErasureOrder } from "../src/db/table-catalogue.ts";
 
-/** docs/operations.md says how to distribute the tables that there are. */
+/** The Citus statements in docs/operations/postgresql.md cover every table. */
 
-const document = readFileSync(path.join(import.meta.dirname, "../../docs/operations.md"), "utf8");
+const document = readFileSync(path.join(import.meta.dirname, "../../docs/operations/postgresql.md"), "utf8");
 
-/** Parents before those that refer to them. */
+/** Parents before the tables that refer to them. */
 const distributed = ["applications", ...tablesInErasureOrder.toReversed()];
 const references = ["schema_migrations", ...deploymentTables.toReversed()];
 
-describe("docs/operations.md", () => {
-  it("distributes every table for Citus: those of the deployment everywhere, all others by their application", () => {
+describe("docs/operations/postgresql.md", () => {
+  it("distributes every table for Citus: tables of the deployment to every node, all others by their application", () => {
     const statements = [
       ...references.map((table) => `select create_reference_table('${table}');`),
       ...distributed.map((table, index) =>

@@ -4,12 +4,12 @@ import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { startS3Server } from "./s3-server.ts";
 
-/** A place for the bytes of files, as a deployment can be set to have it. */
+/** A store of files in each form that a deployment can configure. */
 export interface FileStore {
   readonly settings: Readonly<Record<string, string>>;
   /** Keys of all objects of an application, sorted. */
   listKeys(appid: string): Promise<string[]>;
-  /** Names of what unfinished writes have left. */
+  /** Names of the remains of unfinished writes. */
   listLeftovers(): string[];
   close(): Promise<void>;
 }
@@ -43,18 +43,18 @@ async function startS3(folder: string, FILES_DOWNLOAD: string): Promise<FileStor
   };
 }
 
-/** Every place that a deployment can have for its files, by what a test says of it. */
+/** Every kind of store, by the name in test titles. */
 export const fileStores: Readonly<Record<string, (folder: string) => Promise<FileStore>>> = {
   "in a folder": async (folder) => ({ ...(await startFolder(folder)), close: async () => {} }),
   "in S3": (folder) => startS3(folder, "stream"),
   "in S3, read there": (folder) => startS3(folder, "redirect"),
 };
 
-/** Starts one of them in a folder of its own. */
+/** Starts a store in a folder of its own. */
 export async function startFileStore(name: keyof typeof fileStores): Promise<FileStore> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-files-"));
   const start = fileStores[name];
-  if (start === undefined) throw new Error(`there is no store ${name}`);
+  if (start === undefined) throw new Error(`unknown store ${name}`);
   const store = await start(folder);
   return {
     ...store,

@@ -9,7 +9,10 @@ import { send, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
 import { dataPart, download, formHeaders, formOf } from "./uploads.ts";
 
-/** hostile.md 31 for files: the program uploads and is killed; another process on the same deployment looks at what is left. */
+/**
+ * hostile.md 31 for files: a server is killed while it takes uploads; another process of the same deployment verifies
+ * the result.
+ */
 
 let test: TestApp;
 let owner: TestUser;
@@ -22,7 +25,7 @@ after(async () => {
   await test.close();
 });
 
-/** Ids of the files whose bytes lie in the folder. */
+/** Ids of the files whose bytes are in the folder. */
 function idsInFolder(): string[] {
   return readdirSync(join(test.config.dataDir, "files", test.application.appid)).sort();
 }
@@ -34,7 +37,7 @@ async function listBlobs(): Promise<Map<string, string>> {
 }
 
 describe("kill -9 while files are uploaded and deleted", () => {
-  it("every answered upload is there, whole; every answered deletion is done; no bytes stay that belong to nothing", async () => {
+  it("every answered upload is complete, every answered deletion is done, and no orphaned object stays", async () => {
     const { databaseUrl, dataDir, secrets = [] } = test.config;
     const settings = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ROLLCALL_SECRET: secrets.join() };
     const stored = new Map<string, string>();
@@ -71,10 +74,10 @@ describe("kill -9 while files are uploaded and deleted", () => {
     for (const [id, hash] of listed) {
       const { status, bytes } = await download(test, `/blobs/${id}/file`, { token: owner.token });
       assert.equal(status, 200);
-      assert.equal(createHash("sha256").update(bytes).digest("hex"), hash, "half of an upload is listed");
+      assert.equal(createHash("sha256").update(bytes).digest("hex"), hash, "an incomplete upload is listed");
     }
 
-    test.advance(Date.now() - test.now() + 3_600_001); // the program had a clock of its own
+    test.advance(Date.now() - test.now() + 3_600_001); // the server used the real clock
     await maintain(test.app);
     await test.app.bytes.cleanUp(-1_000);
     assert.deepEqual(idsInFolder(), [...listed.keys()].sort());

@@ -7,7 +7,7 @@ import type { TestApp, TestUser } from "./harness.ts";
 import { begin, sendBytes } from "./tus.ts";
 import { dataPart, png, upload } from "./uploads.ts";
 
-/** An application that has something of everything. */
+/** An application with data of every kind. */
 export interface FullApplication {
   readonly jane: TestUser;
   readonly john: TestUser;
@@ -18,7 +18,7 @@ export interface FullApplication {
   readonly picture: Buffer;
 }
 
-/** Makes one of an empty application: by its own operations, and where these take long to get there, row by row. */
+/** Fills an empty application: by API calls, and row by row for data that take the API a long time. */
 export async function fillApplication(test: TestApp): Promise<FullApplication> {
   const { appid } = test.application;
   const [jane, john] = [await test.signUp("Jäne 𝕁"), await test.signUp("John")];
@@ -51,6 +51,11 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
     const application_id = appid;
     const reset = { application_id, user_id: john.id, digest: "d", tries_left: 3, expires_at: 9_007_199_254_740_991 };
     await queries.insertInto("password_resets").values(reset).execute();
+    const times = { due_at: test.now(), expires_at: 9_007_199_254_740_991 };
+    const mail = { application_id, id: "mal_1", user_id: john.id, kind: "notice", sealed: "", attempts: 1, ...times };
+    await queries.insertInto("mail_outbox").values(mail).execute();
+    const limit = { application_id, subject: "s", times: "[1]", expires_at: times.expires_at };
+    await queries.insertInto("mail_limits").values(limit).execute();
     await queries.insertInto("unfinished_erasures").values({ application_id, object_id: "chk_gone" }).execute();
     const batch = {
       application_id,

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { assertError, openRaw, startTestApp, type TestApp } from "./harness.ts";
 import { bytesHeaders, metadataOf } from "./tus.ts";
 
-/** What `npm run test:fuzz` has found. */
+/** Faults that `npm run test:fuzz` has found. */
 
 let test: TestApp;
 before(async () => {
@@ -12,8 +12,9 @@ before(async () => {
 });
 after(() => test.close());
 
+// spec/uploads#interrupted-uploads
 describe("a resumable upload whose user is deleted while its first bytes arrive", () => {
-  it("is refused like every call of who is gone: 401, not 404 for what was never named", async () => {
+  it("gets 401 like every call of a deleted user, not 404", async () => {
     const { id, token } = await test.signUp("Jane");
     const connection = openRaw(test.port);
     const headers = {

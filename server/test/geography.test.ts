@@ -7,7 +7,7 @@ import { destination, distanceMeters, type Location, type LocationRange } from "
 import { assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { checkinRow, idsOf, insertCheckins, readCheckins, walkCheckins } from "./rows.ts";
 
-/** hostile.md 21, surface.md section 1 "Locations": what lies in an area, found by looking at every row. */
+/** hostile.md 21, spec/search#areas: searches by area find the same rows as a scan of all rows. */
 
 interface World {
   readonly reader: TestUser;
@@ -15,7 +15,7 @@ interface World {
 }
 
 let test: TestApp;
-/** Few rows at hard places, and thousands of which most lie at one point. */
+/** A few rows at difficult points, and thousands of rows of which most are at one point. */
 let sparse: World;
 let dense: World;
 before(async () => {
@@ -32,7 +32,7 @@ const longitudes = [-180, -179.9999999, -90, -1e-9, 0, 16.3738, 90, 179.99999999
 const hardPlaces = latitudes.flatMap((lat) => longitudes.map((lng) => ({ lat, lng })));
 const crowded: Location = { lat: 48.2082, lng: 16.3738 };
 
-/** An application of its own, in which every tenth check-in is the reader's and others share the rest. */
+/** Creates an application in which the reader owns every tenth check-in, and other users share the rest. */
 async function createWorld(places: readonly Location[]): Promise<World> {
   const application = await test.createApplication();
   const reader = await test.signUp(undefined, application);
@@ -76,7 +76,7 @@ function expectedIds({ rows }: World, range: LocationRange, sortOrder: SortOrder
   return found.sort((a, b) => sign * (a.key - b.key || (a.id < b.id ? -1 : 1))).map(({ id }) => id);
 }
 
-/** Asserts what a search finds page by page, forward and back. */
+/** Asserts that a search finds these rows, page by page, forward and back. */
 async function assertFound(world: World, range: LocationRange, sortOrder: SortOrder, pageSize = 1_000): Promise<void> {
   const expected = expectedIds(world, range, sortOrder);
   const query = { locationRange: textOf(range), sortOrder, pageSize };
@@ -116,8 +116,9 @@ const hardRanges: readonly LocationRange[] = [
   box(0, 0.1, 1, 0),
 ];
 
+// spec/search#areas, spec/search#distances
 describe("GET /checkins with a locationRange: hostile.md 21", () => {
-  it("finds what lies at the poles, on the antimeridian and on the borders, in every order", async () => {
+  it("finds points at the poles, on the antimeridian and on the borders, in every order", async () => {
     for (const range of hardRanges) {
       for (const sortOrder of ["-created", "distance", "-distance"] as const) {
         await assertFound(sparse, range, sortOrder, 60);
@@ -134,7 +135,7 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
     }
   });
 
-  it("finds what a look at every row finds, wherever the area lies", async () => {
+  it("finds the same rows as a scan of all rows, wherever the area is", async () => {
     const place = fc.record({
       lat: fc.oneof(fc.double({ min: -90, max: 90, noNaN: true }), fc.constantFrom(...latitudes)),
       lng: fc.oneof(fc.double({ min: -180, max: 180, noNaN: true }), fc.constantFrom(...longitudes)),
@@ -164,7 +165,7 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
     );
   });
 
-  it("finds the same among thousands, most of them at one point, by distance too", async () => {
+  it("finds the same among thousands of rows at one point, also by distance", async () => {
     const around = { lat: 48, lng: 16 };
     for (const sortOrder of ["-created", "distance", "-distance"] as const) {
       await assertFound(dense, circle(crowded, 3e7), sortOrder);
@@ -176,7 +177,7 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
     await assertFound(dense, circle(destination(crowded, 45, 700), 1_500), "distance", 700);
   });
 
-  it("takes blanks and decimals wherever there is a number, and the two forms of the antimeridian as one", async () => {
+  it("accepts blanks and decimals in every number, and treats both forms of the antimeridian alike", async () => {
     const read = async (locationRange: string) => idsOf(await readCheckins(test, { locationRange }, sparse.reader));
     const expected = await read("0,180,10000");
     assert.ok(expected.length > 0);
@@ -186,7 +187,7 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
     assert.deepEqual(await read(" -60 , 170 - 60 , -170 "), await read("-60,170-60,-170"));
   });
 
-  it("400 for what is no area, naming the parameter", async () => {
+  it("an invalid area gets 400, with the name of the parameter", async () => {
     const form = "must be a circle such as 47.6,-122.3,500 or a box such as 47.5,-122.4-47.7,-122.2.";
     const degrees = "must have a latitude between -90 and 90 and a longitude between -180 and 180.";
     const radius = "must have a radius of 0 meters or more.";

@@ -3,7 +3,10 @@ import { after, before, it } from "node:test";
 import { startTestApp, type TestApp } from "./harness.ts";
 import { dataPart, png, upload } from "./uploads.ts";
 
-/** A client that can send nothing but GET and POST reaches every operation through POST /batch (service.md). */
+/**
+ * A client that can only send GET and POST reaches every operation through POST /batch
+ * (spec/transport#tunnelled-verbs).
+ */
 
 let test: TestApp;
 before(async () => {
@@ -14,7 +17,7 @@ after(() => test.close());
 // biome-ignore lint/suspicious/noExplicitAny: results of every shape
 type Result = any;
 
-/** A client that knows two verbs and nothing else. */
+/** A client that sends GET and POST only. */
 function limitedClient() {
   const operations = new Set<string>();
   let token: string | undefined;
@@ -27,7 +30,7 @@ function limitedClient() {
   return {
     operations,
     send,
-    /** Any verb, in a batch of one. */
+    /** Any method, in a batch of one. */
     async tunnel(operation: string, parameters?: unknown): Promise<Result> {
       const [method = "", path = ""] = operation.split(" ");
       const { responses } = await send("POST", "/batch", { requests: [{ method, path, parameters }] });
@@ -48,7 +51,7 @@ function pattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/?]+")}(\\?.*)?$`);
 }
 
-it("registers, signs up, and reaches every operation of clients, whatever its verb", async () => {
+it("registers, signs up, and reaches every client operation, whatever its method", async () => {
   const { send, tunnel, use, operations } = limitedClient();
   const registered = await send("POST", "/devices", { ...test.application, platform: "limited" });
   use(registered.accessToken);
@@ -86,7 +89,7 @@ it("registers, signs up, and reaches every operation of clients, whatever its ve
   await tunnel(`PATCH /checkins/${checkin.id}`, { comment: "tunnelled" });
   assert.equal(await tunnel(`DELETE /checkins/${checkin.id}`), true);
 
-  // Files come and go as they are, by GET and POST; the rest goes through a batch.
+  // Files are transferred by GET and POST directly; all other operations go through a batch.
   for (const [collection, data] of [
     ["pictures", dataPart(await png(1, 1))],
     ["videos", dataPart("x")],
@@ -120,7 +123,7 @@ it("registers, signs up, and reaches every operation of clients, whatever its ve
   use((await tunnel("POST /users/login", name)).accessToken);
   assert.equal(await tunnel("DELETE /users/me"), true);
 
-  // A mailed code and a provider's token are what these two need; the batch's own tests have them refused item by item.
+  // These two need a mailed code and a provider's token; the tests of batches cover their errors.
   const others = ["resetPassword", "loginSocialUser"];
   const client = test.app.routes.filter(({ caller, isBatchable }) => caller !== "operator" && isBatchable !== false);
   const missing = client.filter(({ operation }) => !operations.has(operation) && !others.includes(operation));

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
-import { type App, buildApp } from "../src/app.ts";
+import { type App, type AppOverrides, buildApp } from "../src/app.ts";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
 import { insertOperatorSession } from "../src/auth/operator-sessions.ts";
 import { type Config, loadConfig } from "../src/config.ts";
@@ -20,44 +20,45 @@ import type { OperatorRole } from "../src/lib/roles.ts";
 import { createLog } from "../src/log.ts";
 import { newOperator } from "../src/operators/operators.new.ts";
 import { insertOperator } from "../src/operators/operators.store.ts";
-import { createTestDatabase } from "./databases.ts";
+import { copyTestDatabase } from "./databases.ts";
+import { noEnvFile } from "./running-server.ts";
 
-/** What the service answered: the status, the headers and the parsed envelope. */
+/** A response: the status, the headers and the parsed envelope. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape, and assert what they find
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape, and assert their content
   readonly body: any;
 }
 
 export interface CallOptions {
   readonly token?: string;
-  /** Sent as JSON; a string or a Buffer goes as it is. */
+  /** Sent as JSON; a string or a Buffer is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Everything a test needs: a real server on a real port with a database of its own, and a clock that the test moves. */
+/** A real server on a real port with a database of its own, and a clock that the test moves. */
 export interface TestApp {
   readonly app: App;
   readonly config: Config;
   readonly url: string;
   readonly port: number;
   readonly application: NewApplication;
-  /** What was logged, parsed. */
+  /** The log entries, parsed. */
   readonly logLines: readonly Record<string, unknown>[];
   /** Moves the clock; may be negative. */
   advance(ms: number): void;
   now(): number;
-  /** One HTTP call, `"GET /users/me"`. Fails the test when the answer is not one that the route declares. */
+  /** Makes an HTTP call (`"GET /users/me"`). Fails the test if the route does not declare the response. */
   call(operation: string, options?: CallOptions): Promise<Answer>;
   createApplication(name?: string): Promise<NewApplication>;
-  /** An operator, an owner if nothing else is said, with a session. */
+  /** Creates an operator with a session; an owner by default. */
   createOperator(name?: string, role?: OperatorRole): Promise<TestOperator>;
-  /** A registered device of the default or another application. */
+  /** Registers a device of the default or another application. */
   registerDevice(application?: NewApplication): Promise<string>;
-  /** A new user with a token. */
+  /** Creates a user with a token. */
   signUp(userName?: string, application?: NewApplication): Promise<TestUser>;
   close(): Promise<void>;
 }
@@ -78,17 +79,27 @@ export interface TestUser {
   readonly deviceToken: string;
 }
 
-/** Cheap hashes: the cost of a password is not what these tests are about. */
+/** Cheap hashes, because tests rarely depend on the cost of passwords. */
 const cheapHashing = { PASSWORD_HASH_MEMORY_KIB: "8", PASSWORD_HASH_PASSES: "1" };
 
+/** The clock of tests does not advance by itself, so every device stays in its first minute. */
+const newDevicesUnlimited = { RATE_LIMIT_NEW_DEVICES_PER_SECOND: "0" };
+
+/** For tests of the default limits of a deployment. */
+export const newDevicesByDefault = { RATE_LIMIT_NEW_DEVICES_PER_SECOND: "" };
+
 /**
- * Starts a server on the engine that TEST_DATABASE_URL names, SQLite by default; no test knows which.
+ * Starts a server on the engine that TEST_DATABASE_URL names, SQLite by default; tests do not depend on the engine.
  *
  * @param settings environment settings on top of the defaults; DATABASE_URL shares another app's database
+ * @param lookUp replaces the DNS
  */
-export async function startTestApp(settings: Readonly<Record<string, string>> = {}): Promise<TestApp> {
+export async function startTestApp(
+  settings: Readonly<Record<string, string>> = {},
+  { lookUp }: Pick<AppOverrides, "lookUp"> = {},
+): Promise<TestApp> {
   const dataDir = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  const database = settings["DATABASE_URL"] === undefined ? await createTestDatabase(dataDir) : undefined;
+  const database = settings["DATABASE_URL"] === undefined ? await copyTestDatabase(dataDir) : undefined;
   const config = loadConfig({
     ROLLCALL_SECRET: "a secret for tests that is long enough",
     DATA_DIR: dataDir,
@@ -96,12 +107,14 @@ export async function startTestApp(settings: Readonly<Record<string, string>> = 
     PORT: "0",
     DATABASE_URL: database?.url ?? "",
     ...cheapHashing,
+    ...newDevicesUnlimited,
     ...settings,
   });
 
   let wall = Date.now();
   const logText: string[] = [];
   const app = await buildApp(config, {
+    ...(lookUp && { lookUp }),
     clock: createClock(
       () => wall,
       () => 0,
@@ -169,10 +182,10 @@ export async function startTestApp(settings: Readonly<Record<string, string>> = 
   };
 }
 
-/** Settings for tests that move the clock by months: operators stay signed in. */
+/** For tests that move the clock by months: keeps operators signed in. */
 export const longSessions = { OPERATOR_SESSION_MS: "315360000000", OPERATOR_IDLE_MS: "315360000000" };
 
-/** One request over a connection of its own. */
+/** Sends one request over a connection of its own. */
 export function send(port: number, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
   const { token, body } = options;
   const isRaw = typeof body === "string" || Buffer.isBuffer(body);
@@ -203,12 +216,12 @@ export function send(port: number, method: string, path: string, options: CallOp
   });
 }
 
-/** A connection over which a test says what it likes, byte by byte. */
+/** A connection over which a test sends arbitrary bytes. */
 export interface RawConnection {
   write(bytes: string | Buffer): void;
-  /** Sends nothing more, and still listens. */
+  /** Ends the sending side, and still receives. */
   finish(): void;
-  /** The next answer, or undefined once the server has closed. Rejects when it does neither for some seconds. */
+  /** The next response, or undefined once the server has closed. Rejects if neither happens within some seconds. */
   receive(): Promise<Answer | undefined>;
   close(): void;
 }
@@ -222,7 +235,7 @@ export function openRaw(port: number): RawConnection {
     received += chunk.toString("latin1");
     wake();
   });
-  socket.on("error", () => {}); // a reset is a way to close
+  socket.on("error", () => {}); // a reset counts as a close
   socket.on("close", () => {
     isClosed = true;
     wake();
@@ -254,7 +267,7 @@ export function openRaw(port: number): RawConnection {
         wake = resolve;
         const hang = setTimeout(() => {
           socket.destroy();
-          reject(new Error("The server neither answers nor closes"));
+          reject(new Error("the server neither responds nor closes the connection"));
         }, deadline - Date.now());
         await promise;
         clearTimeout(hang);
@@ -263,20 +276,24 @@ export function openRaw(port: number): RawConnection {
   };
 }
 
-/** Runs a program of the server to its end, with these settings and nothing else of this process's environment. */
+/** Runs a program of the server to its end, in this folder, with these settings as its whole environment. */
 export async function runProgram(
   program: string,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
+  folder = noEnvFile,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const file = join(import.meta.dirname, "..", program);
   const env = { PATH: process.env["PATH"], ...settings };
-  const child = spawn(process.execPath, [file, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [file, ...args], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
-  return { code, stdout, stderr };
+  return { code, stdout, stderr: stderr.replaceAll(progressLines, "") };
 }
 
-/** Asserts a whole success: this status, this result, a request id, and nothing else. */
+/** Removes the progress reports of a command that takes longer than ten seconds, as on a busy machine. */
+const progressLines = /^(?:rows|files|checked|restored|imported|exported|migrations): .*\n/gm;
+
+/** Asserts a whole success response: this status, this result, a request id, and no other members. */
 export function assertResult(answer: Answer, status: number, result: unknown): void {
   const { request_id } = answer.body;
   assert.match(request_id, requestIdPattern);
@@ -284,7 +301,9 @@ export function assertResult(answer: Answer, status: number, result: unknown): v
   assert.equal(answer.status, status);
 }
 
-/** Asserts a whole refusal: these values, a request id, and nothing else; without a message, that there is none. */
+/**
+ * Asserts a whole error response: these values, a request id, and no other members; no message without the argument.
+ */
 export function assertError(
   answer: Answer,
   status: number,
@@ -294,18 +313,29 @@ export function assertError(
 ): void {
   const { request_id } = answer.body;
   assert.match(request_id, requestIdPattern);
-  const text = message === undefined ? {} : { message };
+  const text = message === undefined ? {} : { message: withReason(message, answer.body.message) };
   assert.deepEqual(answer.body, { status, error, errorNumber, ...text, request_id, success: false });
   assert.equal(answer.status, status);
 }
 
+/**
+ * The message for a refused token (spec/authentication#refusal-messages); `caller.test.ts` checks the sentence after
+ * it.
+ */
+const tokenRefused = "Incorrect token type.";
+
+function withReason(expected: string, message: unknown): unknown {
+  const isReason = expected === tokenRefused && `${message}`.startsWith(`${tokenRefused} `);
+  return isReason ? message : expected;
+}
+
 const requestIdPattern = /^[\w-]{8,64}$/;
 
-/** An answer outside a route's declaration is a failure of whatever test met it. */
+/** Throws for a response that the route does not declare, whichever test receives it. */
 function checkDeclared(app: App, method: string, path: string, { status, body }: Answer): void {
   const route = app.routes.find((each) => each.method === method && matches(each.path, path));
-  const ofEndpoints = app.endpoints.flatMap(({ operations }) => operations);
-  const other = ofEndpoints.find((each) => each.method === method && matches(each.path, path));
+  const endpointOperations = app.endpoints.flatMap(({ operations }) => operations);
+  const other = endpointOperations.find((each) => each.method === method && matches(each.path, path));
   const found = route ?? other;
   if (found === undefined || body === undefined || status === found.status || (status === 201 && route?.mayCreate))
     return;
@@ -322,7 +352,7 @@ function matches(pattern: string, path: string): boolean {
   return new RegExp(`^${escaped}(\\?.*)?$`).test(path);
 }
 
-/** Where the SQLite database of a data folder lies. */
+/** The path of the SQLite database in a data folder. */
 export function sqliteUrl(dataDir: string): string {
   return pathToFileURL(join(dataDir, "rollcall.db")).href;
 }

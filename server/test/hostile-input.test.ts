@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 
-/** hostile.md "Input", lines 15 to 23: refused with the right error, or taken for the text that it is; never a 500. */
+/** hostile.md "Input", lines 15 to 23: refused with the right error, or stored as plain text; never a 500. */
 
 let test: TestApp;
 let user: TestUser;
@@ -20,7 +20,7 @@ after(async () => {
   assert.deepEqual(failures, []);
 });
 
-/** Checks in with these fields, or with this text as the members of the JSON object. */
+/** Creates a check-in with these fields, or with this text as the members of the JSON object. */
 function checkIn(fields: Record<string, unknown> | string): Promise<Answer> {
   const body = typeof fields === "string" ? `{"location":"1,2",${fields}}` : { location: "1,2", ...fields };
   return test.call("POST /checkins", { token: user.token, body });
@@ -38,7 +38,7 @@ function findUserOf(provider: string, identityId: string): Promise<Answer> {
 
 const specialNames = ["__proto__", "constructor", "toString", "hasOwnProperty", "then", "toJSON"];
 
-describe("names that mean something to a program (15)", () => {
+describe("names with a meaning in JavaScript (15)", () => {
   it("are ignored as parameter names, in JSON, forms and queries", async () => {
     for (const name of specialNames) {
       for (const value of ['"x"', '{"location":"1,2"}', "[]", "null", '{"__proto__":{"polluted":true}}']) {
@@ -70,7 +70,7 @@ describe("names that mean something to a program (15)", () => {
 describe("JSON (17)", () => {
   const nested = (levels: number) => `${'{"a":['.repeat(levels / 2)}${"]}".repeat(levels / 2)}`;
 
-  it("nested 10,000 deep: ignored under an unknown name, refused under a known one", async () => {
+  it("JSON nested 10,000 deep is ignored under an unknown name, and refused under a known one", async () => {
     assert.equal((await checkIn(`"unknown":${nested(10_000)}`)).status, 201);
     for (const name of ["comment", "location"]) {
       assert.equal((await checkIn(`"${name}":${nested(10_000)}`)).body.error, "ParameterIncorrectFormat");
@@ -78,7 +78,7 @@ describe("JSON (17)", () => {
     assert.ok((await checkIn(`"id":12345678901234567890,"unknown":${nested(10_000)}`)).status < 500);
   });
 
-  it("nothing but [, or but {: refused, as too large above the limit of the body", async () => {
+  it("a body of only [ or only { is refused, and as too large above the limit", async () => {
     for (const character of ["[", "{", '{"a":', "[{"]) {
       const body = character.repeat(1_000_000 / character.length);
       const answer = await test.call("POST /checkins", { token: user.token, body });
@@ -88,7 +88,7 @@ describe("JSON (17)", () => {
     assertError(answer, 413, "RequestTooLarge", 1281, "The body is larger than 1048576 bytes.");
   });
 
-  it("400 for lone surrogates and NUL in any text; numbers that JSON can write but not hold; NaN", async () => {
+  it("lone surrogates and NUL in any text, numbers beyond a double, and NaN get 400", async () => {
     for (const text of ["\\ud800", "a\\udfff", "\\udc00\\ud800", "\\u0000", "a\\u0000b"]) {
       const answer = await checkIn(`"comment":"${text}"`);
       const message = "comment must be Unicode text without NUL.";
@@ -100,21 +100,21 @@ describe("JSON (17)", () => {
     assert.equal((await checkIn('"location":{"lat":1e400,"lng":0}')).body.error, "ParameterOutOfRange");
   });
 
-  it("400 ParameterOutOfRange for a latitude of twenty digits, as for any other that there is not", async () => {
+  it("a latitude of twenty digits gets 400 ParameterOutOfRange, like any other impossible latitude", async () => {
     for (const lat of ["91", "1234567890123456", "12345678901234567890", "-12345678901234567890"]) {
       const { error } = (await checkIn(`"location":{"lat":${lat},"lng":0}`)).body;
       assert.equal(error, "ParameterOutOfRange", lat);
     }
   });
 
-  it("-0 is 0, and NaN and 1e400 are texts where they are texts", async () => {
+  it("-0 is 0, and NaN and 1e400 are valid texts in text parameters", async () => {
     assert.deepEqual((await checkIn({ location: "-0,-0" })).body.result.location, { lat: 0, lng: 0 });
     for (const comment of ["NaN", "1e400", "-0", "null", "undefined", "[object Object]"]) {
       assert.equal((await checkIn({ comment })).body.result.comment, comment);
     }
   });
 
-  it("a number of a million digits holds nobody up", async () => {
+  it("a number of a million digits does not delay other requests", async () => {
     async function medianMs(members: string): Promise<number> {
       const times: number[] = [];
       for (let run = 0; run < 3; run += 1) {
@@ -131,16 +131,17 @@ describe("JSON (17)", () => {
   });
 });
 
+// spec/transport#texts
 describe("texts (19, 20, 23)", () => {
   const family = "👩‍👩‍👧‍👦";
   const texts = {
     "4-byte Unicode": `${family}𝔘𐍈`.repeat(8),
     "right-to-left marks": "\u202Eevil\u202C \u200Fשלום\u2066ابجد\u2069",
     "combining marks": `e${"\u0301".repeat(255)}`,
-    "Unicode that is not composed": "e\u0301 \u1100\u1161 ﬁ Ⅳ",
-    "blanks and controls": " \t\u00A0\u2028\u2029\u0085\uFEFF\u0001\u001F\u007F ",
+    "decomposed Unicode": "e\u0301 \u1100\u1161 ﬁ Ⅳ",
+    "blanks and control characters": " \t\u00A0\u2028\u2029\u0085\uFEFF\u0001\u001F\u007F ",
     "line breaks": "a\r\nSet-Cookie: x=1\r\n\r\n<script>",
-    "a slash by another name": "a／b∕c⁄d",
+    "characters that resemble a slash": "a／b∕c⁄d",
     SQL: "'; drop table checkins; -- \" ` \\ ; select 1 /* */ $1 ? :a @b",
     wildcards: "%_*?[a-z]\\%",
     escapes: "%00 %2e%2e %252F + &amp; \\u0000 \\x00",
@@ -148,7 +149,7 @@ describe("texts (19, 20, 23)", () => {
   };
 
   for (const [name, text] of Object.entries(texts)) {
-    it(`${name}: stored and returned unchanged, in every text of every kind`, async () => {
+    it(`${name}: stored and returned unchanged in every text field`, async () => {
       const { result } = (await checkIn({ comment: text, description: text })).body;
       assert.deepEqual([result.comment, result.description], [text, text]);
       const read = await test.call(`GET /checkins/${result.id}`, { token: user.token });
@@ -197,7 +198,7 @@ describe("dates (22)", () => {
   const search = (range: string) =>
     test.call(`GET /checkins?created=${encodeURIComponent(range)}&pageSize=1`, { token: user.token });
 
-  it("200 before 1970, in the years 1 and 9999, and with either end open", async () => {
+  it("ranges before 1970, in the years 1 and 9999, and with either end open are valid", async () => {
     const before = [
       "-1969-12-31",
       "-5--3",
@@ -211,7 +212,7 @@ describe("dates (22)", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for days that there are not, and for a date alone", async () => {
+  it("impossible days, and a single date, get 400 ParameterIncorrectFormat", async () => {
     for (const date of ["2026-02-30", "2025-02-29", "2026-13-01", "2026-00-10", "2026-01-01T24:00Z", "1e3", "NaN"]) {
       for (const range of [`${date}-`, `-${date}`, date]) {
         assert.equal((await search(range)).body.error, "ParameterIncorrectFormat", range);
@@ -222,7 +223,7 @@ describe("dates (22)", () => {
     }
   });
 
-  it("400 ParameterOutOfRange for a range whose end is before its start, and for years that there are not", async () => {
+  it("a range whose end is before its start, and impossible years, get 400 ParameterOutOfRange", async () => {
     const ranges = ["2016-01-01-2015-12-31", "/Date(2)/-/Date(1)/", "10000-01-01-", "-/Date(99999999999999999)/"];
     for (const range of ranges) assert.equal((await search(range)).body.error, "ParameterOutOfRange", range);
   });

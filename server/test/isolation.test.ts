@@ -8,8 +8,8 @@ import { type Answer, assertError, startTestApp, type TestApp, type TestUser } f
 import { dataPart, png, postForm, upload } from "./uploads.ts";
 
 /**
- * hostile.md 12 and 13: to whom an object does not belong, it does not exist. Every operation that takes the id of an
- * object is tried with one of another application, one of another user, and one that never was.
+ * hostile.md 12 and 13: an object does not exist for callers that it does not belong to. Every operation that takes the
+ * id of an object is called with one of another application, one of another user, and one that never existed.
  */
 
 let test: TestApp;
@@ -21,21 +21,21 @@ after(() => test.close());
 type PathParameters = Readonly<Record<string, string>>;
 
 interface Seed {
-  /** Makes an object of this user and gives the path parameters that name it. */
+  /** Creates an object of this user, and returns the path parameters that name it. */
   create(owner: TestUser): Promise<PathParameters>;
-  /** Path parameters as good as those of `create`, of an object that never was. */
+  /** Path parameters in the form of those of `create`, for an object that never existed. */
   invent(): PathParameters;
-  /** What the operation takes besides. */
+  /** The other parameters of the operation. */
   readonly body?: object;
   /** Whether it takes a picture, in a form. */
   readonly form?: true;
-  /** Whether other users of the application do not get to see it. */
+  /** Whether other users of the application cannot see it. */
   readonly isPrivate: boolean;
-  /** What others get who see it but may not do this. */
+  /** The error for other users who see the object but may not call this operation. */
   readonly denied?: "ObjectPermissionDenied";
 }
 
-/** How to make an object for each operation that takes an id. */
+/** Creates an object for each operation that takes an id. */
 const seeds: Readonly<Record<string, Seed>> = {
   getCheckin: checkin(true),
   changeCheckin: checkin(true),
@@ -46,6 +46,7 @@ const seeds: Readonly<Record<string, Seed>> = {
   setProfilePicture: { ...profilePicture(), form: true },
   getProfilePicture: profilePicture(),
   deleteProfilePicture: profilePicture(),
+  readProfilePictureFile: { create: profilePicture().create, invent: profilePicture().invent, isPrivate: false },
   getPicture: file("pictures"),
   readPictureFile: file("pictures"),
   changePicture: file("pictures"),
@@ -61,7 +62,7 @@ const seeds: Readonly<Record<string, Seed>> = {
   endToken: {
     async create({ token, userName, password, deviceToken }) {
       const body = { username: userName, password };
-      await test.call("POST /users/login", { token: deviceToken, body }); // one more
+      await test.call("POST /users/login", { token: deviceToken, body }); // a second token
       const tokens = await test.call("GET /users/me/tokens?pageSize=1", { token });
       return { tokenId: tokens.body.result.pageResults[0].id };
     },
@@ -87,11 +88,11 @@ const seeds: Readonly<Record<string, Seed>> = {
       return { identityProviderName: "crm", identityId: `of ${id}` };
     },
     invent: () => ({ identityProviderName: "crm", identityId: `of ${test.app.ids.newId("User")}` }),
-    isPrivate: false, // any user of the application may look up who holds an identity (surface.md section 6)
+    isPrivate: false, // any user of the application may look up the user of an identity (spec/identities#find-a-user-by-identity)
   },
 };
 
-/** Something in the own slot on an own check-in that nobody else may read. */
+/** A key in the own slot on an own private check-in. */
 function metadata(body?: object): Seed {
   const { create, invent, isPrivate } = checkin(true);
   return {
@@ -131,7 +132,7 @@ function file(collection: "pictures" | "videos" | "blobs"): Seed {
   };
 }
 
-/** Of a user who has one; others who see the user may do nothing with it here. */
+/** The profile picture of a user; other users who see the user may not change it. */
 function profilePicture(): Seed {
   return {
     async create({ id, token }) {
@@ -152,12 +153,12 @@ function user(isPrivate: boolean): Seed {
   };
 }
 
-/** Operations whose path parameters name no object of anybody's, and why. */
+/** Operations whose path parameters name no object of a user, and why. */
 const namesNoObject: Readonly<Record<string, string>> = {
-  createMetricEvent: "a key is a word of the application's own; the event is made under the caller",
-  addIdentity: "a provider's name is a word of the application's own; the identity is made under the caller",
+  createMetricEvent: "keys are chosen by the application; the event is stored under the caller",
+  addIdentity: "providers are chosen by the application; the identity is stored under the caller",
   listIdentitiesOfProvider: "the same; the list is the caller's own",
-  deleteIdentities: "the same; what is deleted is the caller's own",
+  deleteIdentities: "the same; it deletes the caller's own identities",
   deleteIdentity: "the same",
 };
 
@@ -173,7 +174,7 @@ async function call(
   return test.call(`${route.method} ${filled}`, { token, ...(body && { body }) });
 }
 
-/** All that a client sees but what differs from answer to answer by nature: the time and the request id. */
+/** The response as a client sees it, without the time and the request id, which differ every time. */
 function visible({ status, headers, text, body }: Answer): unknown {
   const { date: _, "content-length": __, ...rest } = headers;
   return { status, headers: rest, text: text.replace(body.request_id, "") };
@@ -183,7 +184,7 @@ function routesWithPath(): Route[] {
   return test.app.routes.filter(({ pathParameters }) => pathParameters !== undefined);
 }
 
-/** How to make what an operator's operation names beside the application, in this one. */
+/** Creates what the path of an operator operation names in this application. */
 const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {
   getOperatedUser: operatedUser,
   disableUser: operatedUser,
@@ -233,7 +234,7 @@ async function operatedDevice(application: NewApplication): Promise<PathParamete
   return { deviceId: (await test.call("GET /devices/current", { token })).body.result.id };
 }
 
-/** What the seed of a clients' operation makes, of a user of the application. */
+/** Creates the object of a client operation's seed, for a user of the application. */
 function owned(operation: string) {
   return async (application: NewApplication): Promise<PathParameters> => {
     const path = await seeds[operation]?.create(await test.signUp("Jane", application));
@@ -241,7 +242,7 @@ function owned(operation: string) {
   };
 }
 
-/** What an operation of operators takes besides. */
+/** The other parameters of an operator operation. */
 const operatorBodies: Readonly<Record<string, (path: PathParameters) => object>> = {
   deleteApplication: ({ appid }) => ({ confirm: appid }),
   eraseUser: ({ userId }) => ({ confirm: userId }),
@@ -252,8 +253,9 @@ async function metric(application: NewApplication): Promise<PathParameters> {
   return { key: "level" };
 }
 
-describe("objects of others", () => {
-  it("every operation that takes an id answers for them as for one that never was", async (t) => {
+// spec/transport#missing-objects
+describe("objects of other users and applications", () => {
+  it("every operation that takes an id responds as for an object that never existed", async (t) => {
     const other = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
     for (const route of routesWithPath().filter(({ caller }) => caller !== "operator")) {
@@ -270,7 +272,7 @@ describe("objects of others", () => {
         if (seed.isPrivate) refused.push(await call(route, path, other), await call(route, seed.invent(), other));
         else {
           const { status, body } = await call(route, path, other);
-          assert.deepEqual([status, body.error], seed.denied ? [403, seed.denied] : [route.status, undefined]);
+          assert.deepEqual([status, body?.error], seed.denied ? [403, seed.denied] : [route.status, undefined]);
         }
         for (const answer of refused) assert.deepEqual(visible(answer), visible(never));
 
@@ -279,7 +281,7 @@ describe("objects of others", () => {
     }
   });
 
-  it("operators get of an application what is its own; one that is deleted is as one that never was", async (t) => {
+  it("operators reach only objects of the named application, and a deleted application does not exist for them", async (t) => {
     const { token } = await test.createOperator();
     for (const route of routesWithPath().filter(
       ({ pathParameters }) => "appid" in (pathParameters?.properties ?? {}),
@@ -311,7 +313,7 @@ describe("objects of others", () => {
     }
   });
 
-  it("operators, too, exist or do not: one that was deleted is as one that never was", async (t) => {
+  it("a deleted operator does not exist for other operators", async (t) => {
     const owner = await test.createOperator();
     const ofOperators = routesWithPath().filter(
       ({ pathParameters }) => "operatorId" in (pathParameters?.properties ?? {}),
@@ -333,7 +335,7 @@ describe("objects of others", () => {
     }
   });
 
-  it("a page token of an operator opens that listing of that application, for that operator alone (hostile.md 14)", async (t) => {
+  it("a page token is valid only for the same operator, application and listing (hostile.md 14)", async (t) => {
     const [one, another] = [await test.createOperator(), await test.createOperator()];
     const listings = test.app.routes.filter(
       ({ caller, parameters }) => caller === "operator" && "pagingToken" in (parameters?.properties ?? {}),
@@ -347,22 +349,22 @@ describe("objects of others", () => {
       assert.equal(status, 200, route.operation);
       return body.result.currentToken;
     }
-    /** What the listing is asked for in an application of its own. */
-    async function placeOf({ operation }: Route): Promise<PathParameters> {
+    /** Creates the object of the listing in an application of its own. */
+    async function parametersOf({ operation }: Route): Promise<PathParameters> {
       const application = await test.createApplication();
       return { ...(await operatorSeeds[operation]?.(application)), appid: application.appid };
     }
     for (const route of listings) {
       await t.test(`${route.method} ${route.path}`, async () => {
-        const [place, elsewhere] = [await placeOf(route), await placeOf(route)];
-        const own = await tokenOf(route, place);
-        assert.equal((await ask(route, place, own)).status, 200);
-        const refused = [await ask(route, place, own, another)];
-        if (route.path.includes("{appid}")) refused.push(await ask(route, elsewhere, own));
-        // Those that need nothing but an application are asked about the same one.
+        const [own, foreign] = [await parametersOf(route), await parametersOf(route)];
+        const pageToken = await tokenOf(route, own);
+        assert.equal((await ask(route, own, pageToken)).status, 200);
+        const refused = [await ask(route, own, pageToken, another)];
+        if (route.path.includes("{appid}")) refused.push(await ask(route, foreign, pageToken));
+        // Listings that need only an application are called on the same one.
         for (const other of listings.filter(({ operation }) => operation !== route.operation)) {
-          const token = await tokenOf(other, other.operation in operatorSeeds ? await placeOf(other) : place);
-          refused.push(await ask(route, place, token));
+          const token = await tokenOf(other, other.operation in operatorSeeds ? await parametersOf(other) : own);
+          refused.push(await ask(route, own, token));
         }
         const message = "pagingToken must be a token of this listing.";
         for (const answer of refused) assertError(answer, 400, "ParameterIncorrectFormat", 515, message);
@@ -370,7 +372,7 @@ describe("objects of others", () => {
     }
   });
 
-  it("no seed or exception is left over from an operation that is gone", () => {
+  it("every seed and exception belongs to an existing operation", () => {
     const operations = new Set(test.app.routes.map(({ operation }) => operation));
     for (const name of [seeds, namesNoObject, operatorSeeds, operatorBodies].flatMap((each) => Object.keys(each)))
       assert.ok(operations.has(name), name);

@@ -9,7 +9,7 @@ import { eraseUser } from "../src/users/users.erasure.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { dataPart, formHeaders, formOf } from "./uploads.ts";
 
-/** On PostgreSQL who writes locks rows: everybody in the same order, or two of them wait for each other. */
+/** PostgreSQL locks the rows of a write: transactions that lock in different orders end in a deadlock. */
 
 describe("PostgreSQL: an object is locked before its metadata", {
   skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
@@ -20,8 +20,8 @@ describe("PostgreSQL: an object is locked before its metadata", {
   });
   after(() => test.close());
 
-  /** Somebody deletes the object, and in the midst of it the erasure of its owner comes to it. */
-  async function deleteBeside(
+  /** A caller deletes the object, and the erasure of its owner reaches it in the middle of that. */
+  async function deleteDuringErasure(
     user: TestUser,
     id: string,
     deleteObject: (queries: Queries) => Promise<unknown>,
@@ -32,17 +32,17 @@ describe("PostgreSQL: an object is locked before its metadata", {
     let runs = 0;
     await database.write(async ({ queries }) => {
       runs += 1;
-      await sql`set local lock_timeout = 300`.execute(queries); // fails where it would have to wait for the other
+      await sql`set local lock_timeout = 300`.execute(queries); // fails instead of waiting for the other transaction
       await deleteObject(queries);
       erased ??= eraseUser(appid, user.id, database);
-      await waitUntilSomebodyWaits();
+      await waitUntilBlocked();
       await eraseMetadataOf(appid, id, queries);
     });
     await erased;
     assert.equal(runs, 1);
   }
 
-  async function waitUntilSomebodyWaits(): Promise<void> {
+  async function waitUntilBlocked(): Promise<void> {
     const deadline = Date.now() + 10_000;
     for (let count = 0; count === 0; ) {
       assert.ok(Date.now() < deadline, "Nobody waits");
@@ -58,24 +58,24 @@ describe("PostgreSQL: an object is locked before its metadata", {
     return rows.length === 0;
   };
 
-  it("a check-in that is deleted while its owner is erased", async () => {
+  it("a check-in can be deleted while its owner is erased", async () => {
     const user = await test.signUp();
     const { token } = user;
     const { body } = await test.call("POST /checkins", { token, body: { location: "1,2" } });
     const id: string = body.result.id;
     await test.call(`PUT /metadata/${id}/key`, { token, body: { value: "a", visibility: "App" } });
-    await deleteBeside(user, id, (queries) => deleteCheckin(test.application.appid, id, queries));
+    await deleteDuringErasure(user, id, (queries) => deleteCheckin(test.application.appid, id, queries));
     assert.ok(await isErased(id));
   });
 
-  it("a file that is deleted while its owner is erased", async () => {
+  it("a file can be deleted while its owner is erased", async () => {
     const user = await test.signUp();
     const { token } = user;
     const form = formOf([dataPart(Buffer.from("bytes"))]);
     const { body } = await test.call("POST /blobs", { token, body: form, headers: formHeaders });
     const id: string = body.result.id;
     await test.call(`PUT /metadata/${id}/key`, { token, body: { value: "a", visibility: "App" } });
-    await deleteBeside(user, id, (queries) => deleteFile(test.application.appid, id, queries));
+    await deleteDuringErasure(user, id, (queries) => deleteFile(test.application.appid, id, queries));
     assert.ok(await isErased(id));
   });
 });

@@ -7,7 +7,7 @@ import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { send } from "./harness.ts";
 import { killRunningServers, spawnProgram } from "./running-server.ts";
 
-/** The program itself, with a standard output that takes nothing. */
+/** The server with a standard output that accepts no writes. */
 
 let deployment: TestDeployment;
 before(async () => {
@@ -24,7 +24,7 @@ async function start(stdout: "pipe" | number, onSpawn: (child: ChildProcess) => 
   const until = Date.now() + 20_000;
   const isServed = () => send(port, "GET", "/_/health/ready").then(isOk, () => false);
   while (!(await isServed())) {
-    assert.ok(Date.now() < until && child.exitCode === null, "it does not serve");
+    assert.ok(Date.now() < until && child.exitCode === null, "the server does not start");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return { port, child, exited };
@@ -34,14 +34,14 @@ function isOk({ status }: { readonly status: number }): boolean {
   return status === 200;
 }
 
-describe("a log that cannot be written keeps nobody from being served, nor the process from ending", () => {
-  it("to a reader that is gone before the first start has shown its credentials", async () => {
+describe("a log that cannot be written does not prevent serving, or a shutdown", () => {
+  it("because its reader has closed before the first start prints its credentials", async () => {
     const { child, exited } = await start("pipe", ({ stdout }) => stdout?.destroy());
     child.kill("SIGTERM");
     assert.deepEqual(await exited, [0, null]);
   });
 
-  it("to a disk that is full", { skip: process.platform !== "linux" && "needs /dev/full" }, async () => {
+  it("because the disk is full", { skip: process.platform !== "linux" && "needs /dev/full" }, async () => {
     const full = openSync("/dev/full", "w");
     const { port, child, exited } = await start(full, () => closeSync(full));
     for (let calls = 0; calls < 100; calls += 1) assert.ok(isOk(await send(port, "GET", "/service/ping")));
@@ -49,9 +49,9 @@ describe("a log that cannot be written keeps nobody from being served, nor the p
     assert.deepEqual(await exited, [0, null]);
   });
 
-  it("to a reader that stands still", { timeout: 60_000 }, async () => {
+  it("because its reader has stopped", { timeout: 60_000 }, async () => {
     const { port, child, exited } = await start("pipe");
-    const path = `/${"x".repeat(8_000)}`; // a line of which is more than 8 KB
+    const path = `/${"x".repeat(8_000)}`; // a log line of more than 8 KB
     for (let calls = 0; calls < 200; calls += 1) assert.equal((await send(port, "GET", path)).status, 404);
     child.kill("SIGTERM");
     assert.deepEqual(await exited, [0, null]);

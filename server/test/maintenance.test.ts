@@ -6,13 +6,13 @@ import { takeLease } from "../src/db/leases.ts";
 import { startMaintenance } from "../src/maintenance.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 
-/** Which of several processes on one database does what has to be done once. */
+/** One of several processes on a database does the work that must be done once. */
 
 function roundsOf(apps: readonly TestApp[]): number {
   return apps.flatMap(({ logLines }) => logLines).filter(({ msg }) => msg === "maintenance").length;
 }
 
-/** Waits for so many rounds, and for as long again as there could be one too many. */
+/** Waits for this many rounds, and then for the time of another round, to detect one too many. */
 async function waitForRounds(apps: readonly TestApp[], count: number): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (roundsOf(apps) < count) {
@@ -30,8 +30,9 @@ after(async () => {
   for (const app of apps.toReversed()) await app.close();
 });
 
+// spec/deployment#maintenance
 describe("maintenance by several processes", () => {
-  it("each round is done by one of them, a minute after the last one; that of a process that is gone by another", async () => {
+  it("one process does each round, a minute after the last one, and another process takes over from a killed one", async () => {
     const first = await startTestApp({ LOG_LEVEL: "debug" });
     const { databaseUrl, secrets = [] } = first.config;
     const shared = { DATABASE_URL: databaseUrl, ROLLCALL_SECRET: secrets.join(), LOG_LEVEL: "debug" };
@@ -46,7 +47,7 @@ describe("maintenance by several processes", () => {
     }
   });
 
-  it("a process whose clock was years ahead keeps nobody from it once the clock is right and the process is gone", async () => {
+  it("a killed process whose clock was years ahead does not block maintenance", async () => {
     const ahead = await startTestApp({ LOG_LEVEL: "debug" });
     const { databaseUrl, secrets = [] } = ahead.config;
     const right = await startTestApp({
@@ -64,8 +65,8 @@ describe("maintenance by several processes", () => {
   });
 });
 
-describe("maintenance at the end of a process", () => {
-  it("a store of files that does not answer does not keep the process from its end", async () => {
+describe("maintenance during a shutdown", () => {
+  it("a file store that does not respond does not block the shutdown", async () => {
     const asked = Promise.withResolvers<void>();
     const sockets = new Set<Socket>();
     const store = createServer((socket) => {
@@ -79,7 +80,7 @@ describe("maintenance at the end of a process", () => {
       AWS_ACCESS_KEY_ID: "test",
       AWS_SECRET_ACCESS_KEY: "test",
     });
-    const row = { application_id: app.application.appid, key: "key", loose_at: 0 }; // to be erased at once
+    const row = { application_id: app.application.appid, key: "key", loose_at: 0 }; // due for deletion
     await app.app.database.write(({ queries }) => queries.insertInto("loose_bytes").values(row).execute());
     app.app.background.run("a deletion", () => app.app.bytes.deleteAll("another/key/"));
     const { stop } = startMaintenance(app.app, 20);

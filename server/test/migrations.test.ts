@@ -11,7 +11,8 @@ import type { Database } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { migrations } from "../src/db/migrations/list.ts";
 import { openDatabase } from "../src/db/open.ts";
-import { type CrashGroupVersionRow, deploymentTables, tablesInErasureOrder } from "../src/db/tables.ts";
+import { deploymentTables, tableCatalogue, tablesInErasureOrder } from "../src/db/table-catalogue.ts";
+import type { CrashGroupVersionRow } from "../src/db/tables.ts";
 import { identifyCrash } from "../src/lib/crash-identity.ts";
 import { createTestDatabase } from "./databases.ts";
 import { runProgram } from "./harness.ts";
@@ -26,7 +27,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The URL of a database that is not there yet, or is empty. */
+/** The URL of a database that does not exist yet, or is empty. */
 async function createEmpty(): Promise<string> {
   const { url, drop } = await createTestDatabase(join(folder, `${drops.length}`));
   drops.push(drop);
@@ -42,7 +43,7 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
   }
 }
 
-/** Makes the schema of a release that had so many migrations, without anything in it. */
+/** Creates the empty schema of a release that had this many migrations. */
 async function migrateTo(released: number, database: Database): Promise<void> {
   const { ddl } = database.dialect;
   await database.write(async ({ queries }) => {
@@ -66,13 +67,13 @@ function runMigrate(url: string) {
 
 interface Table {
   readonly name: string;
-  /** Name, type, whether it may be null. */
+  /** Name, type, and whether it may be null. */
   readonly columns: readonly string[];
   readonly indexes: readonly { readonly kind: "primary" | "unique" | "plain"; readonly columns: readonly string[] }[];
   readonly foreignKeys: readonly { columns: readonly string[]; parent: string; parentColumns: readonly string[] }[];
 }
 
-/** The schema as the engine tells it. */
+/** The schema as the engine's catalogue describes it. */
 async function readSchema(url: string): Promise<Table[]> {
   const tables = url.startsWith("file:") ? readSqliteSchema(url) : await readPostgresSchema(url);
   const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
@@ -86,7 +87,7 @@ async function readSchema(url: string): Promise<Table[]> {
 
 function readSqliteSchema(url: string): Table[] {
   const database = new DatabaseSync(fileURLToPath(url), { readOnly: true });
-  const all = (text: string, ...values: string[]) => database.prepare(text).all(...values) as Record<string, string>[]; // of a pragma
+  const all = (text: string, ...values: string[]) => database.prepare(text).all(...values) as Record<string, string>[]; // the columns of these pragmas
   const names = all(
     "select name from pragma_table_list where schema = 'main' and name not like 'sqlite\\_%' escape '\\'",
   );
@@ -147,8 +148,8 @@ describe("tenancy: an application is a shard", () => {
   before(async () => {
     const url = await createEmpty();
     await withDatabase(url, migrate);
-    const ofNoApplication: readonly string[] = ["schema_migrations", ...deploymentTables];
-    tables = (await readSchema(url)).filter(({ name }) => !ofNoApplication.includes(name));
+    const deploymentOnly: readonly string[] = ["schema_migrations", ...deploymentTables];
+    tables = (await readSchema(url)).filter(({ name }) => !deploymentOnly.includes(name));
   });
 
   it("every table of application data has application_id first in its primary key and in every unique index", () => {
@@ -161,10 +162,10 @@ describe("tenancy: an application is a shard", () => {
     }
   });
 
-  it("every foreign key begins with application_id on both sides, so that no row refers to another application's", () => {
+  it("every foreign key begins with application_id on both sides, so that no row refers to another application", () => {
     assert.ok(tables.flatMap(({ foreignKeys }) => foreignKeys).length >= 6);
     for (const { name, foreignKeys } of tables) {
-      if (name !== "applications") assert.ok(foreignKeys.length > 0, `${name} hangs on nothing`);
+      if (name !== "applications") assert.ok(foreignKeys.length > 0, `${name} refers to no other table`);
       for (const { columns, parent, parentColumns } of foreignKeys) {
         assert.equal(columns[0], "application_id", `${name} (${columns})`);
         assert.equal(parentColumns[0], "application_id", `${name} (${columns}) references ${parent}`);
@@ -172,7 +173,16 @@ describe("tenancy: an application is a shard", () => {
     }
   });
 
-  it("erasing an application knows every table, children before what they refer to", () => {
+  it("the catalogue names the primary key of every table", () => {
+    for (const { name, indexes } of tables) {
+      const entry = tableCatalogue[name as keyof typeof tableCatalogue];
+      const key: readonly string[] = "key" in entry ? entry.key : [];
+      const columns = indexes.find(({ kind }) => kind === "primary")?.columns.slice(1) ?? [];
+      if (columns.length > 0) assert.deepEqual(key.toSorted(), columns.toSorted(), name);
+    }
+  });
+
+  it("erasing an application covers every table, children before parents", () => {
     const order: string[] = [...tablesInErasureOrder, "applications"];
     assert.deepEqual(order.toSorted(), tables.map(({ name }) => name).toSorted());
     for (const { name, foreignKeys } of tables) {
@@ -184,7 +194,7 @@ describe("tenancy: an application is a shard", () => {
 });
 
 describe("migrate", () => {
-  it("a schema brought up from any older release is the schema of a fresh database", async () => {
+  it("migrating any older release leads to the schema of a new database", async () => {
     const fresh = await createEmpty();
     await withDatabase(fresh, migrate);
     for (let released = 0; released <= migrations.length; released += 1) {
@@ -201,7 +211,31 @@ describe("migrate", () => {
     }
   });
 
-  it("crash reports of an older release are put into groups", async () => {
+  it("stored responses of an older release are counted by caller and hour", async () => {
+    const older = await createEmpty();
+    const released = migrations.findIndex(({ name }) => name === "0026-idempotency-usage");
+    await withDatabase(older, async (database) => {
+      await migrateTo(released, database);
+      await database.write(async ({ queries }) => {
+        await sql`insert into applications (application_id, name, token_version, created_at)
+          values ('a', 'a', 0, 0)`.execute(queries);
+        const expiries = [1, 3_600_000, 3_600_001];
+        for (const [index, expiresAt] of expiries.entries()) {
+          await sql`insert into kept_replies (application_id, user_id, device_id, key, reply, expires_at)
+            values ('a', 'u', '', ${`k${index}`}, 'reply', ${expiresAt})`.execute(queries);
+        }
+      });
+      await migrate(database);
+      const rows = await database.reads.selectFrom("idempotency_usage").selectAll().orderBy("ends_at").execute();
+      const counted = rows.map(({ user_id, ends_at, bytes, keys }) => [user_id, ...[ends_at, bytes, keys].map(Number)]);
+      assert.deepEqual(counted, [
+        ["u", 3_600_000, 14, 2],
+        ["u", 7_200_000, 7, 1],
+      ]);
+    });
+  });
+
+  it("crash reports of an older release are grouped", async () => {
     const older = await createEmpty();
     const released = migrations.findIndex(({ name }) => name === "0005-crash-groups");
     await withDatabase(older, async (database) => {
@@ -215,7 +249,7 @@ describe("migrate", () => {
               values (${application_id}, ${id}, 'test', 0, 0, 0)`.execute(queries);
           }
         }
-        // More than are read at a time, in both applications: of two bugs, on two devices, in two versions.
+        // More rows than one chunk, in both applications: of two bugs, on two devices, in two versions.
         for (let n = 0; n < 120; n += 1) {
           const stackTrace = `Error: ${n}\n  at ${n % 3 === 0 ? "f" : "g"} (a.js:${n}:1)`;
           await sql`
@@ -251,7 +285,7 @@ describe("migrate", () => {
     });
   });
 
-  it("operators of an older release become owners without a password, and their tokens are gone", async () => {
+  it("operators of an older release become owners without a password, and their tokens are revoked", async () => {
     const older = await createEmpty();
     const released = migrations.findIndex(({ name }) => name === "0013-operators");
     await withDatabase(older, async (database) => {
@@ -262,7 +296,7 @@ describe("migrate", () => {
       });
       await migrate(database);
       const [ada, ...others] = await database.reads.selectFrom("operators").selectAll().execute();
-      const isOwner = { role: "owner", password_hash: "", last_login_at: null };
+      const isOwner = { role: "owner", password_hash: "", last_login_at: null, must_change_password: 0 };
       assert.deepEqual({ ...ada }, { id: "o", name: "Ada", created_at: 1, ...isOwner });
       assert.deepEqual(
         [...others, ...(await database.reads.selectFrom("operator_sessions").selectAll().execute())],
@@ -271,7 +305,7 @@ describe("migrate", () => {
     });
   });
 
-  it("a second time does nothing, and loses nothing", async () => {
+  it("a second run changes nothing", async () => {
     const url = await createEmpty();
     await withDatabase(url, async (database) => {
       let seeds = 0;
@@ -292,7 +326,7 @@ describe("migrate", () => {
     });
   });
 
-  it("what the seed does is undone with the migration when it throws", async () => {
+  it("an error in the seed rolls back the migration", async () => {
     const url = await createEmpty();
     await withDatabase(url, async (database) => {
       const failure = new Error("on purpose");
@@ -305,7 +339,7 @@ describe("migrate", () => {
     });
   });
 
-  it("of processes that start at once on an empty database one migrates, and all succeed (hostile.md 36)", async () => {
+  it("of several processes that start at once on an empty database one migrates, and all succeed (hostile.md 36)", async () => {
     for (let round = 0; round < 3; round += 1) {
       const url = await createEmpty();
       const results = await Promise.all(Array.from({ length: 3 }, () => runMigrate(url)));
@@ -317,13 +351,13 @@ describe("migrate", () => {
     }
   });
 
-  it("of two servers' connections on an empty database one migrates, in one process too", async () => {
+  it("of two connection pools in one process on an empty database one migrates", async () => {
     const url = await createEmpty();
     const applied = await Promise.all([1, 2, 3].map(() => withDatabase(url, migrate)));
     assert.deepEqual(applied.map(({ length }) => length).toSorted(), [0, 0, migrations.length]);
   });
 
-  it("one that fails exits non-zero, says why, and leaves nothing behind", async () => {
+  it("a failed migration exits with a non-zero code, prints the reason, and leaves nothing behind", async () => {
     const url = await createEmpty();
     await withDatabase(url, (database) =>
       database.write(({ queries }) => sql`create table checkins (in_the_way integer)`.execute(queries)),

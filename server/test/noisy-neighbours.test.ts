@@ -5,12 +5,12 @@ import { type Answer, startTestApp, type TestApp } from "./harness.ts";
 
 let test: TestApp;
 before(async () => {
-  // Bursts are those of ten seconds.
+  // The limits allow bursts of ten seconds' worth of calls.
   test = await startTestApp({ RATE_LIMIT_CALLER_PER_SECOND: "3", RATE_LIMIT_APPLICATION_PER_SECOND: "10" });
 });
 after(() => test.close());
 
-/** The statuses of as many calls at once, and how often each came. */
+/** Makes this many calls at once, and counts the responses by status. */
 async function statuses(count: number, call: () => Promise<Answer>): Promise<Record<number, number>> {
   const found: Record<number, number> = {};
   for (const { status } of await Promise.all(Array.from({ length: count }, call)))
@@ -26,8 +26,8 @@ function lists(token: string, operation = "GET /_/api/applications"): () => Prom
   return () => test.call(operation, { token });
 }
 
-describe("who calls too much, and who does not: hostile.md 30", () => {
-  it("an application above its limit takes nothing from another one, which calls at the same time, nor from operators", async () => {
+describe("a caller above its limit, and all others: hostile.md 30", () => {
+  it("an application above its limit does not affect other applications or operators", async () => {
     const [noisy, quiet] = [await test.createApplication(), await test.createApplication()];
     const operator = await test.createOperator();
     const callers = await Promise.all(Array.from({ length: 10 }, () => test.registerDevice(noisy)));
@@ -39,16 +39,16 @@ describe("who calls too much, and who does not: hostile.md 30", () => {
     ]);
     const taken = flood.reduce((sum, each) => sum + (each[200] ?? 0), 0);
     const refused = flood.reduce((sum, each) => sum + (each[429] ?? 0), 0);
-    assert.deepEqual([taken, refused], [90, 110]); // and the registrations
+    assert.deepEqual([taken, refused], [90, 110]); // the registrations count, too
     assert.deepEqual([ofQuiet, ofOperator], [{ 200: 30 }, { 200: 30 }]);
-    // What it is up to can be seen, and new devices of others come in.
+    // Its use is visible to operators, and devices of other applications can register.
     const { token: another } = await test.createOperator();
     assert.deepEqual(await statuses(5, lists(another, `GET /_/api/applications/${noisy.appid}/crashes`)), { 200: 5 });
     assert.ok(await test.registerDevice(quiet));
     assert.deepEqual(await statuses(1, reads(callers[0] ?? "")), { 429: 1 });
   });
 
-  it("an operator above the limit takes nothing from other operators, nor from anybody's application", async () => {
+  it("an operator above the limit does not affect other operators or applications", async () => {
     const [noisy, quiet] = [await test.createOperator(), await test.createOperator()];
     const token = await test.registerDevice(await test.createApplication());
     const [flood, ofQuiet, ofDevice] = await Promise.all([
@@ -60,14 +60,14 @@ describe("who calls too much, and who does not: hostile.md 30", () => {
     assert.deepEqual([ofQuiet, ofDevice], [{ 200: 30 }, { 200: 30 }]);
   });
 
-  it("a second session of an operator is the same operator", async () => {
+  it("all sessions of an operator share one limit", async () => {
     const { name, password, token } = await test.createOperator();
     const { body } = await test.call("POST /_/api/sessions", { body: { name, password } });
     assert.deepEqual(await statuses(40, lists(token)), { 200: 30, 429: 10 });
     assert.deepEqual(await statuses(1, lists(body.result.token)), { 429: 1 });
   });
 
-  it("many with no good token at all take nothing from those who have one", async () => {
+  it("calls without a valid token do not affect calls with one", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     const { token: operatorToken } = await test.createOperator();
@@ -81,7 +81,7 @@ describe("who calls too much, and who does not: hostile.md 30", () => {
     assert.deepEqual([ofDevice, ofOperator], [{ 200: 30 }, { 200: 30 }]);
   });
 
-  it("a limit that one application sets for itself holds nobody else", async () => {
+  it("a limit that an application sets applies to that application only", async () => {
     const [strict, other] = [await test.createApplication(), await test.createApplication()];
     const limits = { operations: { "GET /devices/current": { perSecond: 0.001, burst: 1 } } };
     await test.app.database.write(({ queries }) =>

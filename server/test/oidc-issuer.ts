@@ -3,23 +3,23 @@ import { createServer, type ServerResponse } from "node:http";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import type { OidcProvider } from "../src/auth/oidc.ts";
 
-/** An OpenID Connect provider of a test's own: a key server on loopback, and id_tokens that it stands for. */
+/** A test's own OpenID Connect provider: a key server on loopback, and its id_tokens. */
 export interface TestIssuer {
   readonly provider: OidcProvider;
-  /** How often its keys have been asked for. */
+  /** How many requests for its keys it has received. */
   readonly fetches: number;
-  /** The public key that signs now. */
+  /** The public key of the current signatures. */
   readonly publicJwk: JWK;
-  /** A good id_token of an hour, but for what is said otherwise; a claim that is undefined is left out. */
+  /** A valid id_token for an hour, with these claims replaced; an undefined claim is left out. */
   sign(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** Signs with a new key from now on; the old one is gone. */
+  /** Replaces the signing key. */
   rotate(algorithm?: string): Promise<void>;
-  /** Answers requests for the keys from now on. */
+  /** Sets the handler of requests for the keys. */
   answerWith(answer: (response: ServerResponse) => void): void;
   close(): Promise<void>;
 }
 
-/** @param now the time that the tokens go by, in milliseconds */
+/** @param now the clock of the tokens, in milliseconds */
 export async function startTestIssuer(now: () => number, algorithm = "RS256"): Promise<TestIssuer> {
   let fetches = 0;
   let keyCount = 0;
@@ -33,7 +33,7 @@ export async function startTestIssuer(now: () => number, algorithm = "RS256"): P
     answer(response);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as { port: number }; // it listens on TCP
+  const { port } = server.address() as { port: number }; // listens on TCP
   const url = `http://127.0.0.1:${port}`;
   const provider = { issuer: url, audience: "the client id", jwksUrl: `${url}/keys` };
 
@@ -73,7 +73,7 @@ export async function startTestIssuer(now: () => number, algorithm = "RS256"): P
   };
 }
 
-/** The parts of a token put together by hand: what a library would refuse to sign. */
+/** Assembles a token by hand, because a library refuses to sign it. */
 export function joinToken(header: unknown, payload: unknown, signature = ""): string {
   const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString("base64url");
   return `${encode(header)}.${encode(payload)}.${signature}`;

@@ -8,7 +8,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** Every operation below /_/api, with whatever id where one is due. */
+/** Every operation below /_/api, with a well-formed id for each parameter. */
 function operatorItems(): { method: string; path: string }[] {
   return test.app.routes
     .filter(({ path }) => path.startsWith("/_/api"))
@@ -21,17 +21,17 @@ function operatorItems(): { method: string; path: string }[] {
     }));
 }
 
-/** Words for the same that do not get around anything. */
+/** Spellings of the same request. */
 const spellings: Readonly<Record<string, (item: { method: string; path: string }) => object>> = {
-  "as it is": (item) => item,
-  "in other letters": ({ method, path }) => ({ method: method.toLowerCase(), path: path.toUpperCase() }),
+  unchanged: (item) => item,
+  "in another case": ({ method, path }) => ({ method: method.toLowerCase(), path: path.toUpperCase() }),
   "with more slashes": ({ method, path }) => ({ method: ` ${method} `, path: `/${path.replaceAll("/", "//")}/` }),
   "in escapes": ({ method, path }) => ({ method, path: path.replace("api", "%61p%69") }),
 };
 
 describe("a batch that holds operators' operations: hostile.md 28", () => {
   for (const [what, spell] of Object.entries(spellings)) {
-    it(`every one of them is refused by itself, ${what}, in every mode, and does nothing`, async () => {
+    it(`each of these items is refused in every mode (${what}), and has no effect`, async () => {
       const { token } = await test.signUp();
       const before = await stored();
       const items = operatorItems().map(spell);
@@ -50,7 +50,7 @@ describe("a batch that holds operators' operations: hostile.md 28", () => {
     });
   }
 
-  it("an operator's token inside an item is a parameter like any other, and opens nothing", async () => {
+  it("an operator's token inside an item is an ordinary parameter, and grants no access", async () => {
     const { token: operatorToken } = await test.createOperator();
     const { token } = await test.signUp();
     const authorization = `Service ${operatorToken}`;
@@ -67,7 +67,7 @@ describe("a batch that holds operators' operations: hostile.md 28", () => {
     assertError(asOperator, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
   });
 
-  it("a reference puts nobody into an operation of operators", async () => {
+  it("a reference cannot lead to an operator operation", async () => {
     const { token } = await test.signUp();
     const requests = [
       { method: "GET", path: "/users/me", key: "me" },
@@ -81,7 +81,7 @@ describe("a batch that holds operators' operations: hostile.md 28", () => {
   });
 });
 
-/** What operators could have changed. */
+/** The data that operator operations could have changed. */
 async function stored(): Promise<unknown> {
   const { reads } = test.app.database;
   return [

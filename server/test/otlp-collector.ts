@@ -2,13 +2,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** A span as a collector gets it, as far as tests look at it. */
+/** A span as a collector receives it, as far as tests read it. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
   readonly name: string;
-  /** 1 inside of the service, 2 a request that it answers, 3 one that it makes. */
+  /** 1 is internal, 2 a server request, 3 a client request. */
   readonly kind: number;
   readonly ms: number;
   readonly attributes: Readonly<Record<string, string | number>>;
@@ -16,11 +16,11 @@ export interface CollectedSpan {
   readonly statusCode: number;
 }
 
-/** Takes traces by OTLP over HTTP, as JSON, as a collector does. */
+/** A collector for traces by OTLP over HTTP, as JSON. */
 export interface OtlpCollector {
   readonly url: string;
   readonly spans: readonly CollectedSpan[];
-  /** What was received, to the letter. */
+  /** The received bodies, unparsed. */
   readonly text: string;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly resource: Readonly<Record<string, string | number>>;
@@ -72,7 +72,7 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo; // listens on TCP
   return {
     url: `http://127.0.0.1:${port}`,
     spans,

@@ -3,7 +3,7 @@ import { distanceMeters, type Location } from "../src/lib/locations.ts";
 import { estimators } from "./attacker.ts";
 import type { TestApp, TestUser } from "./harness.ts";
 
-/** A check-in, and where it truly lies. */
+/** A check-in and its true location. */
 export interface CheckIn {
   readonly id: string;
   readonly truth: Location;
@@ -13,7 +13,7 @@ export function text({ lat, lng }: Location): string {
   return `${lat},${lng}`;
 }
 
-/** People with locationFuzzing and their check-ins, shared with everybody, and what others are shown of them. */
+/** Users with locationFuzzing, their check-ins, and the locations that other users see. */
 export function createPeople(test: TestApp) {
   async function setFuzzing(user: TestUser, locationFuzzing: boolean): Promise<void> {
     const { status } = await test.call("PATCH /users/me", { token: user.token, body: { locationFuzzing } });
@@ -24,7 +24,7 @@ export function createPeople(test: TestApp) {
     const body = { location: text(truth), readPermissions: "App", ...more };
     const { status, body: answer } = await test.call("POST /checkins", { token: user.token, body });
     assert.equal(status, 201);
-    assert.deepEqual(answer.result.location, truth, "the owner sees the truth");
+    assert.deepEqual(answer.result.location, truth, "the owner sees the true location");
     return { id: answer.result.id, truth };
   }
 
@@ -62,7 +62,7 @@ export function createPeople(test: TestApp) {
       assert.equal(status, 200);
     },
 
-    /** What a reader is shown of a user's check-ins, by id; the same in every listing, every search and every read. */
+    /** The locations of a user's check-ins as a reader sees them, by id; the same in every listing, search and read. */
     async gatherShown(user: TestUser, reader: TestUser): Promise<Map<string, Location>> {
       const query = { userID: user.id, pageSize: "1000" };
       const listed: { id: string; location: Location }[] = (await search("checkins", query, reader)).pageResults;
@@ -84,7 +84,7 @@ export function assertFarOff(shown: Location, truth: Location): void {
   assert.ok(meters >= 500 && meters <= 1_500, `shown ${meters} m off ${text(truth)}`);
 }
 
-/** Every shown point is as far off as promised. @returns the shown points of these check-ins */
+/** Asserts that every fuzzed location is as far off as promised. @returns the fuzzed locations */
 export function assertShifted(checkIns: readonly CheckIn[], shown: ReadonlyMap<string, Location>): Location[] {
   return checkIns.map(({ id, truth }) => {
     const location = shown.get(id);
@@ -94,7 +94,7 @@ export function assertShifted(checkIns: readonly CheckIn[], shown: ReadonlyMap<s
   });
 }
 
-/** No estimate from these points comes close to the place. */
+/** Asserts that no estimate from these points comes close to the place. */
 export function assertHidden(shown: readonly Location[], place: Location): void {
   for (const [name, estimate] of Object.entries(estimators)) {
     const meters = distanceMeters(estimate(shown), place);
@@ -102,7 +102,10 @@ export function assertHidden(shown: readonly Location[], place: Location): void 
   }
 }
 
-/** That shown points are the true picture, moved as a whole: all such pictures are alike to who has no true point. */
+/**
+ * Asserts that the fuzzed locations are the true ones, shifted as a whole: without a true location, all shifts look
+ * alike.
+ */
 export function assertMovedAsOne(truths: readonly Location[], shown: readonly Location[], tolerance: number): void {
   for (const [n, from] of truths.entries()) {
     const [to, shownFrom, shownTo] = [truths[n + 1], shown[n], shown[n + 1]];
@@ -112,7 +115,7 @@ export function assertMovedAsOne(truths: readonly Location[], shown: readonly Lo
   }
 }
 
-/** So many at once. */
+/** Runs this many calls at once. */
 export function each<T>(count: number, run: (n: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => run(n)));
 }

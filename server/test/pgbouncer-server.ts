@@ -7,7 +7,7 @@ import { findFreePort } from "../../scripts/free-port.ts";
 
 const program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"].find(existsSync);
 
-/** Why there can be none here; undefined where there can. */
+/** Why pgbouncer cannot run here; undefined if it can. */
 export const pgbouncerIsMissing: string | undefined =
   program === undefined
     ? "pgbouncer is not installed"
@@ -15,9 +15,9 @@ export const pgbouncerIsMissing: string | undefined =
       ? undefined
       : "needs PostgreSQL";
 
-/** A pgbouncer in transaction mode, as it is delivered, before one PostgreSQL server. */
+/** A pgbouncer in transaction mode with its default settings, in front of one PostgreSQL server. */
 export interface Pgbouncer {
-  /** The same database, through it. */
+  /** The URL of the same database through pgbouncer. */
   throughIt(databaseUrl: string): string;
   stop(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface Pgbouncer {
 export async function startPgbouncer(serverUrl: string, sessions: number): Promise<Pgbouncer> {
   const { hostname, port, username, password } = new URL(serverUrl);
   const folder = mkdtempSync(join(tmpdir(), "rollcall-pgbouncer-"));
-  chmodSync(folder, 0o755); // it does not run as root
+  chmodSync(folder, 0o755); // pgbouncer does not run as root
   const taken = await findFreePort();
   const file = join(folder, "pgbouncer.ini");
   const login = `user=${username}${password === "" ? "" : ` password=${password}`}`;

@@ -10,11 +10,13 @@ import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { runProgram, startTestApp, type TestApp } from "./harness.ts";
 import { type Pgbouncer, pgbouncerIsMissing, startPgbouncer } from "./pgbouncer-server.ts";
 
-/** Two servers on one PostgreSQL through pgbouncer in transaction mode, with fewer sessions than they have connections. */
+/**
+ * Two servers on one PostgreSQL through pgbouncer in transaction mode, with fewer sessions than they have connections.
+ */
 
 const sessions = 3;
 
-/** What another process of the same deployment is told. */
+/** The settings of another process of the same deployment. */
 function secretAndFolder({ config }: TestApp): Record<string, string> {
   return { DATA_DIR: config.dataDir, ROLLCALL_SECRET: config.secrets?.[0] ?? "" };
 }
@@ -26,7 +28,7 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
   let settings: Readonly<Record<string, string>>;
   let server: TestApp;
   let other: TestApp;
-  /** Past pgbouncer. */
+  /** A direct connection, without pgbouncer. */
   let direct: Database;
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
@@ -49,7 +51,7 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("many at once are served by few sessions, by two servers, and nothing is lost", async () => {
+  it("few sessions serve many concurrent calls of two servers, and no write is lost", async () => {
     const { token, deviceToken } = await server.signUp();
     const calls = Array.from({ length: 80 }, (_, n) => {
       const { call } = n % 2 === 0 ? server : other;
@@ -68,11 +70,11 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
       select count(*) as count from pg_stat_activity
       where datname = current_database() and application_name = 'rollcall' and pid <> pg_backend_pid()
         and backend_type = 'client backend'`.execute(direct.reads);
-    assert.ok((rows[0]?.count ?? 0) <= sessions + 4, "pgbouncer's, and those of this test");
+    assert.ok((rows[0]?.count ?? 0) <= sessions + 4, "the sessions of pgbouncer and of this test");
     assert.equal((await other.call("GET /users/me", { token: deviceToken })).status, 403);
   });
 
-  it("what belongs together is one transaction: an atomic batch, a call with an idempotency key", async () => {
+  it("an atomic batch, and a call with an idempotency key, are one transaction each", async () => {
     const { token } = await server.signUp();
     const item = (key: string, body: unknown) => ({ key, method: "POST", path: "/checkins", body });
     const items = [item("a", { location: "1,2" }), item("b", { location: "not a place" })];
@@ -84,32 +86,32 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     assert.equal(ids[0]?.body.result.id, ids[1]?.body.result.id);
   });
 
-  it("a token that one server has revoked is refused by the other at its next request", async () => {
+  it("a token that one server has revoked is refused by the other with the next request", async () => {
     const { token } = await server.signUp();
     assert.equal((await other.call("GET /users/me", { token })).status, 200);
     assert.equal((await server.call("POST /users/me/logout", { token })).status, 200);
     assert.equal((await other.call("GET /users/me", { token })).status, 401);
   });
 
-  it("a statement that takes too long is ended by PostgreSQL, in its transaction alone", async () => {
+  it("PostgreSQL cancels a statement after its timeout, in that transaction only", async () => {
     const { token, id } = await server.signUp();
-    const hasty = await startTestApp({ ...settings, DATABASE_TIMEOUT_MS: "700" });
+    const impatient = await startTestApp({ ...settings, DATABASE_TIMEOUT_MS: "700" });
     const change = (app: TestApp) => app.call("PATCH /users/me", { token, body: { firstName: "A" } });
     await direct.write(async ({ queries }) => {
       await sql`select 1 from users where id = ${id} for update`.execute(queries);
       const began = performance.now();
-      assert.equal((await change(hasty)).status, 503);
+      assert.equal((await change(impatient)).status, 503);
       assert.ok(performance.now() - began < 4_000);
     });
-    assert.equal((await change(hasty)).status, 200);
-    await hasty.close();
+    assert.equal((await change(impatient)).status, 200);
+    await impatient.close();
     const { rows } = await sql<{ statement_timeout: string }>`show statement_timeout`.execute(
       server.app.database.reads,
     );
     assert.equal(rows[0]?.statement_timeout, "0");
   });
 
-  it("a transaction in which nothing happens any more does not keep its locks", async () => {
+  it("an idle transaction does not keep its locks", async () => {
     const { token, id } = await server.signUp();
     const idle = await openDatabase(settings["DATABASE_URL"] ?? "", {
       connectionsMax: 2,
@@ -125,7 +127,7 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     await idle.close();
   });
 
-  it("a backup is written, and is in the audit log; restore wants PostgreSQL itself", async () => {
+  it("backup works, and is in the audit log; restore needs a direct connection", async () => {
     const file = join(folder, "backup.tar");
     const run = (...args: string[]) => runProgram("src/cli.ts", args, { ...settings, ...secretAndFolder(server) });
     const { code, stderr } = await run("backup", file);
@@ -137,7 +139,7 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     assert.match(restored.stderr, /PostgreSQL's own address/);
   });
 
-  it("without DATABASE_POOLER nothing starts, and the reason is told", async () => {
+  it("the server does not start without DATABASE_POOLER, and prints the reason", async () => {
     const { code, stderr } = await runProgram("src/main.ts", [], {
       ...settings,
       DATABASE_POOLER: "none",

@@ -16,18 +16,19 @@ import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
 import { bytesHeaders, createUpload, tusHeaders } from "./tus.ts";
 import { download } from "./uploads.ts";
 
-/** What becomes of work on PostgreSQL when connections break, transactions collide and servers change their part. */
+/** Work on PostgreSQL while connections break, transactions conflict and servers change roles. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
 const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
 
+// spec/deployment#transaction-retries
 describe("PostgreSQL", { skip }, () => {
   let folder: string;
   let testDatabase: TestDatabase;
   let proxy: PostgresProxy;
   /** Through the proxy. */
   let database: Database;
-  /** Past it. */
+  /** Without the proxy. */
   let direct: Database;
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
@@ -60,7 +61,7 @@ describe("PostgreSQL", { skip }, () => {
     return rows.map(({ name }) => name).filter((name) => name.startsWith(start));
   }
 
-  it("a transaction whose connection breaks between its statements is done again, and whole", async () => {
+  it("a transaction whose connection breaks between its statements is retried as a whole", async () => {
     let runs = 0;
     let effects = 0;
     await database.write(async ({ queries, afterCommit }) => {
@@ -71,7 +72,7 @@ describe("PostgreSQL", { skip }, () => {
       await insert("between 1", queries);
       if (runs === 1) {
         proxy.cut();
-        await database.ping(); // by then the pool has opened that connection again
+        await database.ping(); // by then the pool has reopened that connection
         await database.ping();
       }
       await insert("between 2", queries);
@@ -79,13 +80,13 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual([runs, effects, await stored("between")], [2, 1, ["between 1", "between 2"]]);
   });
 
-  it("a transaction whose connection breaks before the server has got its commit is done again", async () => {
+  it("a transaction whose connection breaks before its commit is sent is retried", async () => {
     proxy.cutAt("insert into", "before", 1);
     await database.write(({ queries }) => insert("before", queries));
     assert.deepEqual(await stored("before"), ["before"]);
   });
 
-  it("at the commit nobody knows: ServiceUnavailable, and it is not done again", async () => {
+  it("a connection that breaks during the commit leads to ServiceUnavailable, without a retry", async () => {
     let runs = 0;
     proxy.cutAt("commit", "answer", 1);
     const written = database.write(({ queries }) => {
@@ -96,7 +97,7 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual([runs, await stored("unknown")], [1, ["unknown"]]);
   });
 
-  it("a connection that breaks every time: ServiceUnavailable after a bounded number of tries", async () => {
+  it("a connection that always breaks leads to ServiceUnavailable after a bounded number of retries", async () => {
     let runs = 0;
     proxy.cutAt("insert into", "before", Number.POSITIVE_INFINITY);
     const written = database.write(({ queries }) => {
@@ -108,7 +109,7 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual(await stored("every time"), []);
   });
 
-  it("what belongs together is done again as a whole", async () => {
+  it("a joint transaction is retried as a whole", async () => {
     let runs = 0;
     const value = await database.together(
       async () => {
@@ -123,16 +124,16 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual([value, await stored("together")], [2, ["together 1", "together 2"]]);
   });
 
-  it("what belongs together and breaks where it begins gives its place back, and its connection", async () => {
+  it("a joint transaction that breaks at its start releases its slot and its connection", async () => {
     const joined = () =>
       database.together(() => database.write(({ queries }) => sql`select 1`.execute(queries)), { isSplittable: false });
-    proxy.cutAt("lock_timeout", "before", 3); // one more than it is begun anew
+    proxy.cutAt("lock_timeout", "before", 3); // one more than the number of retries
     await assert.rejects(joined(), isUnavailable);
     await joined();
     assert.equal(database.statistics().connections?.inUse, 0);
   });
 
-  it("an answer that breaks off leaves nothing behind for the next one", async () => {
+  it("an incomplete result does not affect the next one", async () => {
     await insert("rows", direct.reads);
     const find = async (queries: Queries) => [
       ...(await queries.selectFrom("applications").select("name").where("application_id", "=", "rows").execute()),
@@ -146,7 +147,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("a connection that says nothing any more is given up, and who waits for it is answered in time", async () => {
+  it("a silent connection is closed, and requests that wait for it are answered in time", async () => {
     const impatient = await openDatabase(proxy.url, { connectionsMax: 2, timeoutMs: 200 });
     try {
       proxy.cutAt("insert into", "silent", 1);
@@ -168,7 +169,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("a transaction in which nothing happens any more does not keep its locks", async () => {
+  it("an idle transaction does not keep its locks", async () => {
     const impatient = await openDatabase(proxy.url, { connectionsMax: 2, timeoutMs: 200 });
     try {
       await insert("held", direct.reads);
@@ -177,7 +178,7 @@ describe("PostgreSQL", { skip }, () => {
         await change.execute(queries);
         await direct.write((other) => change.execute(other.queries)); // within 5 s, or it fails
       });
-      await assert.rejects(written, isUnavailable); // its own was undone
+      await assert.rejects(written, isUnavailable); // its own change was rolled back
       const { rows } = await sql<{ token_version: number }>`
         select token_version from applications where application_id = 'held'`.execute(direct.reads);
       assert.deepEqual([...rows], [{ token_version: 1 }]);
@@ -186,14 +187,14 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("nor does one whose statement PostgreSQL has only heard a part of, and from whose client it hears no more", async (t) => {
+  it("a transaction whose client disappears in the middle of a statement does not keep its locks", async (t) => {
     const { rows } = await sql`select 1 from pg_settings where name = 'transaction_timeout'`.execute(direct.reads);
     if (rows.length === 0) return t.skip("PostgreSQL before 17 has to find the connection dead");
     const impatient = await openDatabase(proxy.url, { connectionsMax: 2, timeoutMs: 200 });
     try {
       await insert("half said", direct.reads);
       const change = sql`update applications set token_version = token_version + 1 where application_id = 'half said'`;
-      proxy.cutAt("as half", "forgotten", 2); // it is described before it is run, and begun anew once
+      proxy.cutAt("as half", "forgotten", 2); // the statement is described before it runs, and retried once
       const written = impatient.write(async ({ queries }) => {
         await change.execute(queries);
         await sql`select ${1}::int as half`.execute(queries);
@@ -205,7 +206,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("where the server takes fewer connections than there may be, those that there are serve all the same", async () => {
+  it("connections below the pool's size still serve if the server accepts no more", async () => {
     const role = `limited_${Date.now()}`;
     await sql`create role ${sql.ref(role)} login connection limit 2 password 'limited'`.execute(direct.reads);
     const url = new URL(testDatabase.url);
@@ -222,7 +223,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("where the server lets nobody in: ServiceUnavailable", async () => {
+  it("a server that accepts no connections leads to ServiceUnavailable", async () => {
     const role = `refused_${Date.now()}`;
     await sql`create role ${sql.ref(role)} nologin`.execute(direct.reads);
     const url = new URL(testDatabase.url);
@@ -237,7 +238,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("a read whose connection breaks is read again, once", async () => {
+  it("a read whose connection breaks is retried once", async () => {
     proxy.cutAt("select 17", "before", 1);
     const { rows } = await sql<{ n: number }>`select 17 as n`.execute(database.reads);
     assert.deepEqual([...rows], [{ n: 17 }]);
@@ -245,7 +246,7 @@ describe("PostgreSQL", { skip }, () => {
     await assert.rejects(sql`select 18`.execute(database.reads), isUnavailable);
   });
 
-  it("what was asked over a new connection before a transaction began there is not part of that", async () => {
+  it("statements on a new connection before a transaction begins there are not part of it", async () => {
     const alone = await openDatabase(testDatabase.url, { connectionsMax: 1, timeoutMs: 5_000 });
     try {
       const slow = sql<{ xid: string | null }>`select pg_sleep(0.1), pg_current_xact_id_if_assigned()::text as xid`;
@@ -262,19 +263,19 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("two transactions that wait for each other both come to pass", async () => {
+  it("two transactions in a deadlock both succeed", async () => {
     await database.write(({ queries }) => insert("deadlock a", queries));
     await database.write(({ queries }) => insert("deadlock b", queries));
     const rename = (from: string, queries: Queries) =>
       sql`update applications set token_version = token_version + 1 where application_id = ${from}`.execute(queries);
     let waiting = 0;
-    const bothHoldOne = Promise.withResolvers<void>();
+    const bothHoldLock = Promise.withResolvers<void>();
     const update = (first: string, second: string) =>
       database.write(async ({ queries }) => {
         await rename(first, queries);
         waiting += 1;
-        if (waiting === 2) bothHoldOne.resolve();
-        await bothHoldOne.promise;
+        if (waiting === 2) bothHoldLock.resolve();
+        await bothHoldLock.promise;
         await rename(second, queries);
       });
     await Promise.all([update("deadlock a", "deadlock b"), update("deadlock b", "deadlock a")]);
@@ -286,7 +287,7 @@ describe("PostgreSQL", { skip }, () => {
     );
   });
 
-  it("a serialisation failure is tried again", async () => {
+  it("a serialisation failure is retried", async () => {
     await database.write(({ queries }) => insert("serial", queries));
     let runs = 0;
     await database.write(async ({ queries }) => {
@@ -302,10 +303,10 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual([runs, ...rows], [2, { token_version: 2 }]);
   });
 
-  it("goes on by itself where nothing could be written for a while, as on a standby after a failover", async () => {
+  it("recovers by itself after a time without writes, as on a standby after a failover", async () => {
     const name = new URL(testDatabase.url).pathname.slice(1);
     await sql`alter database ${sql.ref(name)} set default_transaction_read_only = on`.execute(direct.reads);
-    proxy.cut(); // its new connections can only read
+    proxy.cut(); // new connections are read-only
     await assert.rejects(
       database.write(({ queries }) => insert("standby", queries)),
       isUnavailable,
@@ -326,17 +327,17 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual(await stored("primary"), ["primary"]);
   });
 
-  it("many who find a standby do not open more connections than there may be", async () => {
+  it("many requests that reach a standby do not open more connections than the pool's size", async () => {
     const write = () =>
       database.write(async ({ queries }) => {
         await sql`set transaction read only`.execute(queries);
         await insert("standby", queries);
       });
     await Promise.all(Array.from({ length: 40 }, () => assert.rejects(write(), isUnavailable)));
-    assert.ok(proxy.peak() <= 2 * 2, `${proxy.peak()}`); // those that say goodbye are there for a moment
+    assert.ok(proxy.peak() <= 2 * 2, `${proxy.peak()}`); // closing connections count for a moment
   });
 
-  it("statements that were prepared before a column was added go on, in transactions too", async () => {
+  it("prepared statements survive a new column, also in transactions", async () => {
     const whole = (queries: Queries) =>
       queries.selectFrom("applications").selectAll().where("name", "=", "x").execute();
     for (let connections = 0; connections < 4; connections += 1) {
@@ -356,7 +357,7 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual(await stored("after"), ["after the column"]);
   });
 
-  it("a migration that has to wait for a table lets those pass that came after it", async () => {
+  it("a migration that waits for a table does not block later statements", async () => {
     const later: Migration = {
       name: "9999-later",
       statements: ({ text }) => [sql`alter table applications add column of_a_version_after_that ${text}`],
@@ -377,7 +378,7 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual(await migrated, ["9999-later"]);
   });
 
-  it("where a connection takes more than a second there are connections all the same", async () => {
+  it("connections that take more than a second to open are used, too", async () => {
     const slow = await startPostgresProxy(testDatabase.url, 1_200);
     const far = await openDatabase(slow.url, { connectionsMax: 2, timeoutMs: 5_000 });
     try {
@@ -389,7 +390,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("a server answers 503 while the database is gone, and within a second of its return serves again", async () => {
+  it("the server answers 503 during an outage of the database, and serves again within a second of its return", async () => {
     const server = await startTestApp({ DATABASE_URL: proxy.url });
     const { token } = await server.signUp();
     const checkIn = () => server.call("POST /checkins", { token, body: { location: "1,2" } });
@@ -412,7 +413,7 @@ describe("PostgreSQL", { skip }, () => {
     await server.close();
   });
 
-  it("bytes of an upload stay when nobody knows whether they have been counted", async () => {
+  it("bytes of an upload are kept if the outcome of their commit is unknown", async () => {
     const server = await startTestApp({ DATABASE_URL: proxy.url });
     try {
       const { token } = await server.signUp("uploader");

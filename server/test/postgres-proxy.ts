@@ -2,28 +2,28 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { findFreePort } from "../../scripts/free-port.ts";
 
-/** Stands between a process and PostgreSQL, and breaks connections where a network or a failover would. */
+/** A proxy between a process and PostgreSQL that breaks connections as a network or a failover does. */
 export interface PostgresProxy {
-  /** The same database, through this. */
+  /** The URL of the same database through the proxy. */
   readonly url: string;
-  /** How many connections there were at most at one time. */
+  /** The highest number of connections at one time. */
   readonly peak: () => number;
-  /** Ends every connection that there is; new ones are taken. */
+  /** Ends every existing connection; accepts new ones. */
   cut(): void;
-  /** Ends every connection, and takes none until `open`. */
+  /** Ends every connection, and accepts none until `open`. */
   close(): Promise<void>;
   open(): Promise<void>;
   /**
-   * Once a client sends this text, its connection ends: before the server has got it, with the server's answer, or after
-   * the first row of that; or `silent`, it does not end, and nothing passes any more; or `forgotten`, the text still does,
-   * and the server is told nothing from then on, not even of the end. The next `count` times.
+   * When a client sends this text, breaks its connection, `count` times: `before` the server receives it, with the
+   * server's response, or after the first row of that. `silent` keeps the connection open and passes no more bytes;
+   * `forgotten` passes the text, but nothing after it, not even the end of the connection.
    */
   cutAt(text: string, when: Trap, count: number): void;
 }
 
 type Trap = "before" | "answer" | "first row" | "silent" | "forgotten";
 
-/** @param delayMs so long a new connection takes to reach the server */
+/** @param delayMs how long a new connection takes to reach the server */
 export async function startPostgresProxy(target: string, delayMs = 0): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
@@ -102,7 +102,7 @@ export async function startPostgresProxy(target: string, delayMs = 0): Promise<P
   };
 }
 
-/** Of messages that come whole: where the first one that is a row ends. */
+/** The end of the first row among complete messages. */
 function endOfFirstRow(messages: Buffer): number | undefined {
   for (let at = 0; at < messages.length; ) {
     const end = at + 1 + messages.readUInt32BE(at + 1);

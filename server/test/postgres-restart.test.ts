@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { startThrowawayPostgres, type ThrowawayPostgres } from "../../scripts/throwaway-postgres.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 
-/** With a PostgreSQL of its own, that it can stop and start. */
+/** Has a PostgreSQL server of its own, to stop and start it. */
 
 describe("a PostgreSQL server of its own", {
   skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
@@ -19,13 +19,13 @@ describe("a PostgreSQL server of its own", {
     await server.stop();
   });
 
-  it("that restarts under load: every answered check-in is there once, and calls succeed within a second of its return", async () => {
+  it("restarts under load without losing or duplicating an answered check-in, and calls succeed within a second of its return", async () => {
     const { token } = await test.signUp();
     const answered = new Set<string>();
     let refusals = 0;
     let sent = 0;
     let isOver = false;
-    /** What came of a call that was sent at that time. */
+    /** The outcome of a call that was sent at that time. */
     let lastRefusedAt = 0;
     const clients = Array.from({ length: 8 }, async () => {
       while (!isOver) {
@@ -64,7 +64,7 @@ describe("a PostgreSQL server of its own", {
       stored.push(...result.pageResults.map(({ comment }: { comment: string }) => comment));
       query = result.nextToken === undefined ? "" : `pagingToken=${result.nextToken}`;
     }
-    assert.equal(new Set(stored).size, stored.length, "none is there twice");
+    assert.equal(new Set(stored).size, stored.length, "a check-in is stored twice");
     for (const comment of answered) assert.ok(stored.includes(comment), `check-in ${comment} is lost`);
   });
 });

@@ -13,7 +13,7 @@ import { PlainFailure } from "../src/failure.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
 
-/** What is read for a backup or a move when its connection breaks, or the server has its own idea of how long that may take. */
+/** Reads for a backup or a move whose connection breaks, or whose server has a timeout of its own. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
 
@@ -44,7 +44,7 @@ describe("a snapshot of PostgreSQL", { skip }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Other statements have been answered by then. */
+  /** Other statements complete in this time. */
   async function pass(seconds: number): Promise<void> {
     await sql`select pg_sleep(${seconds})`.execute(database.reads);
   }
@@ -58,7 +58,7 @@ describe("a snapshot of PostgreSQL", { skip }, () => {
     return rows;
   }
 
-  it("does not end a table where the connection broke while its rows were written elsewhere", async () => {
+  it("reports a connection that breaks in the middle of a table, instead of ending the table there", async () => {
     snapshot = await openSnapshot(proxy.url);
     const counted = count(async (rows) => {
       if (rows !== 70) return;
@@ -68,7 +68,7 @@ describe("a snapshot of PostgreSQL", { skip }, () => {
     await assert.rejects(counted, PlainFailure);
   });
 
-  it("fails, and nothing else does, when the connection broke between two tables", async () => {
+  it("fails alone if its connection breaks between two tables", async () => {
     snapshot = await openSnapshot(proxy.url);
     assert.equal(await count(async () => {}), 500);
     proxy.cut();
@@ -79,7 +79,7 @@ describe("a snapshot of PostgreSQL", { skip }, () => {
     );
   });
 
-  it("takes the time it takes, whatever the database is set to", async () => {
+  it("is not subject to the timeouts of the database", async () => {
     const name = sql.ref(new URL(testDatabase.url).pathname.slice(1));
     await sql`alter database ${name} set idle_in_transaction_session_timeout = 50`.execute(database.reads);
     snapshot = await openSnapshot(testDatabase.url);

@@ -5,7 +5,7 @@ import { createRandom, findDistance, pointWithin, trilaterate } from "./attacker
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { assertFarOff, type CheckIn, createPeople, each, text } from "./people.ts";
 
-/** What searches, other writers and changes of the setting give away of people with locationFuzzing: nothing more. */
+/** Searches, other writers and changes of the setting reveal nothing more about users with locationFuzzing. */
 
 let test: TestApp;
 let people: ReturnType<typeof createPeople>;
@@ -20,7 +20,7 @@ after(() => test.close());
 const vienna = { lat: 48.2082, lng: 16.3738 };
 const places: readonly Location[] = [vienna, { lat: 89.99, lng: 40 }, { lat: -16.8, lng: -179.9995 }];
 
-/** Where three circles around a place meet, each as wide as it must be for the search to find what it looks for. */
+/** The point where three circles around a place meet, each as small as a search allows that still finds the object. */
 async function locateBySearches(
   path: string,
   query: Record<string, string>,
@@ -40,8 +40,9 @@ async function locateBySearches(
   return trilaterate(circles, around);
 }
 
+// spec/privacy#fuzzed-locations
 describe("locationFuzzing: searches by others", () => {
-  it("circles of any size give the shown point of a check-in, never the true one; the owner's give the true one", async () => {
+  it("circles of any size match the fuzzed location of a check-in for others, and the true one for its owner", async () => {
     for (const place of places) {
       const user = await people.signUpFuzzed();
       const { id } = await people.checkIn(user, place);
@@ -54,7 +55,7 @@ describe("locationFuzzing: searches by others", () => {
     }
   });
 
-  it("boxes go by the shown point too", async () => {
+  it("boxes match the fuzzed location, too", async () => {
     const user = await people.signUpFuzzed();
     const { id } = await people.checkIn(user, vienna);
     const shown = await people.readLocation(id, attacker);
@@ -78,7 +79,7 @@ describe("locationFuzzing: searches by others", () => {
     }
   });
 
-  it("the order by distance is that of the shown points, from wherever one looks", async () => {
+  it("the order by distance is that of the fuzzed locations, from any point", async () => {
     const random = createRandom(7);
     const users = await each(6, () => people.signUpFuzzed());
     const made = new Map<string, Location>();
@@ -99,7 +100,7 @@ describe("locationFuzzing: searches by others", () => {
     }
   });
 
-  it("page tokens of such searches are sealed", async () => {
+  it("page tokens of these searches are sealed", async () => {
     const user = await people.signUpFuzzed();
     for (let n = 0; n < 3; n++) await people.checkIn(user, vienna);
     const query = { userID: user.id, locationRange: `${text(vienna)},9000`, sortOrder: "distance", pageSize: "1" };
@@ -114,7 +115,7 @@ describe("locationFuzzing: searches by others", () => {
 });
 
 describe("locationFuzzing: the location of a profile", () => {
-  it("is shown to nobody else, and searched by the shifted point; which way it is shifted follows no pattern", async () => {
+  it("is hidden from others, searched by its fuzzed location, and shifted in random directions", async () => {
     const bearings = await each(48, async (n) => {
       const random = createRandom(3_000 + n);
       const truth = pointWithin(places[n % 3] ?? vienna, 500, random);
@@ -124,13 +125,13 @@ describe("locationFuzzing: the location of a profile", () => {
       assert.deepEqual(changed.body.result.location, truth);
       const { result } = (await test.call(`GET /users/${user.id}`, { token: attacker.token })).body;
       assert.deepEqual(Object.keys(result), ["id", "userName", "created"]);
-      // The profile and a check-in at the same place are shown at the same point.
       const { id } = await people.checkIn(user, truth);
       const shown = await people.readLocation(id, attacker);
       assertFarOff(shown, truth);
       if (n < 3) {
         const found = await locateBySearches("users", {}, user.id, truth);
-        assert.ok(distanceMeters(found, shown) < 3, `${distanceMeters(found, shown)} m off the shown point`);
+        assertFarOff(found, truth);
+        assert.ok(distanceMeters(found, shown) > 3, "the profile has its own random shift");
         const own = await locateBySearches("users", {}, user.id, truth, user);
         assert.ok(distanceMeters(own, truth) < 3);
       }
@@ -142,8 +143,9 @@ describe("locationFuzzing: the location of a profile", () => {
   });
 });
 
+// spec/privacy#switching
 describe("locationFuzzing turned on and off", () => {
-  it("what was there before is shown shifted from the answer on, at the same points after off and on", async () => {
+  it("existing check-ins are fuzzed from the response on, and keep their fuzzed locations after off and on", async () => {
     await each(2, async (n) => {
       const random = createRandom(4_000 + n);
       const user = await test.signUp();
@@ -163,7 +165,7 @@ describe("locationFuzzing turned on and off", () => {
     });
   });
 
-  it("check-ins that are moved meanwhile keep their new places", async () => {
+  it("check-ins that are moved meanwhile keep their new locations", async () => {
     const user = await test.signUp();
     const made: CheckIn[] = [];
     for (let at = 0; at < 12; at++) made.push(await people.checkIn(user, vienna));
@@ -181,9 +183,13 @@ describe("locationFuzzing turned on and off", () => {
   });
 });
 
+// spec/privacy#echoes-and-other-writers
 describe("locationFuzzing: a check-in that others may write", () => {
-  /** What somebody learns of the owner's home who moves one of the owner's check-ins, and so knows where that one is. */
-  async function countBetrayed(isBefore: boolean, moveIt: (id: string, user: TestUser) => Promise<void>) {
+  /**
+   * What another user learns of the owner's home by moving one of the owner's check-ins, and so knowing its true
+   * location.
+   */
+  async function countRevealed(isBefore: boolean, moveIt: (id: string, user: TestUser) => Promise<void>) {
     const hits = await each(12, async (n) => {
       const random = createRandom(5_000 + n);
       const user = await test.signUp();
@@ -203,26 +209,26 @@ describe("locationFuzzing: a check-in that others may write", () => {
     });
     return hits.filter(Boolean).length;
   }
-  // Of guesses into the blue one in eight comes so close: ten of twelve once in ten million runs.
-  const byChanceMax = 9;
+  // One random guess in eight comes so close: ten of twelve once in ten million runs.
+  const chanceMax = 9;
 
-  it("its shift tells nothing of those of the owner's places", async () => {
-    assert.ok((await countBetrayed(false, async () => {})) <= byChanceMax);
+  it("its shift reveals nothing about the shifts of the owner's own places", async () => {
+    assert.ok((await countRevealed(false, async () => {})) <= chanceMax);
   });
 
-  it("neither when the owner's app sends the whole check-in back", async () => {
+  it("its shift reveals nothing if the owner's app sends the whole check-in back", async () => {
     const sendBack = async (id: string, { token }: TestUser) => {
       const { result } = (await test.call(`GET /checkins/${id}`, { token })).body;
       await test.call(`PATCH /checkins/${id}`, { token, body: { ...result, comment: "Mine" } });
     };
-    assert.ok((await countBetrayed(false, sendBack)) <= byChanceMax);
+    assert.ok((await countRevealed(false, sendBack)) <= chanceMax);
   });
 
-  it("neither when the owner turns the setting on afterwards", async () => {
-    assert.ok((await countBetrayed(true, async () => {})) <= byChanceMax);
+  it("its shift reveals nothing if the owner turns the setting on afterwards", async () => {
+    assert.ok((await countRevealed(true, async () => {})) <= chanceMax);
   });
 
-  it("what another writer sends back as it was shown does not put the shifted point in place of the true one", async () => {
+  it("another writer who sends back the fuzzed location does not overwrite the true one", async () => {
     const user = await people.signUpFuzzed();
     const { id, truth } = await people.checkIn(user, vienna, { writePermissions: "App" });
     const { result } = (await test.call(`GET /checkins/${id}`, { token: attacker.token })).body;

@@ -14,8 +14,8 @@ import {
 } from "./people.ts";
 
 /**
- * The adversary of surface.md section 5: another user, with unlimited reads, who knows the algorithm, but no secret and
- * no true place. What searches give away: `privacy.searches.test.ts`.
+ * The adversary of spec/privacy#adversary: another user, with unlimited reads, who knows the algorithm, but no secret
+ * and no true place. For searches see `privacy.searches.test.ts`.
  */
 
 let test: TestApp;
@@ -40,7 +40,7 @@ const centers: readonly Location[] = [
   { lat: -16.8, lng: -179.9995 },
 ];
 
-describe("locationFuzzing: somebody who stays within 250 m of a place", () => {
+describe("locationFuzzing: a user who stays within 250 m of a place", () => {
   it("no estimate of the place comes closer than 400 m, anywhere on Earth", async () => {
     await each(24, async (n) => {
       const random = createRandom(n);
@@ -52,12 +52,12 @@ describe("locationFuzzing: somebody who stays within 250 m of a place", () => {
       );
       const shown = assertShifted(made, await people.gatherShown(user, attacker));
       assertHidden(shown, place);
-      assert.ok(distinct(shown).length <= 4, "moving about within the place moves nothing");
+      assert.ok(distinct(shown).length <= 4, "moves within the place change the fuzzed location");
     });
   });
 });
 
-describe("locationFuzzing: somebody who commutes between two places", () => {
+describe("locationFuzzing: a user who commutes between two places", () => {
   for (const meters of [3_000, 30_000, 150_000]) {
     for (const stops of [0, 12]) {
       it(`neither place is found, ${meters / 1_000} km apart, with ${stops} check-ins on the way`, async () => {
@@ -87,7 +87,7 @@ describe("locationFuzzing: somebody who commutes between two places", () => {
 
 const byId = (a: CheckIn, b: CheckIn) => (a.id < b.id ? -1 : 1);
 
-/** The moments when something is shown at a point for the first time, which are what a jump analysis has to go by. */
+/** The moments when a fuzzed location appears for the first time: the data of a jump analysis. */
 function firstOfEach(checkIns: readonly CheckIn[], shown: ReadonlyMap<string, Location>) {
   const seen = new Set<string>();
   const firsts = checkIns.filter(({ id }) => {
@@ -97,8 +97,8 @@ function firstOfEach(checkIns: readonly CheckIn[], shown: ReadonlyMap<string, Lo
   return { truths: firsts.map(({ truth }) => truth), shown: firsts.map(({ id }) => shown.get(id) ?? vienna) };
 }
 
-describe("locationFuzzing: one check-in that is moved a few metres, again and again", () => {
-  it("the shown point stays far off, and where it jumps tells nothing of the shift", async () => {
+describe("locationFuzzing: a check-in that is repeatedly moved by a few metres", () => {
+  it("its fuzzed location stays far off, and its jumps reveal nothing about the shift", async () => {
     await each(4, async (n) => {
       const random = createRandom(2_000 + n);
       const user = await people.signUpFuzzed();

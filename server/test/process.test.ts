@@ -2,10 +2,20 @@ import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { buildApp } from "../src/app.ts";
@@ -18,10 +28,11 @@ import { createIdGenerator } from "../src/lib/ids.ts";
 import { maintain } from "../src/maintenance.ts";
 import { createTestDatabase } from "./databases.ts";
 import { openRaw, runProgram, send } from "./harness.ts";
+import { noEnvFile, spawnProgram } from "./running-server.ts";
 import { bytesHeaders, metadataOf, tusHeaders } from "./tus.ts";
 import { dataPart, formHeaders, formOf, png } from "./uploads.ts";
 
-/** The program itself: `node server/src/main.ts`. */
+/** A process of `node server/src/main.ts`. */
 
 let folder: string;
 let folders = 0;
@@ -42,7 +53,7 @@ type Settings = Readonly<Record<string, string>>;
 const cheapHashing = { PASSWORD_HASH_MEMORY_KIB: "8", PASSWORD_HASH_PASSES: "1" };
 const slowHashing = { PASSWORD_HASH_MEMORY_KIB: "19456", PASSWORD_HASH_PASSES: "30", PASSWORD_HASH_THREADS: "1" };
 
-/** A DATA_DIR that is not there yet. */
+/** A DATA_DIR that does not exist yet. */
 function newFolder(): string {
   folders += 1;
   return join(folder, `${folders}`);
@@ -66,7 +77,7 @@ interface RunningServer {
   readonly port: number;
   readonly child: ChildProcess;
   stdout(): string;
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits for the exit. */
   end(signal: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
 }
 
@@ -74,7 +85,7 @@ interface RunningServer {
 async function start(settings: Settings): Promise<RunningServer> {
   const env = { PATH: process.env["PATH"], PORT: "0", ...settings };
   const main = join(import.meta.dirname, "../src/main.ts");
-  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [main], { cwd: noEnvFile, env, stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
   const exited = once(child, "exit").finally(() => running.delete(child));
   let [stdout, stderr] = ["", ""];
@@ -82,7 +93,7 @@ async function start(settings: Settings): Promise<RunningServer> {
     stderr += text;
   });
   const port = await new Promise<number>((resolve, reject) => {
-    exited.then(() => reject(new Error(`It ended instead of listening: ${stderr}`)));
+    exited.then(() => reject(new Error(`the server exited before it listened: ${stderr}`)));
     child.stdout.setEncoding("utf8").on("data", (text) => {
       stdout += text;
       const listening = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(stdout)?.[1];
@@ -106,7 +117,7 @@ function post(port: number, path: string, body: unknown, token?: string) {
   return send(port, "POST", path, { body, ...(token !== undefined && { token }) });
 }
 
-/** Registers a device and signs up a user; answers the tokens. */
+/** Registers a device and signs up a user; returns the tokens. */
 async function signUp(port: number, application: { appid: string; appkey: string }) {
   const device = await post(port, "/devices", { ...application, platform: "test" });
   const deviceToken: string = device.body.result.accessToken;
@@ -114,7 +125,7 @@ async function signUp(port: number, application: { appid: string; appkey: string
   return { deviceToken, token: user.body.result.accessToken as string };
 }
 
-/** What a server does every minute, five minutes from now. */
+/** The maintenance that a server does every minute, five minutes from now. */
 async function maintainOnce(settings: Settings): Promise<void> {
   const app = await buildApp(loadConfig({ ...settings, LOG_LEVEL: "silent" }), {
     clock: { now: () => Date.now() + 300_000 },
@@ -126,12 +137,12 @@ async function maintainOnce(settings: Settings): Promise<void> {
 async function waitUntil(isSo: () => boolean, withinMs = 20_000): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!isSo()) {
-    assert.ok(Date.now() < deadline, "It does not come to pass");
+    assert.ok(Date.now() < deadline, "the condition did not become true in time");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-/** The processes that one has started and that still run, as Linux shows them. */
+/** The child processes of a process, as Linux lists them. */
 function childrenOf(pid: number | undefined): string[] {
   const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return processes.filter((name) => {
@@ -139,7 +150,7 @@ function childrenOf(pid: number | undefined): string[] {
       const [, rest = ""] = readFileSync(`/proc/${name}/stat`, "utf8").split(") ");
       return rest.split(" ")[1] === String(pid);
     } catch {
-      return false; // it has just ended
+      return false; // it has just exited
     }
   });
 }
@@ -151,7 +162,7 @@ const operatorPattern = /^ {2}(TOKEN=.+\n {2}curl -s \S+\/_\/api\/applications -
 const curlPattern = /curl -s http:\/\/127\.0\.0\.1:\d+(\S+) -H 'Content-Type: application\/json' -d '([^']+)'/;
 
 describe("the first start on an empty DATA_DIR", () => {
-  it("shows the credentials of a demo application and of an operator once, with calls that work; later starts show none", async () => {
+  it("prints the credentials of a demo application and of an operator once, with working calls; later starts print none", async () => {
     const settings = { DATA_DIR: newFolder(), ...cheapHashing };
     const first = await start(settings);
     await waitUntil(() => operatorPattern.test(first.stdout()));
@@ -171,14 +182,14 @@ describe("the first start on an empty DATA_DIR", () => {
 
     const second = await start(settings);
     assert.equal((await post(second.port, path, body)).status, 201);
-    const token: string = answer.body.result.accessToken; // sealed by the first process
+    const token: string = answer.body.result.accessToken; // issued by the first process
     const created = await post(second.port, "/users", { username: "a", password: "password" }, token);
     assert.equal(created.status, 200);
     assert.equal((await second.end("SIGTERM")).code, 0);
     assert.doesNotMatch(second.stdout(), /appid|appkey|rk_|ro_|password/);
   });
 
-  it("keeps its data to its owner: the secret has mode 0600, the folder 0700, and the secret is not shown", async () => {
+  it("protects its data: the secret has mode 0600, the folder 0700, and the secret is not printed", async () => {
     const dataDir = newFolder();
     const server = await start({ DATA_DIR: dataDir });
     const mode = (...path: string[]) => (statSync(join(dataDir, ...path)).mode & 0o777).toString(8);
@@ -192,7 +203,7 @@ describe("the first start on an empty DATA_DIR", () => {
     assert.ok(!server.stdout().includes(secret));
   });
 
-  it("by two processes at once: both serve, one demo, one secret (hostile.md 36)", async () => {
+  it("creates one demo application and one secret for two processes at once, and both serve (hostile.md 36)", async () => {
     const settings = { DATA_DIR: newFolder(), ...cheapHashing };
     const [a, b] = await Promise.all([start(settings), start(settings)]);
     await waitUntil(() => curlPattern.test(a.stdout() + b.stdout()));
@@ -209,26 +220,28 @@ describe("the first start on an empty DATA_DIR", () => {
     );
   });
 
-  it("on a port in use: a clear error, a non-zero exit, and the demo's credentials are not lost", async () => {
+  it("fails on a port in use with a clear error and a non-zero exit code, and leaves the demo application to a successful start", async () => {
     const blocker = createServer().listen(0, "127.0.0.1");
     await once(blocker, "listening");
-    const { port } = blocker.address() as AddressInfo; // it listens on TCP
+    const { port } = blocker.address() as AddressInfo; // listens on TCP
     const settings = { DATA_DIR: newFolder() };
     const { code, stdout, stderr } = await runProgram("src/main.ts", [], { ...settings, PORT: `${port}` });
     blocker.close();
     assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`address already in use 127\\.0\\.0\\.1:${port}`));
+    assert.match(stderr, new RegExp(`^PORT: 127\\.0\\.0\\.1:${port} is in use`));
     assert.doesNotMatch(stderr, /\n\s+at /);
 
     const server = await start(settings);
     await server.end("SIGTERM");
-    assert.equal((stdout + server.stdout()).match(demoPattern)?.length, 1);
-    assert.equal((stdout + server.stdout()).match(ownerPattern)?.length, 1);
+    assert.equal(stdout, "");
+    assert.equal(server.stdout().match(demoPattern)?.length, 1);
+    assert.equal(server.stdout().match(ownerPattern)?.length, 1);
   });
 });
 
+// spec/operators#first-owner
 describe("a start on a deployment without operators", () => {
-  it("makes one owner, whatever the engine and however many processes start at once, and no second one", async () => {
+  it("creates exactly one owner on either engine, also if several processes start at once", async () => {
     const { settings } = await newDeployment();
     const servers = await Promise.all([start(settings), start(settings)]);
     const stdout = () => servers.map((server) => server.stdout()).join("");
@@ -244,8 +257,35 @@ describe("a start on a deployment without operators", () => {
   });
 });
 
+describe("a first start whose output goes into a file", () => {
+  it("creates an owner who must first set another password, and prints how", async () => {
+    const { settings } = await newDeployment();
+    const file = join(newFolder(), "out.log");
+    mkdirSync(dirname(file), { recursive: true });
+    const output = openSync(file, "a");
+    const { child, exited } = spawnProgram(settings, { stdout: output });
+    running.add(child);
+    const said = () => readFileSync(file, "utf8");
+    const portPattern = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/;
+    // The log is flushed after a tenth of a second, the instructions at once.
+    await waitUntil(() => said().includes("YOUR NEW PASSWORD") && portPattern.test(said()));
+    assert.match(said(), /must be changed first, because this output is stored/);
+    const port = Number(portPattern.exec(said())?.[1]);
+    const password = / {2}password {2}(\S+)\n/.exec(said())?.[1];
+    const signedIn = await post(port, "/_/api/sessions", { name: "owner", password });
+    const token: string = signedIn.body.result.token;
+    assert.equal((await send(port, "GET", "/_/api/applications", { token })).body.error, "AuthPasswordChangeRequired");
+    const body = { currentPassword: password, password: "another good password" };
+    assert.equal((await send(port, "PATCH", "/_/api/operators/me", { token, body })).status, 200);
+    assert.equal((await send(port, "GET", "/_/api/applications", { token })).status, 200);
+    child.kill("SIGTERM");
+    await exited;
+    closeSync(output);
+  });
+});
+
 describe("wrong settings", () => {
-  it("are reported all at once, without a stack, and the exit code is 1", async () => {
+  it("are all reported, without a stack, and the exit code is 1", async () => {
     const settings = { DATA_DIR: newFolder(), PORT: "http", LOG_LEVEL: "loud", REGION: "Mars!", BODY_BYTES_MAX: "-1" };
     const { code, stdout, stderr } = await runProgram("src/main.ts", [], settings);
     assert.deepEqual([code, stdout], [1, ""]);
@@ -254,7 +294,7 @@ describe("wrong settings", () => {
     assert.doesNotMatch(stderr, /\n\s+at /);
   });
 
-  it("PostgreSQL without ROLLCALL_SECRET is refused before anything is tried", async () => {
+  it("PostgreSQL without ROLLCALL_SECRET is refused before a connection attempt", async () => {
     const settings = { DATA_DIR: newFolder(), DATABASE_URL: "postgres://127.0.0.1:1/nowhere" };
     const { code, stderr } = await runProgram("src/main.ts", [], settings);
     assert.equal(code, 1);
@@ -262,7 +302,7 @@ describe("wrong settings", () => {
     assert.doesNotMatch(stderr, /ECONNREFUSED|\n\s+at /);
   });
 
-  it("a database that nobody answers for ends the start with the reason", async () => {
+  it("an unreachable database ends the start with the reason", async () => {
     const settings = {
       DATA_DIR: newFolder(),
       DATABASE_URL: "postgres://127.0.0.1:1/nowhere",
@@ -279,7 +319,7 @@ describe("wrong settings", () => {
 });
 
 describe("SIGTERM (hostile.md 34)", () => {
-  it("requests in flight finish, new ones are refused, idle connections are closed, and the exit code is 0", async () => {
+  it("finishes requests in progress, refuses new ones, closes idle connections, and exits with 0", async () => {
     const { settings, ...application } = await newDeployment();
     const server = await start({ ...settings, ...slowHashing });
     const { deviceToken } = await signUp(server.port, application);
@@ -289,13 +329,13 @@ describe("SIGTERM (hostile.md 34)", () => {
 
     const body = { username: "user", password: "password" };
     const logins = [1, 2, 3].map(() => post(server.port, "/users/login", body, deviceToken));
-    assert.equal((await send(server.port, "GET", "/service/ping")).status, 200); // it has seen the logins
+    assert.equal((await send(server.port, "GET", "/service/ping")).status, 200); // the server has received the logins
     const ended = server.end("SIGTERM");
     let isRefused = false;
     while (!isRefused) {
       try {
         const { status, headers, body } = await send(server.port, "GET", "/service/ping");
-        if (status === 200) continue; // the signal is on its way
+        if (status === 200) continue; // the signal has not arrived yet
         assert.deepEqual([status, body.error, headers["connection"]], [503, "ServiceUnavailable", "close"]);
         isRefused = true;
       } catch (error) {
@@ -311,15 +351,15 @@ describe("SIGTERM (hostile.md 34)", () => {
   });
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    it(`${signal} that comes several times, as npm and a terminal both say it, cuts nothing off`, async () => {
+    it(`${signal} repeated, as by npm and a terminal together, cuts off no request`, async () => {
       const { settings, ...application } = await newDeployment();
       const server = await start({ ...settings, ...slowHashing });
       const { deviceToken } = await signUp(server.port, application);
       const body = { username: "user", password: "password" };
       const logins = Promise.allSettled([1, 2, 3].map(() => post(server.port, "/users/login", body, deviceToken)));
-      await send(server.port, "GET", "/service/ping"); // it has seen the logins
+      await send(server.port, "GET", "/service/ping"); // the server has received the logins
       const ended = server.end(signal);
-      while ((await send(server.port, "GET", "/service/ping")).status === 200); // the signal is on its way
+      while ((await send(server.port, "GET", "/service/ping")).status === 200); // the signal has not arrived yet
       server.child.kill(signal);
       assert.equal((await ended).code, 0);
       assert.deepEqual(
@@ -329,7 +369,7 @@ describe("SIGTERM (hostile.md 34)", () => {
     });
   }
 
-  it("requests that do not finish within the grace period are cut, and the exit code is 0 all the same", async () => {
+  it("cuts off requests after the grace period, and exits with 0", async () => {
     const { settings, ...application } = await newDeployment();
     const server = await start({ ...settings, ...slowHashing, SHUTDOWN_GRACE_MS: "50" });
     const { deviceToken } = await signUp(server.port, application);
@@ -338,7 +378,7 @@ describe("SIGTERM (hostile.md 34)", () => {
     const body = { username: "user", password: "password" };
     const logins = Array.from({ length: 10 }, () => post(server.port, "/users/login", body, deviceToken));
     const results = Promise.allSettled(logins);
-    await send(server.port, "GET", "/service/ping"); // it has seen them all
+    await send(server.port, "GET", "/service/ping"); // the server has received them all
     const { code, ms } = await server.end("SIGTERM");
     assert.equal(code, 0);
     assert.ok(ms < 5_000, `${ms} ms`);
@@ -348,7 +388,7 @@ describe("SIGTERM (hostile.md 34)", () => {
 });
 
 describe("kill -9 (hostile.md 31)", () => {
-  it("every answered check-in is there after the restart, whole, and no half-written one is", async () => {
+  it("every answered check-in is complete after the restart, and none is half-written", async () => {
     const { settings, ...application } = await newDeployment();
     const answered = new Map<string, string>();
     let sent = 0;
@@ -379,13 +419,13 @@ describe("kill -9 (hostile.md 31)", () => {
     }
   });
 
-  it("a resumable upload goes on after kills, also of who was finishing it, and nothing else is left of it", async () => {
+  it("a resumable upload can be resumed after kills, also during its completion, and leaves no other objects behind", async () => {
     const { settings, ...application } = await newDeployment();
     const bytes = randomBytes(40_000_000);
     const path = (location: unknown) => new URL(`${location}`).pathname;
     let token = "";
     let upload = "";
-    let told = 0;
+    let acknowledged = 0;
     for (let kills = 0; ; kills += 1) {
       const server = await start(settings);
       if (kills === 0) {
@@ -399,25 +439,25 @@ describe("kill -9 (hostile.md 31)", () => {
       }
       let head = await send(server.port, "HEAD", upload, { token, headers: tusHeaders });
       while (head.status === 503) {
-        await new Promise((resolve) => setTimeout(resolve, 200)); // until the lease of who was killed ends
+        await new Promise((resolve) => setTimeout(resolve, 200)); // until the lease of the killed process expires
         head = await send(server.port, "HEAD", upload, { token, headers: tusHeaders });
       }
       assert.equal(head.status, 200);
       const offset = Number(head.headers["upload-offset"]);
-      assert.ok(offset >= told, "bytes that were counted are lost");
-      told = offset;
+      assert.ok(offset >= acknowledged, "bytes that were counted are lost");
+      acknowledged = offset;
       if (offset === bytes.length) {
         const file = `${head.headers["content-location"]}`;
         const { result } = (await send(server.port, "GET", file, { token })).body;
         assert.equal(result.contentHash, createHash("sha256").update(bytes).digest("hex"));
         await server.end("SIGTERM");
-        await maintainOnce(settings); // what the last one that was killed had not come to is left to it
+        await maintainOnce(settings); // completes the work of the last killed process
         const folder = join(settings["DATA_DIR"] ?? "", "files", application.appid);
-        assert.equal(readdirSync(folder, { recursive: true }).length, 2, "the folder of the file, and it");
+        assert.equal(readdirSync(folder, { recursive: true }).length, 2, "only the file and its folder");
         assert.ok(kills > 2);
         return;
       }
-      // Two are killed while bytes arrive, the others while or after the last ones do.
+      // Two servers are killed while bytes arrive, the others during or after the last bytes.
       const headers = { ...bytesHeaders, "upload-offset": `${offset}` };
       const rest = bytes.subarray(offset, kills < 2 ? offset + 15_000_000 : bytes.length);
       const sending = send(server.port, "PATCH", upload, { token, headers, body: rest }).catch(() => undefined);
@@ -427,7 +467,7 @@ describe("kill -9 (hostile.md 31)", () => {
     }
   });
 
-  it("every answered metric event is counted once, also when it was being compacted", async () => {
+  it("every answered metric event is counted once, also if the kill interrupts its compaction", async () => {
     const { settings, ...application } = await newDeployment();
     const { stdout } = await runProgram("src/cli.ts", ["operators", "create", "--name", "op", "--json"], settings);
     const { name, password } = JSON.parse(stdout);
@@ -470,8 +510,8 @@ describe("kill -9 (hostile.md 31)", () => {
   });
 });
 
-describe("kill -9 between a commit and its answer (surface.md section 12)", () => {
-  it("a retry with the same idempotency key: one effect, and the first reply", async () => {
+describe("kill -9 between a commit and its answer (spec/idempotency#stored-responses)", () => {
+  it("a retry with the same idempotency key has one effect, and gets the stored response", async () => {
     const { settings, ...application } = await newDeployment();
     const replies = new Map<string, unknown>();
     const unanswered = new Set<string>();
@@ -523,7 +563,7 @@ describe("kill -9 between a commit and its answer (surface.md section 12)", () =
 });
 
 describe("two processes on one database", () => {
-  it("increments at the same time add up, and those answered by one that is killed -9 stay (hostile.md 31)", async () => {
+  it("concurrent increments add up, and those answered before a kill -9 persist (hostile.md 31)", async () => {
     const { settings, ...application } = await newDeployment();
     const [server, other] = await Promise.all([start(settings), start(settings)]);
     const { token } = await signUp(server.port, application);
@@ -533,13 +573,13 @@ describe("two processes on one database", () => {
       sent += 1;
       const answer = await post(port, "/metadata/app/n/increment", {}, token).catch(() => undefined);
       if (answer?.status !== 200) return false;
-      assert.ok(!answered.has(answer.body.result.value), "two had the same answer");
+      assert.ok(!answered.has(answer.body.result.value), "two increments had the same result");
       answered.add(answer.body.result.value);
       return true;
     }
     let isEnding = false;
     const clients = [server, other, server, other, server, other].map(async ({ port }) => {
-      while (!isEnding && (await increment(port))); // until its server is killed, or all is done
+      while (!isEnding && (await increment(port))); // until its server is killed, or the test ends
     });
     await waitUntil(() => answered.size >= 150);
     await other.end("SIGKILL");
@@ -568,7 +608,7 @@ async function readAll(port: number, token: string): Promise<Map<string, string>
 
 describe("the process that decodes pictures", { skip: process.platform !== "linux" }, () => {
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-    it(`goes with the server, also in the midst of a picture: ${signal}`, async () => {
+    it(`exits with the server, also while it decodes a picture: ${signal}`, async () => {
       const { settings, appid, appkey } = await newDeployment();
       const { port, child, end } = await start({ ...settings, SHUTDOWN_GRACE_MS: "200" });
       const { token } = await signUp(port, { appid, appkey });

@@ -1,6 +1,6 @@
 /**
- * Begins to measure what this process takes of a processor, in milliseconds: what else runs on the machine does not count,
- * so that a test of what would take minutes can have a limit.
+ * Starts to measure the processor time of this process, in milliseconds: other programs on the machine do not affect
+ * it, so that a test can have a time limit.
  */
 export function processorTime(): () => number {
   const begun = process.cpuUsage();

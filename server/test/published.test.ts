@@ -21,7 +21,7 @@ describe("published files", () => {
     });
   }
 
-  it(".env.example can be read by a shell, as it says itself, and changes nothing", () => {
+  it("a shell can read .env.example, and its values are the defaults", () => {
     const command = "set -e -a; . ./.env.example; exec env -0";
     const options = { cwd: root, env: { PATH: process.env["PATH"] }, encoding: "utf8" } as const;
     const read = execFileSync("sh", ["-c", command], options).split("\0").filter(Boolean);
@@ -31,12 +31,5 @@ describe("published files", () => {
 
   it("the lockfile names no registry host", () => {
     assert.doesNotMatch(readFileSync(path.join(root, "package-lock.json"), "utf8"), /https?:\/\/[^"]*registry/);
-  });
-
-  it("every gap listed in docs/spec-gaps.md names a test file that exists", () => {
-    const files = readFileSync(path.join(root, "docs/spec-gaps.md"), "utf8").matchAll(/`([\w./-]+\.test\.ts)`/g);
-    const named = [...new Set([...files].map(([, file]) => file ?? ""))];
-    assert.ok(named.length > 0);
-    for (const file of named) assert.doesNotThrow(() => readFileSync(path.join(root, "server", file)), file);
   });
 });

@@ -10,7 +10,10 @@ import { createRegions, type Fault, type TestRegion } from "./regions.ts";
 import { killRunningServers } from "./running-server.ts";
 import { dataPart, formHeaders, formOf } from "./uploads.ts";
 
-/** An application moves between real deployments, whatever breaks on the way (surface.md section 14). */
+/**
+ * An application moves between real deployments while connections and processes fail
+ * (spec/regions#moving-what-clients-see).
+ */
 
 let main: TestRegion;
 let eu: TestRegion;
@@ -37,7 +40,7 @@ interface Inhabited {
 
 const credentials = { username: "Jäne", password: "correct horse" };
 
-/** An application with a user who has something, in a region. */
+/** Creates an application with a user and data, in a region. */
 async function createInhabited(region: TestRegion): Promise<Inhabited> {
   const application: Pick<Inhabited, "appid" | "appkey"> = JSON.parse(
     await main.printed("apps", "create", "--name", "Moving", "--region", region.name, "--json"),
@@ -59,7 +62,7 @@ function register(region: TestRegion, { appid, appkey }: Pick<Inhabited, "appid"
   return region.call("POST /devices", { body: { appid, appkey, platform: "test" } });
 }
 
-/** A user token, as a client gets one that begins at this region. */
+/** A user token of a client that starts at this region. */
 async function signIn(region: TestRegion, application: Inhabited): Promise<string> {
   const device = await register(region, application);
   assert.equal(device.status, 201, device.text);
@@ -89,10 +92,10 @@ async function assertMoving(region: TestRegion, token: string | undefined, appli
   }
 }
 
-async function assertElsewhere(region: TestRegion, token: string, host: TestRegion): Promise<void> {
+async function assertRemote(region: TestRegion, token: string, host: TestRegion): Promise<void> {
   const { status, body } = await region.call("GET /users/me", { token });
   const { request_id } = body;
-  const [error, message] = ["AuthAccessTokenInvalid", "Incorrect token type."];
+  const [error, message] = ["AuthAccessTokenInvalid", "Incorrect token type. The token belongs to another region."];
   const expected = {
     status: 401,
     error,
@@ -118,8 +121,9 @@ async function leftIn(region: TestRegion, appid: string): Promise<string[]> {
   return existsSync(folder) ? [...left, ...readdirSync(folder)] : left;
 }
 
+// spec/regions#moving-what-clients-see, spec/regions#moving-what-is-copied
 describe("a move", () => {
-  it("takes everything along but tokens, and leaves nothing but where it is", async () => {
+  it("copies everything except tokens, and leaves only the name of the new region in the old one", async () => {
     const application = await createInhabited(main);
     const { appid } = application;
     await main.printed("apps", "secret", "set", appid);
@@ -128,7 +132,7 @@ describe("a move", () => {
     const token = await signIn(main, application);
     assert.equal(await main.printed("apps", "move", appid, "--region", "eu"), `moved ${appid} to eu\n`);
 
-    await assertElsewhere(main, token, eu);
+    await assertRemote(main, token, eu);
     const registered = await register(main, application);
     const { accessToken, accessTokenExpires } = registered.body.result;
     assertResult(registered, 201, { accessToken, accessTokenExpires, serviceRoot: eu.root });
@@ -138,35 +142,38 @@ describe("a move", () => {
     assert.match(await eu.printed("apps", "list"), new RegExp(`${appid}\tMoving\t[^\t]+\tactive\teu\n`));
     assert.match(signedBefore, /^[0-9a-f]{64}$/);
 
-    // And back: what was given here before it went stays dead.
+    // The way back: tokens that were issued here before the move stay revoked.
     const tokenOfEu = await signIn(eu, application);
     await eu.printed("apps", "secret", "set", appid);
     const signed = (await register(eu, application)).body.result.serverSignature;
-    await eu.printed("apps", "move", appid, "--region", "main");
+    const moved = await eu.printed("apps", "move", appid, "--region", "main", "--json");
+    assert.deepEqual(JSON.parse(moved), { appid, region: "main" });
     const dead = await main.call("GET /users/me", { token });
     assertError(dead, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
-    await assertElsewhere(eu, tokenOfEu, main);
+    await assertRemote(eu, tokenOfEu, main);
     const again = (await register(eu, application)).body.result;
-    assert.deepEqual([again.serviceRoot, again.serverSignature], [undefined, signed]);
+    assert.deepEqual([again.serviceRoot, again.serverSignature], [main.root, signed]);
+    assert.equal((await main.call("GET /devices/current", { token: again.accessToken })).status, 200);
+    assert.equal((await register(main, application)).body.result.serviceRoot, undefined);
     await main.printed("apps", "secret", "delete", appid, "--yes");
     await assertServed(main, await signIn(main, application), application);
     assert.deepEqual(await leftIn(eu, appid), ["application_regions"]);
   });
 
-  it("is not imported into a region while another one serves it", async () => {
+  it("is not imported into a region while another region serves it", async () => {
     const { appid } = await createInhabited(main);
     const file = join(main.folder, "exported.tar");
     await main.printed("apps", "export", appid, file);
     const { code, stderr } = await eu.run("apps", "import", file);
     assert.notEqual(code, 0);
-    assert.match(stderr, new RegExp(`${appid} lives in the region main: it would be served in both`));
+    assert.match(stderr, new RegExp(`${appid} lives in the region main: delete it there before you import it here`));
     assert.deepEqual(await leftIn(eu, appid), []);
     await main.printed("apps", "delete", appid, "--yes");
     const imported = await eu.run("apps", "import", file);
     assert.equal(imported.code, 0, imported.stderr);
   });
 
-  it("every write that was answered is there, of clients that write all the time", async () => {
+  it("keeps every answered write of clients that write during the move", async () => {
     const application = await createInhabited(main);
     const token = await signIn(main, application);
     const answered: string[] = [];
@@ -203,8 +210,8 @@ describe("a move", () => {
   });
 });
 
-describe("a move that breaks off", () => {
-  it("before it is decided leaves the application where it is, and the next one succeeds", async () => {
+describe("an interrupted move", () => {
+  it("leaves the application in its region if it is not committed, and the next move succeeds", async () => {
     const application = await createInhabited(eu);
     const { appid } = application;
     const token = await signIn(eu, application);
@@ -224,17 +231,17 @@ describe("a move that breaks off", () => {
     }
     assert.equal(await eu.printed("apps", "move", appid, "--region", "us"), `moved ${appid} to us\n`);
     await assertServed(us, await signIn(main, application), application);
-    await assertElsewhere(eu, token, us);
+    await assertRemote(eu, token, us);
   });
 
-  it("behind that goes on when it is run again, and is served by nobody until then", async () => {
+  it("continues in the next run once it is committed, and no region serves the application until then", async () => {
     const application = await createInhabited(eu);
     const { appid } = application;
     let [from, to] = [eu, us];
     const faults: [region: TestRegion | "to", fault: Fault][] = [
-      [main, { name: "setRegion", how: "answered by nobody" }],
+      [main, { name: "setRegion", how: "never answered" }],
       ["to", { name: "openApplication", how: "stalled" }],
-      ["to", { name: "openApplication", how: "answered by nobody" }],
+      ["to", { name: "openApplication", how: "never answered" }],
     ];
     for (const [where, fault] of faults) {
       const token = await signIn(main, application);
@@ -250,14 +257,14 @@ describe("a move that breaks off", () => {
       }
       broken.mend();
       await from.printed("apps", "move", appid, "--region", to.name);
-      await assertElsewhere(from, token, to);
+      await assertRemote(from, token, to);
       await assertServed(to, await signIn(main, application), application);
       await assertServed(to, await signIn(from, application), application);
       [from, to] = [to, from];
     }
   });
 
-  it("by a kill is run again, or cancelled", async () => {
+  it("can be run again or cancelled after a kill", async () => {
     const application = await createInhabited(main);
     const { appid } = application;
     const token = await signIn(main, application);

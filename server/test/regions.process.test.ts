@@ -9,7 +9,10 @@ import { createRegions, type TestRegion } from "./regions.ts";
 import { killRunningServers, type RunningServer } from "./running-server.ts";
 import { dataPart, formHeaders, formOf } from "./uploads.ts";
 
-/** Two real deployments with databases of their own, and a third one that is out of reach (surface.md section 14). */
+/**
+ * Two real deployments with databases of their own, and an unreachable third one
+ * (spec/regions#registration-in-another-region).
+ */
 
 let main: TestRegion;
 let eu: TestRegion;
@@ -24,7 +27,9 @@ before(async () => {
   const made = await createRegions(["main", "eu", "us"]);
   ({ main, eu, us } = made.regions);
   remove = made.remove;
-  [runningMain, runningEu] = await Promise.all([main.start(), eu.start()]);
+  // It does not have the shared secret of the others.
+  const keys = JSON.parse(await main.printed("regions", "key", "--region", "eu", "--json"));
+  [runningMain, runningEu] = await Promise.all([main.start(), eu.start(keys)]);
   application = await createIn("eu");
 });
 after(async () => {
@@ -46,13 +51,26 @@ async function tokenOf(region: TestRegion, body: object = application): Promise<
   return (await register(region, body)).body.result.accessToken;
 }
 
-function assertElsewhere(answer: Answer, serviceRoot: string): void {
+function assertRemote(answer: Answer, serviceRoot: string): void {
   const { request_id } = answer.body;
-  const [error, message] = ["AuthAccessTokenInvalid", "Incorrect token type."];
+  const [error, message] = ["AuthAccessTokenInvalid", "Incorrect token type. The token belongs to another region."];
   const body = { status: 401, error, errorNumber: 261, message, serviceRoot, request_id, success: false };
   assert.deepEqual([answer.status, answer.body], [401, body]);
 }
 
+// spec/regions#region-keys
+describe("rollcall regions key", () => {
+  it("prints the same REGION_SECRET for a region every time, and refuses invalid names", async () => {
+    const printed = await main.printed("regions", "key", "--region", "us");
+    assert.match(printed, /^REGION_SECRET=key:main:[\w-]{43},key:eu:[\w-]{43}\n$/);
+    assert.equal(await main.printed("regions", "key", "--region", "us"), printed);
+    const unknown = await main.run("regions", "key", "--region", "mars");
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /^REGIONS names no region mars\n/);
+  });
+});
+
+// spec/regions#registration-through-main
 describe("an application of a remote region", () => {
   it("registers devices at the main region, which answers with serviceRoot, and at its own", async () => {
     for (const region of [main, eu]) {
@@ -65,7 +83,7 @@ describe("an application of a remote region", () => {
     }
   });
 
-  it("registers with parameters that nobody knows, as at home, and is logged there under the main region's request_id", async () => {
+  it("accepts unknown parameters as in its own region, and is logged there under the main region's request_id", async () => {
     const strange = `{"appid":"${application.appid}","appkey":"${application.appkey}","platform":"test","x":1e400,
       "y":[1e400],"z":12345678901234567890,"__proto__":{"a":1},"":null,"n":${"[".repeat(500)}${"]".repeat(500)}}`;
     for (const region of [main, eu]) {
@@ -82,7 +100,7 @@ describe("an application of a remote region", () => {
     assert.equal((await main.call("POST /devices", { body: form, headers })).status, 201);
   });
 
-  it("is refused as at home, and one that nobody knows, or that lives in main, as ever", async () => {
+  it("gets the errors of its own region; unknown and local applications get the usual errors", async () => {
     for (const region of [main, eu]) {
       const wrong = await register(region, { ...application, appkey: "rk_wrong" });
       assertError(wrong, 401, "AuthAppCredentialsInvalid", 261, wrongKey);
@@ -103,7 +121,7 @@ describe("an application of a remote region", () => {
     );
   });
 
-  it("its limits and what is disabled for it hold at the main region", async () => {
+  it("has its limits and disabled operations enforced at the main region", async () => {
     await eu.printed("apps", "suspend", application.appid);
     const refused = await register(main, application);
     assertError(refused, 403, "AuthAPICallDisabledByDeveloper", 257, "The application is suspended.");
@@ -111,7 +129,7 @@ describe("an application of a remote region", () => {
     assert.equal((await register(main, application)).status, 201);
   });
 
-  it("registers in a batch of the main region, once, whatever else is in it", async () => {
+  it("registers once in a batch of the main region, with any other items", async () => {
     const local = await createIn("main");
     const token = await tokenOf(main, local);
     const item = (method: string, path: string, parameters: object) => ({ method, path, parameters });
@@ -130,7 +148,7 @@ describe("an application of a remote region", () => {
     }
   });
 
-  it("does not in a batch with an Idempotency-Key, whose answer main would keep", async () => {
+  it("cannot register in a batch with an Idempotency-Key, because main would store the response", async () => {
     const token = await tokenOf(main, await createIn("main"));
     const requests = [{ method: "POST", path: "/devices", parameters: { platform: "test", ...application } }];
     const headers = { "idempotency-key": "kept" };
@@ -141,8 +159,8 @@ describe("an application of a remote region", () => {
   });
 });
 
-describe("an application that came to be in a remote region by itself", () => {
-  it("is known to main when it has been told, if it is there", async () => {
+describe("an application that was created in a remote region", () => {
+  it("is registered in main by the operator, if it exists", async () => {
     const made: Credentials = JSON.parse(await eu.printed("apps", "create", "--name", "Local", "--json"));
     assert.equal((await register(main, made)).status, 401);
     const { appid } = made;
@@ -152,29 +170,31 @@ describe("an application that came to be in a remote region by itself", () => {
     const { code, stderr } = await main.run("apps", "locate", local.appid, "--region", "eu");
     assert.deepEqual([code, stderr.split("\n")[0]], [2, `the region eu serves no application ${local.appid}`]);
     const refused = await eu.run("apps", "locate", appid, "--region", "us");
-    assert.match(refused.stderr, /^apps locate is for the region main, this is eu/);
+    assert.match(refused.stderr, /^apps locate must run in the region main, but REGION is eu/);
   });
 });
 
+// spec/regions#tokens-of-another-region
 describe("a token of another region", () => {
-  it("is refused with its serviceRoot, whoever calls what, also in a batch and with a made-up one", async () => {
+  it("is refused with its serviceRoot on every operation, also in a batch and if it is forged", async () => {
     const token = await tokenOf(main);
     for (const operation of ["GET /devices/current", "GET /users/me", "POST /users", "POST /batch", "GET /checkins"]) {
-      assertElsewhere(await main.call(operation, { token }), eu.root);
+      assertRemote(await main.call(operation, { token }), eu.root);
     }
-    assertElsewhere(await main.call("GET /users/me", { token: "eu.made_up" }), eu.root);
-    assertElsewhere(await main.call(`GET /pictures/x/file?accessToken=${token}`), eu.root);
-    assertElsewhere(await eu.call("GET /users/me", { token: await tokenOf(main, await createIn("main")) }), main.root);
+    assertRemote(await main.call("GET /users/me", { token: "eu.made_up" }), eu.root);
+    assertRemote(await main.call(`GET /pictures/x/file?accessToken=${token}`), eu.root);
+    assertRemote(await eu.call("GET /users/me", { token: await tokenOf(main, await createIn("main")) }), main.root);
     const unknown = await main.call("GET /users/me", { token: "mars.token" });
     assertError(unknown, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
   });
 });
 
-describe("a region that is out of reach", () => {
-  it("is ServiceUnavailable with Retry-After, and an application may be there half made, or not", async () => {
+// spec/regions#unreachable-regions, spec/regions#creating-remote-applications
+describe("an unreachable region", () => {
+  it("leads to ServiceUnavailable with Retry-After, and the creation of an application may be incomplete", async () => {
     const { code, stdout, stderr } = await main.run("apps", "create", "--name", "Nowhere", "--region", "us");
     assert.deepEqual([code, stdout], [1, ""]);
-    const [, appid = ""] = /apps delete (app_\w+) --yes drops/.exec(stderr) ?? [];
+    const [, appid = ""] = /apps delete (app_\w+) --yes/.exec(stderr) ?? [];
     assert.match(stderr, /The region us is out of reach/);
     const { body } = await register(main, { appid, appkey: "rk_wrong" });
     assert.deepEqual([body.status, body.error, body.errorNumber], [503, "ServiceUnavailable", 1284]);
@@ -188,12 +208,12 @@ describe("a region that is out of reach", () => {
     await running.end("SIGKILL");
   });
 
-  it("one whose answer was lost has made the application once, or none at all", async () => {
+  it("creates the application at most once if its response is lost", async () => {
     const broken = eu.breakCalls({ name: "createApplication", how: "unanswered" });
     const { code, stderr } = await main.run("apps", "create", "--name", "Lost", "--region", "eu");
     assert.equal(code, 1);
     broken.mend();
-    const [, appid = ""] = /apps delete (app_\w+) --yes drops/.exec(stderr) ?? [];
+    const [, appid = ""] = /apps delete (app_\w+) --yes/.exec(stderr) ?? [];
     assert.match(await eu.printed("apps", "list"), new RegExp(appid));
     await main.printed("apps", "delete", appid, "--yes");
     for (const region of [main, eu]) {
@@ -205,8 +225,9 @@ describe("a region that is out of reach", () => {
   });
 });
 
-describe("what main knows of an application that lives elsewhere", () => {
-  it("is its id and region: nothing else in any column of any table, in any file, in the log", async () => {
+// spec/regions#data-residency
+describe("the data of a remote application in main", () => {
+  it("is its id and region only, in every table, every file and the log", async () => {
     const personal = {
       uniqueId: "unique-id-of-a-phone",
       tag: "tag-of-a-phone",
@@ -230,7 +251,7 @@ describe("what main knows of an application that lives elsewhere", () => {
     const user = { username, email, password, location };
     for (const region of [main, eu]) {
       const created = await region.call("POST /users", { token: device_token, body: user, headers });
-      assert.equal(created.status, region === eu ? 200 : 401); // who sends it to main is refused before it is read
+      assert.equal(created.status, region === eu ? 200 : 401); // main refuses the request before it reads the body
       const token = created.body.result?.accessToken ?? device_token;
       await region.call("POST /checkins", { token, body: { location, comment }, headers });
       await region.call("PUT /metadata/me/a", { token, body: { value: comment }, headers });
@@ -249,7 +270,7 @@ describe("what main knows of an application that lives elsewhere", () => {
       }
     }
     await snapshot.close();
-    assert.ok(text.includes(application.appid), "it has been read");
+    assert.ok(text.includes(application.appid), "the scan finds the application id");
     const files = readdirSync(main.folder, { recursive: true, encoding: "utf8" })
       .map((name) => join(main.folder, name))
       .filter((name) => statSync(name).isFile());

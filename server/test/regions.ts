@@ -6,48 +6,49 @@ import { createServer as createHttpServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runCommand } from "./command-line.ts";
 import { createTestDatabase } from "./databases.ts";
-import { type Answer, type CallOptions, runProgram, send } from "./harness.ts";
-import { type RunningServer, startProgram } from "./running-server.ts";
+import { type Answer, type CallOptions, type runProgram, send } from "./harness.ts";
+import { noEnvFile, type RunningServer, startProgram } from "./running-server.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
 /**
- * What happens to calls of this name: one does not arrive, breaks off, or its answer is lost, with the connection or
- * without a word.
+ * The fault of calls with this name: a call is not sent, breaks off, or loses its response, with the connection or
+ * silently.
  */
 export interface Fault {
   readonly name: string;
-  readonly how: "not sent" | "stalled" | "broken off" | "unanswered" | "answered by nobody";
+  readonly how: "not sent" | "stalled" | "broken off" | "unanswered" | "never answered";
 }
 
 export interface BrokenCalls {
   /** Whether it has happened. */
   isHit(): boolean;
-  /** From now on it does not happen any more. */
+  /** Removes the fault. */
   mend(): void;
 }
 
-/** A region: a deployment of its own, with its own database and its own secret. */
+/** A region: a deployment with its own database and its own secret. */
 export interface TestRegion {
   readonly name: string;
-  /** What clients are told. A proxy listens there, which stands for the network. */
+  /** The address that clients get. A proxy listens there and simulates the network. */
   readonly root: string;
   readonly settings: Settings;
   readonly folder: string;
   start(more?: Settings): Promise<RunningServer>;
   call(operation: string, options?: CallOptions): Promise<Answer>;
-  /** Breaks calls from other regions. */
+  /** Injects a fault into calls from other regions. */
   breakCalls(fault: Fault): BrokenCalls;
   /** Starts a command of `rollcall` there. */
   begin(...args: string[]): ChildProcess;
-  /** Runs one to its end. */
+  /** Runs a command to its end. */
   run(...args: string[]): ReturnType<typeof runProgram>;
-  /** What a command prints that must succeed. */
+  /** The output of a command that must succeed. */
   printed(...args: string[]): Promise<string>;
 }
 
-/** Several regions that know of each other; none of them runs yet. */
+/** Several regions that are configured with each other; none of them runs yet. */
 export async function createRegions<Name extends string>(
   names: readonly Name[],
 ): Promise<{ readonly regions: Readonly<Record<Name, TestRegion>>; remove(): Promise<void> }> {
@@ -72,7 +73,7 @@ export async function createRegions<Name extends string>(
         REGION_SECRET: "a secret between regions",
         REGION_TIMEOUT_MS: "2000",
       };
-      const run = (...args: string[]) => runProgram("src/cli.ts", args, settings);
+      const run = (...args: string[]) => runCommand(args, settings);
       let port = 0;
       const region: TestRegion = {
         name,
@@ -92,6 +93,7 @@ export async function createRegions<Name extends string>(
         breakCalls: proxy.breakCalls,
         begin: (...args) =>
           spawn(process.execPath, [join(import.meta.dirname, "../src/cli.ts"), ...args], {
+            cwd: noEnvFile,
             env: { PATH: process.env["PATH"], ...settings },
             stdio: "ignore",
           }),
@@ -106,7 +108,7 @@ export async function createRegions<Name extends string>(
     }),
   );
   return {
-    regions: Object.fromEntries(made) as Record<Name, TestRegion>, // of every name
+    regions: Object.fromEntries(made) as Record<Name, TestRegion>, // has every name
     async remove() {
       for (const { proxy } of networks) proxy.close();
       for (const drop of drops) await drop();
@@ -115,7 +117,9 @@ export async function createRegions<Name extends string>(
   };
 }
 
-/** Hands on what is sent to a region as soon as it runs, unless it is to be broken. It keeps the address of a region that does not. */
+/**
+ * Forwards calls to a running region, except for the injected faults. Keeps the address of a region that does not run.
+ */
 export async function startProxy() {
   let port: number | undefined;
   let fault: Fault | undefined;
@@ -135,7 +139,7 @@ export async function startProxy() {
         answer.resume().on("end", () => incoming.socket.destroy());
         return;
       }
-      if (how === "answered by nobody") {
+      if (how === "never answered") {
         answer.resume();
         return;
       }
@@ -155,7 +159,7 @@ export async function startProxy() {
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
-    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens on a port
+    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // listens on TCP
     sendTo(target: number): void {
       port = target;
     },

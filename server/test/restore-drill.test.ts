@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { insertApplication } from "../src/applications/applications.store.ts";
-import { createMakers } from "../src/cli.command.ts";
+import { createClockAndIds } from "../src/cli.command.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
@@ -15,7 +15,7 @@ import { type Answer, runProgram, send } from "./harness.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
 import { dataPart, formHeaders, formOf } from "./uploads.ts";
 
-/** The drill of docs/operations.md, with the programs themselves: a deployment under load, its backup, and a new beginning. */
+/** The drill of docs/operations/backup.md with real processes: a deployment under load, its backup, and its restore. */
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 const databases: TestDatabase[] = [];
@@ -47,19 +47,19 @@ async function rollcall(settings: Settings, ...args: string[]): Promise<string> 
 async function createApplication({ DATABASE_URL }: Settings) {
   const database = await openDatabase(DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
   await migrate(database);
-  const created = await database.write(({ queries }) => insertApplication("Drill", createMakers(), queries));
+  const created = await database.write(({ queries }) => insertApplication("Drill", createClockAndIds(), queries));
   await database.close();
   return created;
 }
 
-/** What a client knows to be there, because it was answered. */
+/** The answered writes of a client. */
 interface Written {
   readonly checkins: Map<string, string>;
   readonly blobs: Map<string, string>;
   readonly deleted: Set<string>;
 }
 
-/** Users who write, upload and delete without a pause until they are stopped, and remember what they were answered. */
+/** Users who write, upload and delete continuously until they are stopped, and record the responses. */
 async function startWriters(port: number, application: object) {
   const written: Written = { checkins: new Map(), blobs: new Map(), deleted: new Set() };
   let isStopped = false;
@@ -135,8 +135,9 @@ async function contentHash(port: number, id: string, token: string): Promise<str
     .digest("hex");
 }
 
+// spec/deployment#consistent-backups
 describe("a restore drill", () => {
-  it("of a backup under load everything that was answered before it is there again, and nothing is half", async () => {
+  it("a backup under load restores everything that was answered before it, and nothing incomplete", async () => {
     const settings = await newDeployment("source");
     const application = await createApplication(settings);
     const server = await startProgram(settings);
@@ -148,12 +149,12 @@ describe("a restore drill", () => {
     await rollcall(settings, "backup", file);
     await until(written.checkins.size + 10);
     await stop();
-    await server.end("SIGKILL"); // and its machine burns
+    await server.end("SIGKILL"); // the machine is lost
     const stopped = copyOf(written);
     assert.ok(stopped.checkins.size > before.checkins.size);
 
     const fresh = await newDeployment("restored");
-    await rollcall(fresh, "restore", file);
+    await rollcall(fresh, "restore", file, "--keep-tokens");
     const restored = await startProgram(fresh);
 
     const checkins = new Map<string, string | undefined>();
@@ -161,28 +162,29 @@ describe("a restore drill", () => {
     for (const token of tokens) {
       assert.equal((await send(restored.port, "GET", "/users/me", { token })).status, 200);
       for (const { id, comment } of await list(restored.port, "/checkins", token)) checkins.set(id, comment);
-      for (const { id, contentHash: told } of await list(restored.port, "/blobs", token)) {
+      for (const { id, contentHash: expected } of await list(restored.port, "/blobs", token)) {
         const found = await contentHash(restored.port, id, token);
-        assert.equal(found, told, "the bytes are those that were uploaded");
+        assert.equal(found, expected, "the bytes are those that were uploaded");
         blobs.set(id, found);
       }
     }
     for (const [id, comment] of before.checkins)
       assert.equal(checkins.get(id), comment, "an answered check-in is lost");
     for (const [id, hash] of before.blobs) assert.equal(blobs.get(id), hash, "an answered upload is lost");
-    for (const id of before.deleted) assert.ok(!blobs.has(id), "what was deleted is back");
-    for (const [id, comment] of checkins) assert.equal(stopped.checkins.get(id), comment, "nobody has written this");
+    for (const id of before.deleted) assert.ok(!blobs.has(id), "a deleted file is back");
+    for (const [id, comment] of checkins)
+      assert.equal(stopped.checkins.get(id), comment, "the check-in was never written");
     for (const [id, hash] of blobs) {
-      if (!stopped.deleted.has(id)) assert.equal(stopped.blobs.get(id), hash, "nobody has uploaded this");
+      if (!stopped.deleted.has(id)) assert.equal(stopped.blobs.get(id), hash, "the file was never uploaded");
     }
 
-    // What is counted is what is there, in the database and on the disk.
+    // The usage counters match the data in the database and on the disk.
     const { file_usage: usage = [] } = await readTables(fresh.DATABASE_URL, ["file_usage"]);
     const all = usage.map((row) => JSON.parse(row)).find(({ user_id }) => user_id === "");
     assert.equal(all.files, blobs.size);
     const token = tokens[0] ?? "";
     const checkin = await send(restored.port, "POST", "/checkins", { token, body: { location: "1,2" } });
-    assert.equal(checkin.status, 201, "it can be written to");
+    assert.equal(checkin.status, 201, "writes succeed");
     assert.equal(await restored.end("SIGTERM"), 0);
     const kept = readdirSync(join(fresh.DATA_DIR, "files", application.appid));
     for (const id of blobs.keys()) assert.ok(kept.includes(id));

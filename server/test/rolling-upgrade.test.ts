@@ -16,9 +16,9 @@ import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { runProgram, send } from "./harness.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
 
-/** Processes of this version, beside and after one that knows more migrations. */
+/** Processes of this version, beside and after a version with more migrations. */
 
-/** What a migration of the next version may do: see `Migration`. */
+/** Changes that a migration of the next version may make: see `Migration`. */
 const nextVersion: Migration = {
   name: "9998-next-version",
   statements: ({ text, integer, tableOptions }) => [
@@ -57,7 +57,7 @@ after(async () => {
 
 let users = 0;
 
-/** A bit of everything, as an app does it; fails when anything fails. */
+/** Uses several features as an app does; fails if a call fails. */
 async function useAll(port: number): Promise<void> {
   users += 1;
   const username = `user${users}`;
@@ -81,8 +81,9 @@ async function useAll(port: number): Promise<void> {
   await call(`DELETE /checkins/${id}`, undefined, token);
 }
 
+// spec/deployment#rolling-upgrades
 describe("a rolling upgrade", () => {
-  it("an older process serves on while and after a newer one migrates; one that starts later serves too, and says so", async () => {
+  it("an older process keeps serving during and after a newer one's migration; one that starts later serves too, and logs a warning", async () => {
     const old = await startProgram(settings);
     await useAll(old.port);
     let isOver = false;
@@ -102,7 +103,7 @@ describe("a rolling upgrade", () => {
     for (const server of [old, late]) assert.equal(await server.end("SIGTERM"), 0);
   });
 
-  it("a version that cannot serve with the schema does not start, and says which migration keeps it from it", async () => {
+  it("a version that cannot serve with the schema does not start, and names the migration", async () => {
     await migrate(database, undefined, { list: [...migrations, nextVersion, versionAfterNext] });
     const { code, stderr } = await runProgram("src/main.ts", [], { ...settings, PORT: "0" });
     assert.equal(code, 1);

@@ -3,7 +3,7 @@ import type { CheckinRow, FileRow } from "../src/db/tables.ts";
 import { cellOf } from "../src/lib/cells.ts";
 import type { TestApp, TestUser } from "./harness.ts";
 
-/** A check-in as it is stored, private and without anything optional, where a test says nothing else. */
+/** A stored check-in: private and without optional values by default. */
 export function checkinRow(
   row: Pick<CheckinRow, "application_id" | "id" | "user_id"> & Partial<CheckinRow>,
 ): CheckinRow {
@@ -27,7 +27,7 @@ export function checkinRow(
   };
 }
 
-/** Stores check-ins at once, in numbers that no engine has too many parameters in. */
+/** Stores check-ins in chunks that stay below the engines' limits of parameters. */
 export async function insertCheckins({ app }: TestApp, rows: readonly CheckinRow[]): Promise<void> {
   for (let start = 0; start < rows.length; start += 500) {
     const some = rows.slice(start, start + 500);
@@ -35,7 +35,7 @@ export async function insertCheckins({ app }: TestApp, rows: readonly CheckinRow
   }
 }
 
-/** A private blob as it is stored, without its bytes and anything optional, where a test says nothing else. */
+/** A stored private blob without its bytes: without optional values by default. */
 export function fileRow(row: Pick<FileRow, "application_id" | "id" | "user_id"> & Partial<FileRow>): FileRow {
   const { created_at = 0 } = row;
   return {
@@ -47,6 +47,7 @@ export function fileRow(row: Pick<FileRow, "application_id" | "id" | "user_id"> 
     file_name: null,
     title: null,
     detail: null,
+    label: null,
     bit_rate: null,
     length_in_seconds: null,
     thumbnail_id: null,
@@ -67,7 +68,7 @@ export function fileRow(row: Pick<FileRow, "application_id" | "id" | "user_id"> 
   };
 }
 
-/** Stores files at once, as {@link insertCheckins}. */
+/** Stores files in chunks, as {@link insertCheckins}. */
 export async function insertFiles({ app }: TestApp, rows: readonly FileRow[]): Promise<void> {
   for (let start = 0; start < rows.length; start += 500) {
     const some = rows.slice(start, start + 500);
@@ -75,7 +76,7 @@ export async function insertFiles({ app }: TestApp, rows: readonly FileRow[]): P
   }
 }
 
-/** What `GET /checkins` answers. */
+/** The result of `GET /checkins`. */
 export interface CheckinsPage {
   readonly pageResults: readonly { readonly id: string }[];
   readonly currentToken: string;

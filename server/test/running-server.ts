@@ -5,30 +5,33 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The program itself, `node server/src/main.ts`, on a free port. */
+/** A process of `node server/src/main.ts`, on a free port. */
 export interface RunningServer {
   readonly port: number;
   readonly pid: number;
   readonly output: () => string;
-  /** Sends the signal and waits for the end. @returns the exit code */
+  /** Sends the signal and waits for the exit. @returns the exit code */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
+/** A working directory without a developer's `.env`, which programs would read. */
+export const noEnvFile = import.meta.dirname;
+
 const running = new Set<ChildProcess>();
 
-/** Ends what a test that failed has left. */
+/** Stops the processes that a failed test has left. */
 export function killRunningServers(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
 interface SpawnOptions {
-  /** What runs it, and becomes it. */
+  /** A command that starts the program by `exec`. */
   readonly wrapper?: readonly string[];
-  /** Where its output goes; nobody reads it unless somebody does. */
+  /** Where its output goes; unread by default. */
   readonly stdout?: "pipe" | number;
 }
 
-/** Starts the program with these settings, and does not wait for anything. */
+/** Starts the program with these settings, without waiting. */
 export function spawnProgram(
   settings: Readonly<Record<string, string>>,
   { wrapper = [], stdout = "pipe" }: SpawnOptions = {},
@@ -36,14 +39,14 @@ export function spawnProgram(
   const main = join(import.meta.dirname, "../src/main.ts");
   const [program = "", ...args] = [...wrapper, process.execPath, main];
   const env = { PATH: process.env["PATH"], PORT: "0", PASSWORD_HASH_MEMORY_KIB: "8", ...settings };
-  const child = spawn(program, args, { env, stdio: ["ignore", stdout, "inherit"] });
+  const child = spawn(program, args, { cwd: noEnvFile, env, stdio: ["ignore", stdout, "inherit"] });
   running.add(child);
-  /** With its exit code and signal. */
+  /** Resolves with its exit code and signal. */
   const exited = once(child, "exit").finally(() => running.delete(child));
   return { child, exited };
 }
 
-/** Gathers what a program writes. */
+/** Collects the output of a program. */
 export function outputOf({ stdout }: ChildProcess): () => string {
   let output = "";
   stdout?.setEncoding("utf8").on("data", (text) => {
@@ -55,7 +58,7 @@ export function outputOf({ stdout }: ChildProcess): () => string {
 /**
  * Starts the program with these settings and waits until it listens.
  *
- * @param wrapper what runs it, and becomes it
+ * @param wrapper a command that starts the program by `exec`
  */
 export async function startProgram(
   settings: Readonly<Record<string, string>>,
@@ -66,13 +69,13 @@ export async function startProgram(
   const deadline = Date.now() + 20_000;
   let port: string | undefined;
   while (port === undefined) {
-    assert.ok(Date.now() < deadline && child.exitCode === null, `it does not start: ${output()}`);
+    assert.ok(Date.now() < deadline && child.exitCode === null, `the server does not start: ${output()}`);
     await sleep(10);
     port = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output())?.[1];
   }
   return {
     port: Number(port),
-    pid: child.pid ?? 0, // it has started
+    pid: child.pid ?? 0, // a started process has one
     output,
     async end(signal) {
       child.kill(signal);
@@ -82,7 +85,7 @@ export async function startProgram(
   };
 }
 
-/** The workers of a server, as Linux shows them: processes that it has started. */
+/** The workers of a server: its child processes, as Linux lists them. */
 export function workersOf({ pid }: RunningServer): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
 }

@@ -5,10 +5,10 @@ import { signatureOf } from "./s3-signature.ts";
 
 /** A real S3-compatible server on this machine with one bucket. */
 export interface S3Server {
-  /** What FILES_URL says, without a prefix. */
+  /** The value of FILES_URL, without a prefix. */
   readonly url: string;
   readonly keys: { readonly awsAccessKeyId: string; readonly awsSecretAccessKey: string };
-  /** Keys of all objects that begin so, a thousand at most. */
+  /** Keys of all objects with this prefix, a thousand at most. */
   listKeys(prefix: string): Promise<string[]>;
   /** Ids of multipart uploads that are neither complete nor aborted. */
   listUploads(): string[];
@@ -16,7 +16,7 @@ export interface S3Server {
 }
 
 const bucket = "files";
-const key = "S3RVER"; // it knows no other
+const key = "S3RVER"; // the only one that s3rver accepts
 
 export async function startS3Server(directory: string): Promise<S3Server> {
   const uploads = join(directory, bucket, "._S3rver_uploads");
@@ -28,11 +28,12 @@ export async function startS3Server(directory: string): Promise<S3Server> {
     directory,
     configureBuckets: [{ name: bucket }],
   });
-  // Signatures, which s3rver takes unseen, two operations that it lacks, and one whose page tokens take a cipher that
-  // OpenSSL 3 does not have.
+  // Adds what s3rver lacks: the check of signatures, two operations, and page tokens that work with OpenSSL 3.
   server.middleware.unshift(async (context, next) => {
     if ("X-Amz-Signature" in context.query && !isSigned(context)) {
       answer(context, 403, "<Error><Code>SignatureDoesNotMatch</Code></Error>");
+    } else if (context.method === "GET" && !existsSync(join(directory, context.path.split("/")[1] ?? ""))) {
+      answer(context, 404, "<Error><Code>NoSuchBucket</Code></Error>");
     } else if (context.method === "GET" && "list-type" in context.query) await listObjects(context, server);
     else if (context.method === "GET" && "uploads" in context.query) listOpenUploads(context, uploads, listUploads());
     else if (context.method === "DELETE" && "uploadId" in context.query) abortUpload(context, uploads);

@@ -1,8 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
 
 /**
- * What X-Amz-Signature of an address has to be: AWS Signature Version 4 for requests that are signed in the query, as the
- * S3 API reference has it ("Authenticating Requests: Using Query Parameters"). Only for addresses that sign the host alone.
+ * The expected X-Amz-Signature of a URL: AWS Signature Version 4 in the query, as in the S3 API reference
+ * ("Authenticating Requests: Using Query Parameters"). Only for URLs that sign no header but the host.
  */
 export function signatureOf(method: string, url: URL, secretAccessKey: string): string {
   const pairs = [...url.searchParams].filter(([name]) => name !== "X-Amz-Signature");

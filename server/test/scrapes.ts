@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { type Answer, send } from "./harness.ts";
 
-/** The series that Prometheus would read, by their names with labels, as they stand there. */
+/** The series of a scrape, by their names with labels, as they are written. */
 export type Scrape = ReadonlyMap<string, number>;
 
-/** What is told on a port, read as Prometheus reads it: every line that it could not read fails the test. */
+/** Scrapes a port and parses the metrics as Prometheus does: an invalid line fails the test. */
 export async function scrape(port: number, token?: string): Promise<Scrape> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const answer = await send(port, "GET", "/_/prometheus", { headers });
@@ -19,8 +19,8 @@ export function readScrape({ text, headers }: Pick<Answer, "text" | "headers">):
     if (line === "" || line.startsWith("# ")) continue;
     const [, name = "", value = ""] =
       /^([a-z_][a-z0-9_]*(?:\{(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)+\})?) (-?[\d.e+-]+|[+-]Inf|Nan)$/i.exec(line) ?? [];
-    assert.notEqual(name, "", `no line of this format: ${line}`);
-    assert.ok(!series.has(name), `told twice: ${name}`);
+    assert.notEqual(name, "", `not a valid line: ${line}`);
+    assert.ok(!series.has(name), `reported twice: ${name}`);
     series.set(name, Number(value.replace("Inf", "Infinity")));
   }
   return series;

@@ -11,8 +11,9 @@ import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { checkinRow, fileRow, idsOf, insertCheckins, insertFiles, readCheckins, walkCheckins } from "./rows.ts";
 
 /**
- * surface.md section 3: a row created or deleted while somebody pages causes no row to be skipped or repeated. Any rows,
- * filters, order and page size; forward, then back; rows that were there throughout are met exactly once each way.
+ * spec/search#page-stability: a row that is created or deleted between two pages causes no other row to be skipped or
+ * repeated. For random rows, filters, orders and page sizes, forward and back, every row that exists throughout is
+ * returned exactly once each way.
  */
 
 let test: TestApp;
@@ -62,7 +63,7 @@ function keyOf(row: CheckinRow, sortOrder: string, range: LocationRange | undefi
     case "distance":
       return [range === undefined ? 0 : distanceMeters(middleOf(range), row), row.id];
     default: {
-      const name = sortOrder.replace("-", "") as "tag" | "comment" | "description"; // the others
+      const name = sortOrder.replace("-", "") as "tag" | "comment" | "description"; // the remaining orders
       return [row[name] ?? "", row.created_at, row.id];
     }
   }
@@ -72,7 +73,7 @@ function middleOf(range: LocationRange) {
   return range.shape === "circle" ? range.center : { lat: 0, lng: -92.5 };
 }
 
-/** One reader, two others, what they have, and what of it was there all the time. */
+/** One reader, two other users, their rows, and which of those exist throughout. */
 class World {
   readonly application: NewApplication;
   readonly users: readonly TestUser[];
@@ -113,7 +114,7 @@ class World {
     for (const id of gone) this.stayed.delete(id);
   }
 
-  /** What the reader finds now, by looking at every row. */
+  /** The ids that the reader must find now, by a scan of all rows. */
   expected(given: Given): string[] {
     const [reader] = this.users;
     const range = rangeOf(given);
@@ -135,7 +136,7 @@ async function createWorld(): Promise<World> {
   return new World(application, [await signUp(), await signUp(), await signUp()]);
 }
 
-/** Distance needs an area. */
+/** An order by distance needs an area. */
 function rangeOf({ area, sortOrder }: Given): LocationRange | undefined {
   return places[area ?? (sortOrder.endsWith("distance") ? 1 : -1)];
 }
@@ -188,14 +189,14 @@ async function walkBothWays(
     const stayed = seen.filter((id) => world.stayed.has(id));
     const beyond = new Set(seen);
     const expected = world.expected(given).filter((id) => world.stayed.has(id));
-    // On the way back the walk begins at the last page of the way there, whatever has come after it since.
+    // The way back begins at the last page of the way there, regardless of rows that came after it since.
     const last = expected.findLastIndex((id) => beyond.has(id));
     assert.deepEqual(stayed, direction === "nextToken" ? expected : expected.slice(0, last + 1), direction);
   }
 }
 
-describe("a walk through a search while rows come and go: surface.md section 3", () => {
-  it("meets every row that stays exactly once and in order, forward and back", async () => {
+describe("paging through a search while rows are created and deleted: spec/search#page-stability", () => {
+  it("returns every remaining row exactly once and in order, forward and back", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fields, { maxLength: 30 }), searches, changes, async (rows, given, steps) => {
         const world = await createWorld();
@@ -206,7 +207,7 @@ describe("a walk through a search while rows come and go: surface.md section 3",
     );
   });
 
-  it("also among thousands, where areas are walked instead of gathered", async () => {
+  it("does the same among thousands of rows, where areas are walked instead of gathered", async () => {
     const world = await createWorld();
     const sample = fc.sample(fields, { numRuns: 100, seed: 1 });
     const many = Array.from({ length: 5_000 }, (_, n) => ({ ...sample[n % 100], owner: n % 2 }) as Fields);
@@ -218,7 +219,7 @@ describe("a walk through a search while rows come and go: surface.md section 3",
   });
 });
 
-describe("a walk through videos in the orders that they alone have", () => {
+describe("paging through videos in the orders that only videos have", () => {
   const pictures = ["pic_0", "pic_1"].map((id) => id.padEnd(30, "0"));
   const videos = fc.record({
     isMine: fc.boolean(),
@@ -227,22 +228,25 @@ describe("a walk through videos in the orders that they alone have", () => {
     bit_rate: fc.constantFrom(null, 0, 9, 10, 2 ** 53 - 1),
     length_in_seconds: fc.constantFrom(null, 0, 0.3, 0.1 + 0.2, 1e300),
     thumbnail_id: fc.constantFrom(null, ...pictures),
+    label: fc.constantFrom(null, "a", "a".repeat(200)),
     created_at: fc.integer({ min: 0, max: 3 }),
   });
   const given = fc.record({
-    name: fc.constantFrom("bitRate", "lengthInSeconds", "thumbnailID"),
+    name: fc.constantFrom("bitRate", "lengthInSeconds", "thumbnailID", "friendlyName"),
     isDescending: fc.boolean(),
     pageSize: fc.integer({ min: 1, max: 5 }),
     bitRate: optional(fc.constantFrom(0, 9)),
     lengthInSeconds: optional(fc.constantFrom(0, 0.3)),
     thumbnailID: optional(fc.constantFrom(...pictures)),
+    friendlyName: optional(fc.constantFrom("a", "a".repeat(200))),
   });
-  const valueIn = (row: FileRow, name: string): string | number =>
-    name === "thumbnailID"
-      ? (row.thumbnail_id ?? "")
-      : ((name === "bitRate" ? row.bit_rate : row.length_in_seconds) ?? -1);
+  const valueIn = (row: FileRow, name: string): string | number => {
+    if (name === "thumbnailID") return row.thumbnail_id ?? "";
+    if (name === "friendlyName") return row.label ?? "";
+    return (name === "bitRate" ? row.bit_rate : row.length_in_seconds) ?? -1;
+  };
 
-  it("meets every video once and in order, forward and back, while others are added", async () => {
+  it("returns every video once and in order, forward and back, while others are added", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(videos, { maxLength: 25 }),
@@ -312,8 +316,8 @@ describe("a walk through videos in the orders that they alone have", () => {
   });
 });
 
-describe("hostile.md 35: the clock steps back by an hour while somebody pages", () => {
-  it("nothing is skipped or repeated, and what comes after it is created no earlier", async () => {
+describe("hostile.md 35: the clock steps back by an hour during paging", () => {
+  it("no row is skipped or repeated, and later rows have no earlier creation time", async () => {
     const reader = await test.signUp();
     const create = async (comment: string) => {
       const body = { location: "1,2", comment };

@@ -9,7 +9,7 @@ import { findFreePort } from "../../scripts/free-port.ts";
 import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { killRunningServers, outputOf, spawnProgram } from "./running-server.ts";
 
-/** The program itself, that is told to end while it starts. */
+/** The server gets a signal while it starts. */
 
 let deployment: TestDeployment;
 before(async () => {
@@ -34,11 +34,25 @@ function isListening(port: number): Promise<boolean> {
 }
 
 describe("SIGTERM while the server starts", () => {
-  it("ends it in order from the moment on that a connection is taken", async () => {
+  it("shuts it down cleanly as soon as its port is taken", async () => {
     for (let starts = 0; starts < 4; starts += 1) {
       const port = await findFreePort();
       const { child, exited, output } = start({ PORT: `${port}`, METRICS_PORT: "0" });
       while (!(await isListening(port))) assert.equal(child.exitCode, null);
+      child.kill("SIGTERM");
+      assert.deepEqual(await exited, [0, null]);
+      // The port is taken before anything else: the server may or may not serve by now.
+      if (/"msg":"listening"/.test(output())) assert.match(output(), /"msg":"stopped"/);
+    }
+  });
+
+  it("shuts it down cleanly as soon as it listens", async () => {
+    for (let starts = 0; starts < 4; starts += 1) {
+      const { child, exited, output } = start({ PORT: "0", METRICS_PORT: "0" });
+      while (!/"msg":"listening"/.test(output())) {
+        assert.equal(child.exitCode, null);
+        await setTimeout(1);
+      }
       child.kill("SIGTERM");
       assert.deepEqual(await exited, [0, null]);
       assert.match(output(), /"msg":"stopped"/);
@@ -47,7 +61,7 @@ describe("SIGTERM while the server starts", () => {
 
   const asFirst = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"];
   const canBeFirst = spawnSync(asFirst[0] ?? "", [...asFirst.slice(1), "true"]).status === 0;
-  it("ends the first process of a container, too, before it listens", { skip: !canBeFirst }, async () => {
+  it("shuts down the first process of a container, too, before it listens", { skip: !canBeFirst }, async () => {
     const { child, exited, output } = start({ PORT: "0" }, asFirst);
     const inner = () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim());
     while (inner() === 0) await setTimeout(5);
@@ -62,7 +76,7 @@ describe("SIGTERM while the server starts", () => {
 });
 
 describe("SIGHUP while the server starts", { skip: process.platform !== "linux" && "looks into /proc" }, () => {
-  it("ends nothing where there is a certificate: it is read all the same", async () => {
+  it("does not end a server with a certificate, which is read as usual", async () => {
     const certificates = join(import.meta.dirname, "certificates");
     const port = await findFreePort();
     const dataDir = join(deployment.folder, "new");
@@ -74,7 +88,7 @@ describe("SIGHUP while the server starts", { skip: process.platform !== "linux" 
       TLS_KEY_FILE: join(certificates, "test-only-a.key.pem"),
     });
     while (!catchesHangUp(child.pid)) await setTimeout(1);
-    assert.ok(!existsSync(dataDir), "it would have ended it until here");
+    assert.ok(!existsSync(dataDir), "the signal handler is installed too late");
     child.kill("SIGHUP");
     while (!(await isListening(port))) assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
     child.kill("SIGTERM");
@@ -82,7 +96,7 @@ describe("SIGHUP while the server starts", { skip: process.platform !== "linux" 
   });
 });
 
-/** Until then the system ends it. */
+/** Before that, the signal ends the process. */
 function catchesHangUp(pid: number | undefined): boolean {
   const [, caught = ""] = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return /[13579bdf]$/.test(caught); // the first signal is the lowest bit
@@ -92,6 +106,6 @@ function tell(pid: number): void {
   try {
     process.kill(pid, "SIGTERM");
   } catch {
-    // it has ended
+    // it has exited
   }
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
 
-/** The program itself over TLS: `TLS_CERT_FILE=… TLS_KEY_FILE=… node server/src/main.ts`. */
+/** The server over TLS: `TLS_CERT_FILE=… TLS_KEY_FILE=… node server/src/main.ts`. */
 
 const certificates = join(import.meta.dirname, "certificates");
 const authorities = ["a", "b"].map((name) => readFileSync(join(certificates, `test-only-${name}.cert.pem`)));
@@ -40,19 +40,19 @@ function install(name: "a" | "b"): void {
   }
 }
 
-/** Waits until the program has written this. */
+/** Waits until the program has printed this. */
 async function read(pattern: RegExp): Promise<RegExpExecArray> {
   const deadline = Date.now() + 20_000;
   for (;;) {
     const found = pattern.exec(stdout);
     if (found !== null) return found;
-    assert.ok(Date.now() < deadline && child.exitCode === null, `It does not write ${pattern}:\n${stdout}`);
+    assert.ok(Date.now() < deadline && child.exitCode === null, `the program does not print ${pattern}:\n${stdout}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-describe("the program over TLS", () => {
-  it("says https, takes a new certificate at SIGHUP without dropping a connection, and ends in time at SIGTERM", async () => {
+describe("the server over TLS", () => {
+  it("serves https, loads a new certificate at SIGHUP without dropping a connection, and shuts down in time at SIGTERM", async () => {
     const port = Number((await read(/"url":"https:\/\/127\.0\.0\.1:(\d+)"/))[1]);
     await read(/curl -s https:\/\/127\.0\.0\.1:\d+\/devices/);
 

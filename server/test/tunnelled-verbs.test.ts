@@ -6,7 +6,7 @@ import { type Answer, startTestApp, type TestApp } from "./harness.ts";
 import { begin, bytesHeaders, createUpload, tusHeaders } from "./tus.ts";
 
 let test: TestApp;
-/** Another process on the same database: it changes what this one judges by. */
+/** Another process on the same database, which changes the policies of this one. */
 let other: TestApp;
 before(async () => {
   test = await startTestApp();
@@ -21,7 +21,9 @@ async function configure({ appid }: NewApplication, settings: Partial<Applicatio
   await other.app.database.write(({ queries }) => updateApplicationSettings(appid, { oidc: {}, ...settings }, queries));
 }
 
-/** How a verb can be said: by itself, or in a header of another one, where that counts. */
+/**
+ * The ways to send a method: directly, or in a header of a request with another method, on the routes that accept that.
+ */
 const spellings = ["PATCH", "patch", " PaTcH "] as const;
 
 function send(path: string, token: string, spelling: string, method = "POST"): Promise<Answer> {
@@ -33,8 +35,9 @@ function isThere(path: string, token: string): Promise<Answer> {
   return test.call(`HEAD ${path}`, { token, headers: tusHeaders });
 }
 
+// spec/transport#tunnelled-verbs
 describe("a verb in X-HTTP-Method-Override is that verb: hostile.md 28", () => {
-  it("where it is disabled, it is disabled in any spelling and below any method; where another one is, it is not", async () => {
+  it("a disabled operation is refused in any spelling and below any method, and other operations are not", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const path = await begin(test, token, 3);
@@ -50,7 +53,7 @@ describe("a verb in X-HTTP-Method-Override is that verb: hostile.md 28", () => {
     assert.equal((await send(path, token, "PATCH")).status, 204);
   });
 
-  it("its limit counts, however it is said, and that of the method does not", async () => {
+  it("the limit of the tunnelled method applies, and that of the sent method does not", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const path = await begin(test, token, 3);
@@ -63,7 +66,7 @@ describe("a verb in X-HTTP-Method-Override is that verb: hostile.md 28", () => {
     assert.equal((await isThere(path, token)).status, 200);
   });
 
-  it("a kind of file that may not be made is not made in pieces either", async () => {
+  it("a disabled kind of file cannot be created by a resumable upload either", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     await configure(application, { disabledOperations: ["POST /blobs"] });
@@ -72,7 +75,7 @@ describe("a verb in X-HTTP-Method-Override is that verb: hostile.md 28", () => {
     await begin(test, token, 3, { kind: "video" });
   });
 
-  it("elsewhere the header means nothing: the method of the request is judged and done", async () => {
+  it("other routes ignore the header and use the method of the request", async () => {
     const { token, deviceToken } = await test.signUp();
     const { token: viewer } = await test.createOperator(undefined, "viewer");
     const operator = await test.createOperator();

@@ -27,7 +27,7 @@ export function createUpload(
   });
 }
 
-/** Begins an upload that is taken. @returns its path */
+/** Starts an upload that must be accepted. @returns its path */
 export async function begin(
   test: App,
   token: string,

@@ -38,7 +38,7 @@ export function postForm(
   return test.call(`POST ${path}`, { ...options, body: formOf(parts), headers: { ...formHeaders, ...headers } });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape, and assert what they find
+// biome-ignore lint/suspicious/noExplicitAny: tests read results of every shape, and assert their content
 type Result = any;
 
 /** The result of an upload that succeeds. */
@@ -61,7 +61,7 @@ export interface Download {
   readonly bytes: Buffer;
 }
 
-/** Reads bytes as they are. */
+/** Reads bytes without decoding them. */
 export async function download(
   test: TestApp,
   path: string,
@@ -73,7 +73,7 @@ export async function download(
   return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) };
 }
 
-/** A PNG of one colour, from its bytes alone. */
+/** A PNG of one colour, from its bytes. */
 export async function png(width: number, height: number): Promise<Buffer> {
   const { default: sharp } = await import("sharp");
   return sharp({ create: { width, height, channels: 3, background: "#123456" } })

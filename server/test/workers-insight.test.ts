@@ -9,10 +9,10 @@ import { scrape } from "./scrapes.ts";
 const token = "a-token-for-scrapes";
 const pings = 'rollcall_http_requests_total{operation="ping",method="GET",route="/service/ping",status="200"}';
 
-describe("WORKERS that are scraped", { skip: process.platform !== "linux" && "looks into /proc" }, () => {
+describe("metrics of several WORKERS", { skip: process.platform !== "linux" && "looks into /proc" }, () => {
   afterEach(killRunningServers);
 
-  test("tell as one, whichever of them is asked, on the port of the service and on one of their own", async () => {
+  test("are the same from every worker, on the port of the service and on the metrics port", async () => {
     const deployment = await createTestDeployment();
     const settings = { ...deployment.settings, WORKERS: "2", METRICS_TOKEN: token };
     try {
@@ -23,9 +23,9 @@ describe("WORKERS that are scraped", { skip: process.platform !== "linux" && "lo
         while ((await scrape(port, token)).get("rollcall_processes") !== 2) await setTimeout(20);
         for (let asked = 0; asked < 20; asked += 1) await send(server.port, "GET", "/service/ping");
         for (let asked = 0; asked < 4; asked += 1) {
-          const told = await scrape(port, token);
-          assert.equal(told.get(pings), 20);
-          assert.equal(told.get("rollcall_processes"), 2);
+          const scraped = await scrape(port, token);
+          assert.equal(scraped.get(pings), 20);
+          assert.equal(scraped.get("rollcall_processes"), 2);
         }
         assert.equal((await send(port, "GET", "/_/prometheus")).status, 401);
         assert.equal(await server.end("SIGTERM"), 0);
@@ -35,23 +35,23 @@ describe("WORKERS that are scraped", { skip: process.platform !== "linux" && "lo
     }
   });
 
-  test("count on when one of them dies: no sum becomes less, before another takes its place and after", async () => {
+  test("do not decrease when a worker dies, before its replacement starts and after", async () => {
     const deployment = await createTestDeployment();
     try {
       const server = await startProgram({ ...deployment.settings, WORKERS: "2", METRICS_TOKEN: token });
-      const told = () => scrape(server.port, token);
-      const processes = async () => (await told().catch(() => undefined))?.get("rollcall_processes");
+      const scraped = () => scrape(server.port, token);
+      const processes = async () => (await scraped().catch(() => undefined))?.get("rollcall_processes");
       let sent = 0;
       for (let deaths = 0; deaths < 3; deaths += 1) {
         while ((await processes()) !== 2) await setTimeout(20);
         for (let asked = 0; asked < 20; asked += 1) await send(server.port, "GET", "/service/ping");
         sent += 20;
-        const before = await told();
+        const before = await scraped();
         assert.equal(before.get(pings), sent);
         const [victim = 0] = workersOf(server);
         process.kill(victim, "SIGKILL");
         for (let isWhole = false; !isWhole; ) {
-          const after = await told().catch(() => undefined); // a connection to the one that dies is reset
+          const after = await scraped().catch(() => undefined); // a connection to the dying worker is reset
           if (after === undefined) continue;
           for (const [series, value] of before) {
             if (!/^rollcall_http_\w+(?:_total|_bucket|_count|_sum)\b/.test(series)) continue;

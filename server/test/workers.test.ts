@@ -35,7 +35,7 @@ after(() => deployment.remove());
 async function waitUntil(isSo: () => boolean): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (!isSo()) {
-    assert.ok(Date.now() < deadline, "It does not come to pass");
+    assert.ok(Date.now() < deadline, "the condition did not become true in time");
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
@@ -49,7 +49,7 @@ async function startWorkers(more: Readonly<Record<string, string>> = {}): Promis
   return server;
 }
 
-/** Calls over new connections until each worker has answered some. */
+/** Makes calls over new connections until each worker has answered some. */
 async function callAll(server: RunningServer, method: string, path: string, options: Parameters<typeof send>[3] = {}) {
   const answers = [];
   for (let calls = 0; calls < 20; calls += 1) {
@@ -58,14 +58,15 @@ async function callAll(server: RunningServer, method: string, path: string, opti
   return answers;
 }
 
-/** Which workers have answered calls, by the log. */
+/** The workers that have answered calls, by the log. */
 function answeredBy(server: RunningServer): number[] {
   const lines = server.output().matchAll(/"worker":(\d+),"request_id"/g);
   return [...new Set([...lines].map(([, worker]) => Number(worker)))].sort();
 }
 
+// spec/deployment#worker-processes
 describe("WORKERS", { skip: process.platform !== "linux" && "looks into /proc" }, () => {
-  it("serves one port with several processes, and a token that one has revoked is refused by all", async () => {
+  it("several processes serve one port, and a token that one of them has revoked is refused by all", async () => {
     const server = await startWorkers();
     assert.equal(workersOf(server).length, 2);
     const device = await send(server.port, "POST", "/devices", { body: { ...application, platform: "test" } });
@@ -84,7 +85,7 @@ describe("WORKERS", { skip: process.platform !== "linux" && "looks into /proc" }
     assert.equal(server.output().match(/"msg":"stopped"/g)?.length, 2);
   });
 
-  it("a worker that is killed is replaced, while the other goes on serving", async () => {
+  it("a killed worker is replaced while the other one keeps serving", async () => {
     const server = await startWorkers();
     const [victim = 0, other] = workersOf(server);
     process.kill(victim, "SIGKILL");
@@ -92,25 +93,25 @@ describe("WORKERS", { skip: process.platform !== "linux" && "looks into /proc" }
     await waitUntil(() => (server.output().match(listeningPattern)?.length ?? 0) === 3);
     assert.ok(workersOf(server).includes(other ?? 0));
     for (const { status } of await callAll(server, "GET", "/service/ping")) assert.equal(status, 200);
-    assert.match(server.output(), /"signal":"SIGKILL","restart_ms":\d+,"msg":"a worker has ended, another one starts"/);
+    assert.match(server.output(), /"signal":"SIGKILL","restart_ms":\d+,"msg":"a worker exited and will be restarted"/);
     assert.equal(await server.end("SIGTERM"), 0);
   });
 
-  it("workers end with a supervisor that is killed", async () => {
+  it("workers exit with a killed supervisor", async () => {
     const server = await startWorkers();
     const workers = workersOf(server);
     await server.end("SIGKILL");
     await waitUntil(() => workers.every((pid) => !isRunning(pid)));
   });
 
-  it("what keeps one from starting ends the whole, with the reason", async () => {
+  it("a worker that cannot start ends the server with the reason", async () => {
     const blocker = createServer().listen(0, "127.0.0.1");
     await once(blocker, "listening");
-    const { port } = blocker.address() as AddressInfo; // it listens on TCP
+    const { port } = blocker.address() as AddressInfo; // listens on TCP
     const taken = await runProgram("src/main.ts", [], { ...settings, PORT: `${port}` });
     blocker.close();
     assert.equal(taken.code, 1);
-    assert.match(taken.stderr, new RegExp(`address already in use 127\\.0\\.0\\.1:${port}`));
+    assert.match(taken.stderr, new RegExp(`PORT: 127\\.0\\.0\\.1:${port} is in use`));
 
     const unreachable = { ...settings, DATABASE_URL: "postgres://127.0.0.1:1/nowhere", DATABASE_TIMEOUT_MS: "300" };
     const failed = await runProgram("src/main.ts", [], unreachable);
@@ -122,14 +123,15 @@ describe("WORKERS", { skip: process.platform !== "linux" && "looks into /proc" }
     const server = await startWorkers();
     const { code, stderr } = await runProgram("src/main.ts", [], { ...settings, PORT: `${server.port}` });
     assert.equal(code, 1);
-    assert.match(stderr, /address already in use/);
+    assert.match(stderr, /PORT: .* is in use/);
     await server.end("SIGTERM");
   });
 });
 
+// spec/deployment#shutdown
 describe("SIGTERM under load", () => {
   for (const workers of ["1", "2"]) {
-    it(`no connection is reset: each client is told to close its own (WORKERS=${workers})`, async () => {
+    it(`no connection is reset: each client is asked to close its own (WORKERS=${workers})`, async () => {
       const server = workers === "1" ? await startProgram({ ...settings, WORKERS: workers }) : await startWorkers();
       const seen = new Set<string>();
       let answered = 0;
@@ -149,7 +151,7 @@ describe("SIGTERM under load", () => {
   }
 });
 
-/** The status and what becomes of the connection, or why there is none. */
+/** The status and the fate of the connection, or why there is no response. */
 function ping(port: number, agent: Agent): Promise<string> {
   return new Promise((resolve) => {
     const request = get({ port, path: "/service/ping", agent }, (response) => {
@@ -160,8 +162,8 @@ function ping(port: number, agent: Agent): Promise<string> {
   });
 }
 
-describe("workers that ask each other", () => {
-  it("get what all know, within the time that they give, and nothing from those that fail or die", {
+describe("IPC requests between workers", () => {
+  it("collect the answers that arrive in time, and none from workers that fail or die", {
     timeout: 30_000,
   }, async (t) => {
     const program = join(import.meta.dirname, "asking-program.ts");
@@ -169,12 +171,12 @@ describe("workers that ask each other", () => {
     t.after(() => child.kill("SIGKILL"));
     const exited = once(child, "exit");
     const [line] = await once(child.stdout.setEncoding("utf8"), "data");
-    const { patient, hasty, some, failing, nobody, living } = JSON.parse(line);
+    const { patient, hasty, some, failing, unhandled, living } = JSON.parse(line);
     const numbers = (answers: readonly { number: number }[]) => answers.map(({ number }) => number).sort();
     assert.deepEqual(numbers(patient), [1, 2, 3]);
     assert.deepEqual(numbers(hasty), [1, 2]);
-    assert.deepEqual(numbers(living), [2, 3]); // of a question that leaves ten minutes
-    assert.deepEqual([some, failing, nobody], [[true, true], [], []]);
+    assert.deepEqual(numbers(living), [2, 3]); // of a request with a timeout of ten minutes
+    assert.deepEqual([some, failing, unhandled], [[true, true], [], []]);
     child.kill("SIGTERM");
     assert.deepEqual(await exited, [0, null]);
   });

@@ -28,85 +28,83 @@ async function logInWith(world: World, { userName, deviceToken }: TestUser, pass
   return world.call("POST /users/login", { token: deviceToken, body: { username: userName, password } });
 }
 
-/** A user's tokens, password and end (surface.md section 5). */
+/** A user's tokens, password and deletion (spec/users#list-and-end-tokens). */
 export const accounts: Group = {
   name: "accounts",
   checks: {
-    "surface.md 5 · GET /users/me/tokens: the live tokens, newest first, the one in use marked": async (world) => {
-      const user = await signUp(world);
-      const second = await logIn(world, user);
-      const answer = await listTokens(world, user.token);
-      const { pageResults, currentToken } = expectResult(answer);
-      expectEqual(answer, "type of currentToken", typeof currentToken, "string");
-      const current = pageResults.map((token: Answer["body"]) => token.current);
-      expectEqual(answer, "current", current, [false, true]);
-      for (const { id, deviceID, platform, created, lastUsed, expires, ...others } of pageResults) {
-        const device = expectResult(await world.call("GET /devices/current", { token: second }));
-        expectEqual(answer, "device", { deviceID, platform }, { deviceID: device.id, platform: "verify" });
-        const [made, used, ends] = [created, lastUsed, expires].map((time) => expectDate(answer, "times", time));
-        const isInOrder = Number(made) <= Number(used) && Number(used) < Number(ends);
-        expectThat(answer, typeof id === "string" && isInOrder, "an id; created, lastUsed and expires in this order");
-        expectEqual(answer, "other fields", Object.keys(others), ["current"]);
-      }
-      for (const secret of [user.token, second]) expectThat(answer, !answer.text.includes(secret), "no token itself");
-    },
-    "surface.md 5 · DELETE /users/me/tokens/{id}: true; that token fails, the others and the device go on": async (
-      world,
-    ) => {
-      const user = await signUp(world);
-      const second = await logIn(world, user);
-      const [ended] = idsOf(await listTokens(world, user.token));
-      const answer = await endToken(world, user.token, ended ?? "");
-      expectEqual(answer, "result", expectResult(answer), true);
-      expectError(await me(world, second), specified.tokenInvalid);
-      expectResult(await me(world, user.token));
-      expectEqual(answer, "live tokens", idsOf(await listTokens(world, user.token)).length, 1);
-      expectError(await endToken(world, user.token, ended ?? ""), further.itemDoesNotExist);
-      expectResult(await me(world, await logIn(world, user)));
-    },
-    "surface.md 5 · DELETE /users/me/tokens/{id}: also the token in use": async (world) => {
+    "spec/users#list-and-end-tokens · GET /users/me/tokens: lists the live tokens, newest first, and marks the current one":
+      async (world) => {
+        const user = await signUp(world);
+        const second = await logIn(world, user);
+        const answer = await listTokens(world, user.token);
+        const { pageResults, currentToken } = expectResult(answer);
+        expectEqual(answer, "type of currentToken", typeof currentToken, "string");
+        const current = pageResults.map((token: Answer["body"]) => token.current);
+        expectEqual(answer, "current", current, [false, true]);
+        for (const { id, deviceID, platform, created, lastUsed, expires, ...others } of pageResults) {
+          const device = expectResult(await world.call("GET /devices/current", { token: second }));
+          expectEqual(answer, "device", { deviceID, platform }, { deviceID: device.id, platform: "verify" });
+          const [made, used, ends] = [created, lastUsed, expires].map((time) => expectDate(answer, "times", time));
+          const isInOrder = Number(made) <= Number(used) && Number(used) < Number(ends);
+          expectThat(answer, typeof id === "string" && isInOrder, "an id; created, lastUsed and expires in this order");
+          expectEqual(answer, "other fields", Object.keys(others), ["current"]);
+        }
+        for (const secret of [user.token, second]) expectThat(answer, !answer.text.includes(secret), "no token itself");
+      },
+    "spec/users#list-and-end-tokens · DELETE /users/me/tokens/{id}: true; that token is refused, the user's other tokens and the device's stay valid":
+      async (world) => {
+        const user = await signUp(world);
+        const second = await logIn(world, user);
+        const [ended] = idsOf(await listTokens(world, user.token));
+        const answer = await endToken(world, user.token, ended ?? "");
+        expectEqual(answer, "result", expectResult(answer), true);
+        expectError(await me(world, second), specified.tokenInvalid);
+        expectResult(await me(world, user.token));
+        expectEqual(answer, "live tokens", idsOf(await listTokens(world, user.token)).length, 1);
+        expectError(await endToken(world, user.token, ended ?? ""), further.itemDoesNotExist);
+        expectResult(await me(world, await logIn(world, user)));
+      },
+    "spec/users#list-and-end-tokens · DELETE /users/me/tokens/{id}: works for the current token": async (world) => {
       const { token } = await signUp(world);
       const [own] = idsOf(await listTokens(world, token));
       const answer = await endToken(world, token, own ?? "");
       expectEqual(answer, "result", expectResult(answer), true);
       expectError(await me(world, token), specified.tokenInvalid);
     },
-    "hostile.md 13 · DELETE /users/me/tokens/{id}: another's is not there, no id at all is malformed": async (
-      world,
-    ) => {
-      const [user, other] = [await sharedUser(world), await otherUser(world)];
-      const [id = ""] = idsOf(await listTokens(world, user.token));
-      expectError(await endToken(world, other.token, id), further.itemDoesNotExist);
-      for (const wrong of ["nothing", `${id}x`]) {
-        expectError(await endToken(world, other.token, wrong), further.incorrectFormat);
-      }
-      expectError(await endToken(world, other.token, other.id), {
-        ...further.outOfRange,
-        message: /^Incorrect id type, expected \w+\.$/,
-      });
-      expectResult(await me(world, user.token));
-    },
-    "surface.md 5 · After logout the token is not in the list": async (world) => {
+    "hostile.md 13 · DELETE /users/me/tokens/{id}: another user's token does not exist, and text that is not an id is malformed":
+      async (world) => {
+        const [user, other] = [await sharedUser(world), await otherUser(world)];
+        const [id = ""] = idsOf(await listTokens(world, user.token));
+        expectError(await endToken(world, other.token, id), further.itemDoesNotExist);
+        for (const wrong of ["nothing", `${id}x`]) {
+          expectError(await endToken(world, other.token, wrong), further.incorrectFormat);
+        }
+        expectError(await endToken(world, other.token, other.id), {
+          ...further.outOfRange,
+          message: /^Incorrect id type, expected \w+\.$/,
+        });
+        expectResult(await me(world, user.token));
+      },
+    "spec/users#list-and-end-tokens · After logout the token is not listed": async (world) => {
       const user = await signUp(world);
       const second = await logIn(world, user);
       expectResult(await world.call("POST /users/me/logout", { token: second }));
       const answer = await listTokens(world, user.token);
       expectEqual(answer, "number of tokens", idsOf(answer).length, 1);
     },
-    "surface.md 5 · PATCH /users/me: a new password logs in, the old one does not; the user's other tokens end": async (
-      world,
-    ) => {
-      const user = await signUp(world);
-      const second = await logIn(world, user);
-      const sent = { password: newPassword, currentPassword: user.password };
-      const answer = await change(world, user.token, sent);
-      expectEqual(answer, "result.id", expectResult(answer).id, user.id);
-      expectThat(answer, !answer.text.includes(newPassword), "no password");
-      expectResult(await me(world, user.token));
-      expectError(await me(world, second), specified.tokenInvalid);
-      expectError(await logInWith(world, user, user.password), specified.badUserNameOrPassword);
-      expectResult(await logInWith(world, user, newPassword));
-    },
+    "spec/users#change-the-password · PATCH /users/me: the new password logs in, the old one does not; the user's other tokens are revoked":
+      async (world) => {
+        const user = await signUp(world);
+        const second = await logIn(world, user);
+        const sent = { password: newPassword, currentPassword: user.password };
+        const answer = await change(world, user.token, sent);
+        expectEqual(answer, "result.id", expectResult(answer).id, user.id);
+        expectThat(answer, !answer.text.includes(newPassword), "no password");
+        expectResult(await me(world, user.token));
+        expectError(await me(world, second), specified.tokenInvalid);
+        expectError(await logInWith(world, user, user.password), specified.badUserNameOrPassword);
+        expectResult(await logInWith(world, user, newPassword));
+      },
     ...each(
       [
         ["without currentPassword", {}, missing("currentPassword")],
@@ -114,7 +112,8 @@ export const accounts: Group = {
         ["with a wrong currentPassword", { currentPassword: "wrong horse" }, specified.badUserNameOrPassword],
         ["with an empty currentPassword", { currentPassword: "" }, specified.badUserNameOrPassword],
       ] as const,
-      ([what, , row]) => `surface.md 5 · PATCH /users/me: a new password ${what}: ${row.status} ${row.error}`,
+      ([what, , row]) =>
+        `spec/users#change-the-password · PATCH /users/me: a new password ${what}: ${row.status} ${row.error}`,
       async (world, [, sent, row]) => {
         const user = await signUp(world);
         const second = await logIn(world, user);
@@ -124,18 +123,18 @@ export const accounts: Group = {
         expectResult(await logInWith(world, user, user.password));
       },
     ),
-    "service.md · Limits: PATCH /users/me: 400 ParameterOutOfRange for a new password shorter than 4": async (
-      world,
-    ) => {
-      const user = await signUp(world);
-      for (const password of ["abc", ""]) {
-        const answer = await change(world, user.token, { password, currentPassword: user.password });
-        expectError(answer, specified.passwordTooShort);
-      }
-    },
+    "spec/users#change-the-password · Limits: PATCH /users/me: 400 ParameterOutOfRange for a new password shorter than 4":
+      async (world) => {
+        const user = await signUp(world);
+        for (const password of ["abc", ""]) {
+          const answer = await change(world, user.token, { password, currentPassword: user.password });
+          expectError(answer, specified.passwordTooShort);
+        }
+      },
     ...each(
       ["me", "the id"],
-      (by) => `service.md · States: DELETE /users by ${by}: true; every token of the user fails at once`,
+      (by) =>
+        `spec/users#delete-a-user · States: DELETE /users by ${by}: true; every token of the user is refused at once`,
       async (world, by) => {
         const user = await signUp(world);
         const second = await logIn(world, user);
@@ -146,28 +145,27 @@ export const accounts: Group = {
         expectError(await logInWith(world, user, user.password), specified.badUserNameOrPassword);
       },
     ),
-    "surface.md 5 · DELETE /users/me: erases what the user owns; the name and the identities are free again": async (
-      world,
-    ) => {
-      const user = await signUp(world);
-      const { token } = await otherUser(world);
-      const checkinId = await checkIn(world, user.token, { readPermissions: "App", tag: user.id });
-      const identityId = uniqueName();
-      expectResult(await addIdentity(world, user, "verify", identityId));
-      expectResult(await world.call("DELETE /users/me", { token: user.token }));
-      expectError(await world.call(`GET /checkins/${checkinId}`, { token }), further.itemDoesNotExist);
-      expectError(await world.call(`GET /users/${user.id}`, { token }), further.itemDoesNotExist);
-      expectError(await findIdentity(world, await otherUser(world), "verify", identityId), further.itemDoesNotExist);
-      for (const query of [{ tag: user.id }, { userID: user.id }]) {
-        const found = await search(world, token, query);
-        expectEqual(found, "check-ins", idsOf(found), []);
-      }
-      const found = await world.call("GET /users", { token, query: { userName: user.userName } });
-      expectEqual(found, "users", idsOf(found), []);
-      const body = { username: user.userName, password: user.password };
-      const again = expectResult(await world.call("POST /users", { token: user.deviceToken, body }));
-      expectThat(found, again.id !== user.id, "a user of its own");
-      expectResult(await addIdentity(world, { ...user, token: again.accessToken }, "verify", identityId));
-    },
+    "spec/users#delete-a-user · DELETE /users/me: erases what the user owned; the name and the identities become free":
+      async (world) => {
+        const user = await signUp(world);
+        const { token } = await otherUser(world);
+        const checkinId = await checkIn(world, user.token, { readPermissions: "App", tag: user.id });
+        const identityId = uniqueName();
+        expectResult(await addIdentity(world, user, "verify", identityId));
+        expectResult(await world.call("DELETE /users/me", { token: user.token }));
+        expectError(await world.call(`GET /checkins/${checkinId}`, { token }), further.itemDoesNotExist);
+        expectError(await world.call(`GET /users/${user.id}`, { token }), further.itemDoesNotExist);
+        expectError(await findIdentity(world, await otherUser(world), "verify", identityId), further.itemDoesNotExist);
+        for (const query of [{ tag: user.id }, { userID: user.id }]) {
+          const found = await search(world, token, query);
+          expectEqual(found, "check-ins", idsOf(found), []);
+        }
+        const found = await world.call("GET /users", { token, query: { userName: user.userName } });
+        expectEqual(found, "users", idsOf(found), []);
+        const body = { username: user.userName, password: user.password };
+        const again = expectResult(await world.call("POST /users", { token: user.deviceToken, body }));
+        expectThat(found, again.id !== user.id, "a separate user");
+        expectResult(await addIdentity(world, { ...user, token: again.accessToken }, "verify", identityId));
+      },
   },
 };

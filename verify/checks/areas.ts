@@ -10,7 +10,7 @@ const vienna = { lat: 48.2082, lng: 16.3738 };
 const places: readonly Point[] = [
   ...spread(40),
   ...[0, 3, 40, 90, 180, 400, 700, 1_500, 8_000].map((meters, index) => moved(vienna, meters, index % 2 ? meters : 0)),
-  ...[999_700, 1_000_300].map((meters) => moved(vienna, -meters, 0)), // an Earth of another size tells them apart
+  ...[999_700, 1_000_300].map((meters) => moved(vienna, -meters, 0)), // an Earth of another size would fail here
   ...[179.9, 179.999, 180, -180, -179.999, -179.9].map((lng) => ({ lat: 0.5, lng })),
   ...[-120, 0, 60, 179.99].map((lng) => ({ lat: 89.99, lng })),
   ...[90, -90].flatMap((lat) => [0, 137].map((lng) => ({ lat, lng }))),
@@ -18,7 +18,7 @@ const places: readonly Point[] = [
   { lat: 0, lng: 0 },
 ];
 
-/** What is no nearer to a border than this must be on the right side of it. */
+/** A point closer to a border than this, in metres, may be on either side. */
 const doubtMeters = 0.01;
 
 const circles: readonly (readonly [center: Point, meters: number])[] = [
@@ -44,7 +44,7 @@ const boxes = [
   [0, 20, 10, 19.5],
 ] as const;
 
-/** A user with a check-in at each place, which all may read, and one that has another comment. */
+/** A user with a check-in at each place, readable by all users, and one with another comment. */
 const mapped = shared(async (world) => {
   const { token, id: userID } = await signUp(world);
   const tag = uniqueName("tag");
@@ -55,9 +55,9 @@ const mapped = shared(async (world) => {
 });
 
 /**
- * The check-ins in an area are those that the model finds.
+ * Expects exactly the check-ins in an area that the model finds.
  *
- * @param edge how far inside a point is in metres, below 0 for one outside
+ * @param edge how far inside the area a point is in metres, negative outside
  */
 async function expectInside(world: World, locationRange: string, edge: (point: Point) => number) {
   const { token, query, points } = await mapped(world);
@@ -65,12 +65,12 @@ async function expectInside(world: World, locationRange: string, edge: (point: P
     const answer = await search(world, reader, { ...query, locationRange });
     const found = new Set(idsOf(answer));
     const wrong = points.filter((p) => (found.has(p.id) ? edge(p) < -doubtMeters : edge(p) > doubtMeters));
-    expectEqual(answer, `check-ins wrongly in or out of ${locationRange}`, wrong, []);
+    expectEqual(answer, `check-ins wrongly inside or outside ${locationRange}`, wrong, []);
     expectEqual(answer, "number of rows", idsOf(answer).length, found.size);
   }
 }
 
-/** How far inside a box, roughly, which is enough: what counts is the sign. */
+/** Approximately how far a point is inside a box; only the sign matters. */
 function boxEdge([south, west, north, east]: (typeof boxes)[number]): (point: Point) => number {
   const width = (east - west + 360) % 360 || 360;
   return ({ lat, lng }) => {
@@ -79,7 +79,7 @@ function boxEdge([south, west, north, east]: (typeof boxes)[number]): (point: Po
   };
 }
 
-/** Distances from the middle, in the order of a page. @throws Failure when they do not run as they should */
+/** The distances from the center, in the order of a page. @throws Failure when they are not in the expected order */
 function expectSorted(answer: Answer, middle: Point, sign: 1 | -1): void {
   const meters = expectResult(answer).pageResults.map((row: { location: Point }) =>
     metersBetween(middle, row.location),
@@ -90,22 +90,22 @@ function expectSorted(answer: Answer, middle: Point, sign: 1 | -1): void {
   expectThat(answer, meters.length > 0 && isSorted, `rows in order of distance, not at ${meters.map(Math.round)} m`);
 }
 
-/** Search areas (surface.md section 1 "Locations", section 3). The model knows the sphere and nothing of the service. */
+/** Search areas (spec/search#areas). The model is plain spherical geometry, independent of the service. */
 export const areas: Group = {
   name: "areas",
   checks: {
     ...each(
       circles,
-      ([center, meters]) => `surface.md 1 · A circle of ${meters} m around ${format(center)}`,
+      ([center, meters]) => `spec/search#areas · A circle of ${meters} m around ${format(center)}`,
       async (world, [center, meters]) =>
         expectInside(world, `${format(center)},${meters}`, (point) => meters - metersBetween(center, point)),
     ),
     ...each(
       boxes,
-      ([south, west, north, east]) => `surface.md 1 · The box ${south},${west}-${north},${east}`,
+      ([south, west, north, east]) => `spec/search#areas · The box ${south},${west}-${north},${east}`,
       async (world, box) => expectInside(world, `${box[0]},${box[1]}-${box[2]},${box[3]}`, boxEdge(box)),
     ),
-    "hostile.md 21 · A radius of 0 finds what is there, and nothing else": async (world) => {
+    "hostile.md 21 · A radius of 0 finds only check-ins at that point": async (world) => {
       const { token, query } = await mapped(world);
       const answer = await search(world, token, { ...query, locationRange: `${format(vienna)},0` });
       const locations = expectResult(answer).pageResults.map((row: { location: Point }) => row.location);
@@ -113,14 +113,14 @@ export const areas: Group = {
     },
     ...each(
       ["48.2082, 16.3738, 10.5", " 48.2082 , 16.3738 ,10", "+48.2082,16.37380,10", "48.208, 16.373 - 48.2083, 16.374"],
-      (locationRange) => `surface.md 1 · Blanks and decimals in an area: ${locationRange}`,
+      (locationRange) => `spec/search#areas · Spaces and decimals in an area: ${locationRange}`,
       async (world, locationRange) => {
         const { token, query } = await mapped(world);
         const answer = await search(world, token, { ...query, locationRange });
         expectEqual(answer, "number of rows", idsOf(answer).length, 3);
       },
     ),
-    "surface.md 3 · An area goes with other filters": async (world) => {
+    "spec/search#areas · An area combines with other filters": async (world) => {
       const { token, query, points } = await mapped(world);
       const locationRange = `${format(vienna)},100`;
       const answer = await search(world, token, { ...query, locationRange, comment: "there" });
@@ -128,7 +128,8 @@ export const areas: Group = {
     },
     ...each(
       [vienna, { lat: 0.5, lng: 179.999 }, { lat: 90, lng: 0 }],
-      (center) => `surface.md 3 · sortOrder distance from ${format(center)}, both ways, in one page and in pages`,
+      (center) =>
+        `spec/search#distances · sortOrder distance from ${format(center)}, ascending and descending, in one page and in pages`,
       async (world, center) => {
         const { token, query, points } = await mapped(world);
         for (const [sortOrder, sign] of [
@@ -146,7 +147,7 @@ export const areas: Group = {
     ),
     ...each(
       ["90.1,0,5", "0,180.5,5", "-91,0,5", "0,0,-1", "10,0-5,5", "0,0-91,5", "0,-181-5,5", "1000,1000,1"],
-      (locationRange) => `surface.md 1 · 400 ParameterOutOfRange for the area ${locationRange}`,
+      (locationRange) => `spec/search#areas · 400 ParameterOutOfRange for the area ${locationRange}`,
       async (world, locationRange) => {
         const { token } = await mapped(world);
         expectError(await search(world, token, { locationRange }), { ...further.outOfRange, message: /locationRange/ });
@@ -166,7 +167,7 @@ export const areas: Group = {
         "0x1,0,5",
         "1;2;3",
       ],
-      (locationRange) => `surface.md 1 · 400 ParameterIncorrectFormat for the area ${locationRange}`,
+      (locationRange) => `spec/search#areas · 400 ParameterIncorrectFormat for the area ${locationRange}`,
       async (world, locationRange) => {
         const { token } = await mapped(world);
         const expected = { ...further.incorrectFormat, message: /locationRange/ };

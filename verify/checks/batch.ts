@@ -47,11 +47,13 @@ async function commentsOf(world: World, { token }: TestUser): Promise<string[]> 
   return expectResult(answer).pageResults.map(({ comment }: { comment: string }) => comment);
 }
 
-/** Batch requests (surface.md section 11). */
+/** Batch requests (spec/batch). */
 export const batch: Group = {
   name: "batch",
   checks: {
-    "surface.md 11 · Each response is the item's key beside its own full envelope, in request order": async (world) => {
+    "spec/batch#batch-responses · Each response is the item's key and its own full envelope, in request order": async (
+      world,
+    ) => {
       const user = await sharedUser(world);
       const requests = [{ ...ping, key: "b" }, { ...nowhere, key: "a" }, checkIn("batched", "c")];
       const { answer, responses } = await run(world, user, { requests }, [200, "OperationNotFound", 201]);
@@ -68,7 +70,7 @@ export const batch: Group = {
       const ids = new Set([answer.body.request_id, ...responses.map(({ request_id }) => request_id)]);
       expectEqual(answer, "request ids", ids.size, 4);
     },
-    "surface.md 11 · An item without a key has its index as key": async (world) => {
+    "spec/batch#batch-responses · An item without a key has its index as key": async (world) => {
       const { answer, responses } = await run(world, await sharedUser(world), { requests: [ping, ping] }, [200, 200]);
       expectEqual(
         answer,
@@ -77,41 +79,48 @@ export const batch: Group = {
         ["0", "1"],
       );
     },
-    "surface.md 11 · requests may be a text that holds the array, in double or in single quotes": async (world) => {
+    "spec/batch#batch-requests · requests may be a text that holds the array, in double or single quotes": async (
+      world,
+    ) => {
       for (const quote of ['"', "'"]) {
         const requests = JSON.stringify([{ Key: "k", METHOD: "GET", Path: "/service/ping" }]).replaceAll('"', quote);
         const { answer, responses } = await run(world, await sharedUser(world), { requests }, [200]);
         expectEqual(answer, "key", responses[0].key, "k");
       }
     },
-    "surface.md 11 · Every verb is tunnelled; parameters are the body, or the query of a GET": async (world) => {
-      const user = await signUp(world);
-      const { responses } = await run(world, user, { requests: [checkIn("old"), checkIn("gone")] }, [201, 201]);
-      const [kept, gone] = responses.map(({ result }) => result.id);
-      const requests = [
-        { method: "PATCH", path: `/checkins/${kept}`, parameters: { comment: "new" } },
-        { method: "delete", path: `/checkins/${gone}` },
-        { method: "GET", path: "/checkins", parameters: { comment: "new" } },
-        { method: "GET", path: "/checkins?comment=old" },
-      ];
-      const listed = await run(world, user, { requests }, [200, 200, 200, 200]);
-      const counts = listed.responses.slice(2).map(({ result }) => result.pageResults.length);
-      expectEqual(listed.answer, "found", counts, [1, 0]);
-    },
-    "surface.md 11 · independent, the default: one failure stops nothing": async (world) => {
+    "spec/transport#tunnelled-verbs · Every verb works in a batch; parameters are the body, or the query of a GET":
+      async (world) => {
+        const user = await signUp(world);
+        const { responses } = await run(world, user, { requests: [checkIn("old"), checkIn("gone")] }, [201, 201]);
+        const [kept, gone] = responses.map(({ result }) => result.id);
+        const requests = [
+          { method: "PATCH", path: `/checkins/${kept}`, parameters: { comment: "new" } },
+          { method: "delete", path: `/checkins/${gone}` },
+          { method: "GET", path: "/checkins", parameters: { comment: "new" } },
+          { method: "GET", path: "/checkins?comment=old" },
+        ];
+        const listed = await run(world, user, { requests }, [200, 200, 200, 200]);
+        const counts = listed.responses.slice(2).map(({ result }) => result.pageResults.length);
+        expectEqual(listed.answer, "found", counts, [1, 0]);
+      },
+    "spec/batch#modes · independent, the default: a failure does not stop the other items": async (world) => {
       const user = await signUp(world);
       await run(world, user, { requests: [checkIn("1"), nowhere, checkIn("2")] }, [201, "OperationNotFound", 201]);
       const comments = await commentsOf(world, user);
       expectEqual({ request: "GET /checkins" } as Answer, "check-ins", comments.length, 2);
     },
-    "surface.md 11 · sequential: stops at the first failure, the rest are BatchItemNotRun 424": async (world) => {
+    "spec/batch#modes · sequential: stops at the first failure, and the rest are BatchItemNotRun 424": async (
+      world,
+    ) => {
       const user = await signUp(world);
       const body = { requests: [checkIn("1"), nowhere, checkIn("2")], mode: "sequential" };
       const { answer, responses } = await run(world, user, body, [201, "OperationNotFound", "BatchItemNotRun"]);
       expectEqual(answer, "the last", [responses[2].status, responses[2].errorNumber], [424, 1286]);
       expectEqual(answer, "check-ins", await commentsOf(world, user), ["1"]);
     },
-    "surface.md 11 · atomic: when one fails nothing is done, and all others are BatchItemNotRun": async (world) => {
+    "spec/batch#modes · atomic: after a failure no item has an effect, and all others are BatchItemNotRun": async (
+      world,
+    ) => {
       const user = await signUp(world);
       const body = { requests: [checkIn("1"), nowhere, checkIn("2")], mode: "atomic" };
       const { answer } = await run(world, user, body, ["BatchItemNotRun", "OperationNotFound", "BatchItemNotRun"]);
@@ -119,26 +128,25 @@ export const batch: Group = {
       await run(world, user, { requests: [checkIn("1"), checkIn("2")], mode: "atomic" }, [201, 201]);
       expectEqual(answer, "check-ins", await commentsOf(world, user), ["1", "2"]);
     },
-    "surface.md 11 · references: a later item uses an earlier one's result, with its type or inside a text": async (
-      world,
-    ) => {
-      const user = await signUp(world);
-      const again = { location: "{{first.result.location}}", comment: "as {{first.result.comment}} \\{{" };
-      const requests = [
-        checkIn("one", "first"),
-        { key: "second", method: "POST", path: "/checkins", parameters: again },
-        { method: "GET", path: "/checkins/{{second.result.id}}" },
-      ];
-      const { answer, responses } = await run(world, user, { requests, references: true }, [201, 201, 200]);
-      const { location, comment } = responses[2].result;
-      expectEqual(answer, "result", [location, comment], [{ lat: 1, lng: 2 }, "as one {{"]);
-    },
-    "surface.md 11 · without references: true braces are plain text": async (world) => {
+    "spec/batch#references · references: a later item can use an earlier result, with its type or inside a text":
+      async (world) => {
+        const user = await signUp(world);
+        const again = { location: "{{first.result.location}}", comment: "as {{first.result.comment}} \\{{" };
+        const requests = [
+          checkIn("one", "first"),
+          { key: "second", method: "POST", path: "/checkins", parameters: again },
+          { method: "GET", path: "/checkins/{{second.result.id}}" },
+        ];
+        const { answer, responses } = await run(world, user, { requests, references: true }, [201, 201, 200]);
+        const { location, comment } = responses[2].result;
+        expectEqual(answer, "result", [location, comment], [{ lat: 1, lng: 2 }, "as one {{"]);
+      },
+    "spec/batch#references · without references: true braces are plain text": async (world) => {
       const text = "{{first.result.id}} \\{{";
       const { answer, responses } = await run(world, await sharedUser(world), { requests: [checkIn(text)] }, [201]);
       expectEqual(answer, "comment", responses[0].result.comment, text);
     },
-    "hostile.md 29 · References to later, failed and unknown items, and broken ones: BatchItemNotRun": async (
+    "hostile.md 29 · References to later, failed and unknown items, and malformed ones: BatchItemNotRun": async (
       world,
     ) => {
       const requests = [
@@ -157,7 +165,9 @@ export const batch: Group = {
       const requests = paths.map((path) => ({ method: "POST", path, parameters: { requests: [ping] } }));
       await run(world, await sharedUser(world), { requests }, Array(4).fill("OperationNotFound"));
     },
-    "surface.md 11 · 200 items are run, 201 are RequestTooLarge, none is ParameterOutOfRange": async (world) => {
+    "spec/batch#batch-requests · 200 items are run, 201 are RequestTooLarge, zero is ParameterOutOfRange": async (
+      world,
+    ) => {
       const user = await sharedUser(world);
       await run(world, user, { requests: Array(200).fill(ping) }, Array(200).fill(200));
       expectError(await post(world, user, { requests: Array(201).fill(ping) }), further.tooLarge);
@@ -165,12 +175,12 @@ export const batch: Group = {
       expectError(await post(world, user, {}), missing("requests"));
       expectError(await post(world, user, { requests: [ping], mode: "some" }), further.incorrectFormat);
     },
-    "hostile.md 28 · Each item is authorised: a device's token gets what a device gets": async (world) => {
+    "hostile.md 28 · Each item is authorized: with a device token it gets what a device may have": async (world) => {
       const token = await sharedDevice(world);
       const requests = [{ method: "GET", path: "/devices/current" }, checkIn("no user")];
       await run(world, { token }, { requests }, [200, "AuthUserAccessTokenRequired"]);
     },
-    "hostile.md 14 · Another user's private check-in is not there for an item either": async (world) => {
+    "hostile.md 14 · An item cannot see another user's private check-in": async (world) => {
       const { responses } = await run(world, await sharedUser(world), { requests: [checkIn("private")] }, [201]);
       const path = `/checkins/${responses[0].result.id}`;
       const requests = ["GET", "PATCH", "DELETE"].map((method) => ({ method, path }));

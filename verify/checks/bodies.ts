@@ -14,11 +14,11 @@ const labels = [
   undefined,
 ];
 
-/** What a request body may be (surface.md section 1 "Bodies"). */
+/** Request bodies (spec/transport#bodies). */
 export const bodies: Group = {
   name: "bodies",
   checks: {
-    "surface.md 1 · Bodies: a form, with + and escapes": async (world) => {
+    "spec/transport#bodies · Bodies: a form with + and escapes is decoded": async (world) => {
       const { token } = await sharedUser(world);
       const body = "location=48.2082%2C16.3738&comment=a+b%26c%3Dd%2B%C3%A9&description=";
       const answer = await world.call("POST /checkins", { token, headers: form, body });
@@ -28,7 +28,7 @@ export const bodies: Group = {
     },
     ...each(
       labels,
-      (label) => `surface.md 1 · Bodies: one that begins with { is JSON under the label ${label ?? "(none)"}`,
+      (label) => `spec/transport#bodies · Bodies: text that begins with { is JSON with the label ${label ?? "(none)"}`,
       async (world, label) => {
         const { token } = await sharedUser(world);
         const body = JSON.stringify({ location: "1,2", comment: "a=b&c é" });
@@ -38,7 +38,7 @@ export const bodies: Group = {
     ),
     ...each(
       ["application/json", "application/x-www-form-urlencoded", "application/json; charset=utf-8", "text/plain"],
-      (label) => `surface.md 1 · Bodies: an empty one has no parameters, labelled ${label}`,
+      (label) => `spec/transport#bodies · Bodies: an empty body labelled ${label} has no parameters`,
       async (world, label) => {
         const headers = { "Content-Type": label };
         const { token } = await signUp(world);
@@ -48,17 +48,17 @@ export const bodies: Group = {
         expectResult(await world.call("POST /users/me/logout", { token, headers, body: "" }));
       },
     ),
-    "surface.md 1 · Bodies: POST without body, length or label has no parameters": async (world) => {
+    "spec/transport#bodies · Bodies: a POST without body, length and label has no parameters": async (world) => {
       const { token } = await signUp(world);
       expectResult(await world.call("POST /users/me/logout", { token, headers: { "Content-Type": undefined } }));
     },
-    "surface.md 1 · Bodies: a chunked one is a body like any other": async (world) => {
+    "spec/transport#bodies · Bodies: a chunked body works like any other": async (world) => {
       const { token } = await sharedUser(world);
       const headers = { "Content-Length": undefined, "Transfer-Encoding": "chunked" };
       const answer = await world.call("POST /checkins", { token, headers, body: { location: "1,2", comment: "x" } });
       expectEqual(answer, "result.comment", expectResult(answer, 201).comment, "x");
     },
-    "surface.md 1 · Bodies: charset utf-8 is honoured": async (world) => {
+    "spec/transport#charsets · Bodies: charset utf-8 is honoured": async (world) => {
       const { token } = await sharedUser(world);
       const headers = { "Content-Type": "application/json; charset=UTF-8" };
       const answer = await world.call("POST /checkins", { token, headers, body: { location: "1,2", comment: "é🙂" } });
@@ -66,7 +66,7 @@ export const bodies: Group = {
     },
     ...each(
       ["application/json; charset=iso-8859-1", 'application/json;charset="ISO-8859-1"'],
-      (label) => `surface.md 1 · Bodies: ${label} is honoured`,
+      (label) => `spec/transport#bodies · Bodies: ${label} is honoured`,
       async (world, label) => {
         const { token } = await sharedUser(world);
         const body = Buffer.from('{"location":"1,2","comment":"caf\u00e9 \u00ff"}', "latin1");
@@ -74,14 +74,14 @@ export const bodies: Group = {
         expectEqual(answer, "result.comment", expectResult(answer, 201).comment, "caf\u00e9 \u00ff");
       },
     ),
-    "surface.md 1 · Bodies: a form in iso-8859-1 is honoured": async (world) => {
+    "spec/transport#charsets · Bodies: a form in iso-8859-1 is honoured": async (world) => {
       const { token } = await sharedUser(world);
       const headers = { "Content-Type": "application/x-www-form-urlencoded; charset=iso-8859-1" };
       const body = Buffer.from("location=1,2&comment=caf\u00e9", "latin1");
       const answer = await world.call("POST /checkins", { token, headers, body });
       expectEqual(answer, "result.comment", expectResult(answer, 201).comment, "caf\u00e9");
     },
-    "surface.md 1 · Bodies: escapes in a form in iso-8859-1 are of that charset": async (world) => {
+    "spec/transport#charsets · Bodies: escapes in an iso-8859-1 form use that charset": async (world) => {
       const { token } = await sharedUser(world);
       const headers = { "Content-Type": "application/x-www-form-urlencoded; charset=iso-8859-1" };
       const answer = await world.call("POST /checkins", { token, headers, body: "location=1,2&comment=caf%E9" });
@@ -89,7 +89,8 @@ export const bodies: Group = {
     },
     ...each(
       ["application/json", "application/json; charset=utf-8", "application/x-www-form-urlencoded"],
-      (label) => `surface.md 1 · Bodies: 400 ParameterIncorrectFormat when not valid in the charset of ${label}`,
+      (label) =>
+        `spec/transport#charsets · Bodies: 400 ParameterIncorrectFormat when invalid in the charset of ${label}`,
       async (world, label) => {
         const { token } = await sharedUser(world);
         const text = label.includes("form")
@@ -101,7 +102,7 @@ export const bodies: Group = {
     ),
     ...each(
       ["{", '{"location":"1,2"', "{location:1}", '{"location":"1,2",}', '{"location":"1,2"}}', "[]", '"text"', "17"],
-      (body) => `surface.md 2 · 400 ParameterIncorrectFormat for the body ${body}`,
+      (body) => `spec/transport#bodies · 400 ParameterIncorrectFormat for the body ${body}`,
       async (world, body) => {
         const { token } = await sharedUser(world);
         expectError(await world.call("POST /checkins", { token, body }), further.incorrectFormat);
@@ -109,11 +110,11 @@ export const bodies: Group = {
         expectError(credentials, further.incorrectFormat);
       },
     ),
-    "surface.md 1 · GET takes parameters from the query, not from a body": async (world) => {
+    "spec/transport#parameter-sources · GET takes parameters from the query, not from a body": async (world) => {
       const { token } = await sharedUser(world);
       expectResult(await world.call("GET /checkins", { token, query: { userID: "me" }, body: { pageSize: 0 } }));
     },
-    "surface.md 1 · POST takes parameters from the body, not from the query": async (world) => {
+    "spec/transport#parameter-sources · POST takes parameters from the body, not from the query": async (world) => {
       const { token } = await sharedUser(world);
       const answer = await world.call("POST /checkins", { token, query: { location: "1,2" }, body: {} });
       expectError(answer, missing("location"));

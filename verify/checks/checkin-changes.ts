@@ -44,21 +44,23 @@ async function remove(world: World, token: string, id: string) {
   return world.call(`DELETE /checkins/${id}`, { token });
 }
 
-/** Changing and deleting check-ins (surface.md sections 3 and 7). Who may: `checkin-permissions`. */
+/** Changing and deleting check-ins (spec/checkins#change-or-delete-a-check-in). Permissions: `checkin-permissions`. */
 export const checkinChanges: Group = {
   name: "check-in-changes",
   checks: {
-    "surface.md 7 · POST /checkins: tag and permissions come back, App and User in any case": async (world) => {
-      const { token } = await sharedUser(world);
-      const sent = { ...full, readPermissions: "APP", writePermissions: "user" };
-      const { tag, readPermissions, writePermissions, id } = await makeCheckin(world, token, sent);
-      const answer = await read(world, token, id);
-      const shown = { tag, readPermissions, writePermissions };
-      expectEqual(answer, "fields", shown, { tag: "verify", readPermissions: "App", writePermissions: "User" });
-    },
+    "spec/checkins#create-a-check-in · POST /checkins: returns tag and permissions; App and User are accepted in any case":
+      async (world) => {
+        const { token } = await sharedUser(world);
+        const sent = { ...full, readPermissions: "APP", writePermissions: "user" };
+        const { tag, readPermissions, writePermissions, id } = await makeCheckin(world, token, sent);
+        const answer = await read(world, token, id);
+        const shown = { tag, readPermissions, writePermissions };
+        expectEqual(answer, "fields", shown, { tag: "verify", readPermissions: "App", writePermissions: "User" });
+      },
     ...each(
       Object.entries(changes),
-      ([name]) => `surface.md 3 · PATCH /checkins/{checkinId}: 200 with the new ${name}; fields not sent stay`,
+      ([name]) =>
+        `spec/search#create-change-delete · PATCH /checkins/{checkinId}: 200 with the new ${name}; omitted fields keep their values`,
       async (world, [name, value]) => {
         const { token } = await sharedUser(world);
         const { lastModified: madeAt, ...made } = await makeCheckin(world, token, full);
@@ -71,17 +73,20 @@ export const checkinChanges: Group = {
         expectEqual(again, "result", expectResult(again), { ...changed, lastModified });
       },
     ),
-    "surface.md 1 · PATCH /checkins/{checkinId}: the empty text clears a text, null does nothing": async (world) => {
-      const { token } = await sharedUser(world);
-      const made = await makeCheckin(world, token, full);
-      const texts = (value: unknown) => ({ comment: value, description: value, tag: value });
-      const kept = await change(world, token, made.id, { ...texts(null), location: null, readPermissions: null });
-      expectEqual(kept, "result", { ...expectResult(kept), lastModified: "" }, { ...made, lastModified: "" });
-      const cleared = await change(world, token, made.id, texts(""));
-      const left = Object.keys(expectResult(cleared)).filter((name) => name in texts(""));
-      expectEqual(cleared, "texts that are left", left, []);
-    },
-    "surface.md 1 · PATCH /checkins/{checkinId}: with no body at all, 200 with the check-in": async (world) => {
+    "spec/transport#absent-values · PATCH /checkins/{checkinId}: the empty text clears a text, null changes nothing":
+      async (world) => {
+        const { token } = await sharedUser(world);
+        const made = await makeCheckin(world, token, full);
+        const texts = (value: unknown) => ({ comment: value, description: value, tag: value });
+        const kept = await change(world, token, made.id, { ...texts(null), location: null, readPermissions: null });
+        expectEqual(kept, "result", { ...expectResult(kept), lastModified: "" }, { ...made, lastModified: "" });
+        const cleared = await change(world, token, made.id, texts(""));
+        const left = Object.keys(expectResult(cleared)).filter((name) => name in texts(""));
+        expectEqual(cleared, "texts that are left", left, []);
+      },
+    "spec/search#create-change-delete · PATCH /checkins/{checkinId}: without a body, 200 with the check-in": async (
+      world,
+    ) => {
       const { token } = await sharedUser(world);
       const { lastModified: _, ...made } = await makeCheckin(world, token, full);
       for (const body of [undefined, "", {}]) {
@@ -90,7 +95,7 @@ export const checkinChanges: Group = {
         expectEqual(answer, "result", changed, made);
       }
     },
-    "hostile.md 9 · PATCH /checkins/{checkinId}: what is sent back whole changes nothing, nor do fields of the service":
+    "hostile.md 9 · PATCH /checkins/{checkinId}: sending the whole object back changes nothing, nor do fields that the service sets":
       async (world) => {
         const { token } = await sharedUser(world);
         const { lastModified: _, ...made } = await makeCheckin(world, token, full);
@@ -102,19 +107,20 @@ export const checkinChanges: Group = {
           expectThat(answer, expectDate(answer, "lastModified", lastModified) > 0, "the service's own lastModified");
         }
       },
-    "surface.md 3 · PATCH /checkins/{checkinId}: changes of different fields at once lose nothing": async (world) => {
-      const { token } = await sharedUser(world);
-      const { lastModified: _, ...made } = await makeCheckin(world, token, full);
-      const sent = Object.entries(changes).map(([name, value]) => change(world, token, made.id, { [name]: value }));
-      for (const answer of await Promise.all(sent)) expectResult(answer);
-      const answer = await read(world, token, made.id);
-      const { lastModified: __, ...changed } = expectResult(answer);
-      expectEqual(answer, "result", changed, { ...made, ...changes });
-    },
+    "spec/search#create-change-delete · PATCH /checkins/{checkinId}: concurrent changes of different fields lose nothing":
+      async (world) => {
+        const { token } = await sharedUser(world);
+        const { lastModified: _, ...made } = await makeCheckin(world, token, full);
+        const sent = Object.entries(changes).map(([name, value]) => change(world, token, made.id, { [name]: value }));
+        for (const answer of await Promise.all(sent)) expectResult(answer);
+        const answer = await read(world, token, made.id);
+        const { lastModified: __, ...changed } = expectResult(answer);
+        expectEqual(answer, "result", changed, { ...made, ...changes });
+      },
     ...each(
       refused,
       ([name, value, row]) =>
-        `surface.md 2 · A check-in's ${name} is no ${JSON.stringify(value).slice(0, 20)}: 400 ${further[row].error}`,
+        `spec/checkins#check-in-fields · A check-in with ${JSON.stringify(value).slice(0, 20)} as ${name}: 400 ${further[row].error}`,
       async (world, [name, value, row]) => {
         const { token } = await sharedUser(world);
         const expected = { ...further[row], message: new RegExp(name) };
@@ -126,19 +132,22 @@ export const checkinChanges: Group = {
         expectEqual(answer, "result", expectResult(answer), { id, ...made });
       },
     ),
-    "surface.md 3 · DELETE /checkins/{checkinId}: 200 and true, then it is gone": async (world) => {
-      const { token } = await signUp(world);
-      const [id, kept] = [await checkIn(world, token), await checkIn(world, token)];
-      const answer = await remove(world, token, id);
-      expectEqual(answer, "result", expectResult(answer), true);
-      const gone = await read(world, token, id);
-      expectError(gone, further.itemDoesNotExist);
-      expectError(await remove(world, token, id), further.itemDoesNotExist);
-      expectError(await change(world, token, id, { comment: "x" }), further.itemDoesNotExist);
-      const listed = await page(world, token);
-      expectEqual(listed, "check-ins", idsOf(listed), [kept]);
-    },
-    "surface.md 3 · Of ten deletions at once one is true, the others find nothing": async (world) => {
+    "spec/search#create-change-delete · DELETE /checkins/{checkinId}: 200 and true; then the check-in no longer exists":
+      async (world) => {
+        const { token } = await signUp(world);
+        const [id, kept] = [await checkIn(world, token), await checkIn(world, token)];
+        const answer = await remove(world, token, id);
+        expectEqual(answer, "result", expectResult(answer), true);
+        const gone = await read(world, token, id);
+        expectError(gone, further.itemDoesNotExist);
+        expectError(await remove(world, token, id), further.itemDoesNotExist);
+        expectError(await change(world, token, id, { comment: "x" }), further.itemDoesNotExist);
+        const listed = await page(world, token);
+        expectEqual(listed, "check-ins", idsOf(listed), [kept]);
+      },
+    "spec/search#create-change-delete · Of ten concurrent deletions one returns true, the others find nothing": async (
+      world,
+    ) => {
       const { token } = await sharedUser(world);
       const id = await checkIn(world, token);
       const answers = await Promise.all(Array.from({ length: 10 }, () => remove(world, token, id)));
@@ -146,16 +155,17 @@ export const checkinChanges: Group = {
       if (first !== undefined) expectEqual(first, "result", expectResult(first), true);
       for (const answer of others) expectError(answer, further.itemDoesNotExist);
     },
-    "surface.md 3 · Rows deleted while somebody pages: none of the others is skipped or repeated": async (world) => {
-      const { token, ids } = await makeRows(world, 9);
-      const first = await page(world, token, { pageSize: "2" });
-      const removeLast = (last: Answer) => remove(world, token, idsOf(last).at(-1) ?? "");
-      const pages = await walk(world, token, first, "nextToken", removeLast);
-      expectEqual(first, "rows", pages.flatMap(idsOf).toSorted(), ids.toSorted());
-    },
+    "spec/search#page-stability · Rows that are deleted during paging cause no other row to be skipped or repeated":
+      async (world) => {
+        const { token, ids } = await makeRows(world, 9);
+        const first = await page(world, token, { pageSize: "2" });
+        const removeLast = (last: Answer) => remove(world, token, idsOf(last).at(-1) ?? "");
+        const pages = await walk(world, token, first, "nextToken", removeLast);
+        expectEqual(first, "rows", pages.flatMap(idsOf).toSorted(), ids.toSorted());
+      },
     ...each(
       ["PATCH", "DELETE"],
-      (verb) => `surface.md 1 · Ids: ${verb} /checkins/{checkinId} with an id that is none, or of another kind`,
+      (verb) => `spec/transport#ids · Ids: ${verb} /checkins/{checkinId} with an invalid id, or one of another kind`,
       async (world, verb) => {
         const { token, id } = await sharedUser(world);
         const made = await checkIn(world, token);

@@ -4,7 +4,7 @@ import { expectEqual, expectError, expectResult, expectSameAnswer } from "../exp
 import { checkIn, forAll, idsOf, makeCheckin, page } from "../listing.ts";
 import { otherUser, sharedUser, type World } from "../world.ts";
 
-/** Whom a check-in of the shared user lets do what. */
+/** Permissions of a check-in, and the access that they give other users. */
 const permissions = [
   { given: {}, mayRead: false, mayWrite: false },
   { given: { readPermissions: "User", writePermissions: "User" }, mayRead: false, mayWrite: false },
@@ -24,13 +24,13 @@ async function changeAsOwner(world: World, id: string, body: unknown) {
   return world.call(`PATCH /checkins/${id}`, { token, body });
 }
 
-/** Who may read, change and delete a check-in (surface.md section 3). */
+/** Permissions to read, change and delete a check-in (spec/search#permissions). */
 export const checkinPermissions: Group = {
   name: "check-in-permissions",
   checks: {
     ...each(
       permissions,
-      ({ given }) => `surface.md 3 · What others may do with a check-in that has ${JSON.stringify(given)}`,
+      ({ given }) => `spec/search#permissions · Access of other users to a check-in with ${JSON.stringify(given)}`,
       async (world, { given, mayRead, mayWrite }) => {
         const owner = await sharedUser(world);
         const made = await makeCheckin(world, owner.token, given);
@@ -50,7 +50,8 @@ export const checkinPermissions: Group = {
     ),
     ...each(
       calls,
-      (verb) => `hostile.md 13 · ${verb} /checkins/{checkinId}: another's and none at all are the same to the byte`,
+      (verb) =>
+        `hostile.md 13 · ${verb} /checkins/{checkinId}: a private check-in of another user and an unknown one give byte-identical answers`,
       async (world, verb) => {
         const { token } = await sharedUser(world);
         const [hidden, gone] = [await checkIn(world, token), await checkIn(world, token)];
@@ -67,7 +68,8 @@ export const checkinPermissions: Group = {
         { writePermissions: "User" },
         { readPermissions: "User", writePermissions: "User" },
       ],
-      (sent) => `surface.md 3 · Changing permissions stays with the owner: ${JSON.stringify(sent)} by another`,
+      (sent) =>
+        `spec/search#changes-by-others · Only the owner changes permissions: ${JSON.stringify(sent)} by another user`,
       async (world, sent) => {
         const { token } = await sharedUser(world);
         const made = await makeCheckin(world, token, forAll);
@@ -77,7 +79,9 @@ export const checkinPermissions: Group = {
         expectEqual(read, "result", expectResult(read), made);
       },
     ),
-    "surface.md 3 · What another changes stays its owner's": async (world) => {
+    "spec/search#changes-by-others · A check-in that another user changed still belongs to its owner": async (
+      world,
+    ) => {
       const owner = await sharedUser(world);
       const made = await makeCheckin(world, owner.token, forAll);
       const sent = { ...made, location: "3,4", description: "by another", userID: "me", id: "x" };
@@ -90,7 +94,9 @@ export const checkinPermissions: Group = {
       const own = await page(world, token, { tag: "verify" });
       expectEqual(own, "the other's own check-ins among it", idsOf(own).includes(made.id), false);
     },
-    "surface.md 3 · 400 ParameterOutOfRange for write App without read App: POST and PATCH": async (world) => {
+    "spec/search#permissions · 400 ParameterOutOfRange for write App without read App: POST and PATCH": async (
+      world,
+    ) => {
       const { token } = await sharedUser(world);
       const without = [{ writePermissions: "App" }, { writePermissions: "App", readPermissions: "User" }];
       const id = await checkIn(world, token);
@@ -103,20 +109,21 @@ export const checkinPermissions: Group = {
       expectError(await changeAsOwner(world, shared, { readPermissions: "User" }), further.outOfRange);
       expectResult(await callAsOther(world, "GET", shared));
     },
-    "surface.md 3 · Sharing and taking back count from the next request on: reading and searching": async (world) => {
-      const { id: userID, token } = await sharedUser(world);
-      const other = await otherUser(world);
-      const { id, tag } = await makeCheckin(world, token, { tag: `verify ${Math.random()}` });
-      for (const audience of ["User", "App", "User", "App"]) {
-        expectResult(await changeAsOwner(world, id, { readPermissions: audience, writePermissions: "User" }));
-        const read = await callAsOther(world, "GET", id);
-        if (audience === "App") expectResult(read);
-        else expectError(read, further.itemDoesNotExist);
-        for (const query of [{ tag }, { tag, userID }]) {
-          const found = await world.call("GET /checkins", { token: other.token, query });
-          expectEqual(found, "check-ins", idsOf(found), audience === "App" ? [id] : []);
+    "spec/search#permissions · Sharing and unsharing take effect from the next request on, for reading and searching":
+      async (world) => {
+        const { id: userID, token } = await sharedUser(world);
+        const other = await otherUser(world);
+        const { id, tag } = await makeCheckin(world, token, { tag: `verify ${Math.random()}` });
+        for (const audience of ["User", "App", "User", "App"]) {
+          expectResult(await changeAsOwner(world, id, { readPermissions: audience, writePermissions: "User" }));
+          const read = await callAsOther(world, "GET", id);
+          if (audience === "App") expectResult(read);
+          else expectError(read, further.itemDoesNotExist);
+          for (const query of [{ tag }, { tag, userID }]) {
+            const found = await world.call("GET /checkins", { token: other.token, query });
+            expectEqual(found, "check-ins", idsOf(found), audience === "App" ? [id] : []);
+          }
         }
-      }
-    },
+      },
   },
 };

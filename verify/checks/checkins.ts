@@ -11,7 +11,7 @@ async function checkIn(world: World, fields: Readonly<Record<string, unknown>>) 
   return world.call("POST /checkins", { token, body: { location, ...fields } });
 }
 
-/** Texts that come back as they went in (hostile.md 19, 20). */
+/** Texts that must be returned unchanged (hostile.md 19, 20). */
 const texts: Readonly<Record<string, string>> = {
   "4-byte Unicode": "\u{1f642}\u{20000}\u{1f469}\u200d\u{1f467}",
   "right-to-left marks": "\u202eabc\u200f\u2067\u05d0\u2069",
@@ -23,18 +23,18 @@ const texts: Readonly<Record<string, string>> = {
   "HTML and a template": "<script>alert(1)</script>{{x}}",
   "the word null": "null",
   "a date": "/Date(0)/",
-  "blanks around": "  x  ",
+  "surrounding spaces": "  x  ",
   "a byte order mark and a non-character": "\ufeffx\uffff",
   "control characters": "\u0001\u001f\u007f",
   "4,000 letters": "x".repeat(4_000),
   "4,000 characters of four bytes": "\u{1f642}".repeat(4_000),
 };
 
-/** Check-ins (service.md "Check-in"). */
+/** Check-ins (spec/checkins). */
 export const checkins: Group = {
   name: "check-ins",
   checks: {
-    "service.md · POST /checkins: 201 with the Check-in": async (world) => {
+    "spec/checkins#create-a-check-in · POST /checkins: 201 with the Check-in": async (world) => {
       const user = await sharedUser(world);
       const answer = await checkIn(world, { comment: "Hello", description: "A place" });
       const { id, created, lastModified, ...others } = expectResult(answer, 201);
@@ -46,7 +46,9 @@ export const checkins: Group = {
       expectEqual(answer, "result", { userID, comment, description }, expected);
       expectEqual(answer, "result.location", location, { lat: 48.2082, lng: 16.3738 });
     },
-    "service.md · Timestamp format: created and lastModified are the present, in milliseconds": async (world) => {
+    "spec/transport#dates · Timestamp format: created and lastModified are the current time, in milliseconds": async (
+      world,
+    ) => {
       const answer = await checkIn(world, {});
       const { created, lastModified } = expectResult(answer, 201);
       const now = Date.parse(String(answer.headers.date));
@@ -55,23 +57,27 @@ export const checkins: Group = {
         expectThat(answer, isNow, `the time of the answer, ${answer.headers.date}`);
       }
     },
-    "surface.md 3 · POST /checkins: comment and description are optional, and absent when not set": async (world) => {
-      const answer = await checkIn(world, {});
-      const result = expectResult(answer, 201);
-      expectThat(answer, !("comment" in result) && !("description" in result), "neither comment nor description");
-    },
-    "service.md · GET /checkins/{checkinId}: 200 with the Check-in, as it was created": async (world) => {
+    "spec/checkins#create-a-check-in · POST /checkins: comment and description are optional, and absent when not set":
+      async (world) => {
+        const answer = await checkIn(world, {});
+        const result = expectResult(answer, 201);
+        expectThat(answer, !("comment" in result) && !("description" in result), "neither comment nor description");
+      },
+    "spec/checkins#read-a-check-in · GET /checkins/{checkinId}: 200 with the check-in as POST returned it": async (
+      world,
+    ) => {
       const { token } = await sharedUser(world);
       const checkin = await sharedCheckin(world);
       const answer = await world.call(`GET /checkins/${checkin.id}`, { token });
       expectEqual(answer, "result", expectResult(answer, 200), checkin);
     },
-    "surface.md 1 · GET /checkins/{checkinId}: 404 ItemDoesNotExist for another user's": async (world) => {
-      const { token } = await otherUser(world);
-      const { id } = await sharedCheckin(world);
-      expectError(await world.call(`GET /checkins/${id}`, { token }), further.itemDoesNotExist);
-    },
-    "service.md · GET /checkins: 200 with pageResults and currentToken": async (world) => {
+    "spec/transport#missing-objects · GET /checkins/{checkinId}: 404 ItemDoesNotExist for another user's check-in":
+      async (world) => {
+        const { token } = await otherUser(world);
+        const { id } = await sharedCheckin(world);
+        expectError(await world.call(`GET /checkins/${id}`, { token }), further.itemDoesNotExist);
+      },
+    "spec/checkins#search-check-ins · GET /checkins: 200 with pageResults and currentToken": async (world) => {
       const { token } = await signUp(world);
       const created = await world.call("POST /checkins", { token, body: { location, comment: "one" } });
       const answer = await world.call("GET /checkins", { token, query: { userID: "me" } });
@@ -79,7 +85,7 @@ export const checkins: Group = {
       expectEqual(answer, "pageResults", pageResults, [expectResult(created, 201)]);
       expectThat(answer, typeof currentToken === "string" && currentToken !== "", "a currentToken");
     },
-    "service.md · GET /checkins: an empty list is a page too": async (world) => {
+    "spec/checkins#search-check-ins · GET /checkins: an empty result is a page too": async (world) => {
       const { token } = await signUp(world);
       const answer = await world.call("GET /checkins", { token, query: { userID: "me" } });
       const { pageResults, currentToken, ...others } = expectResult(answer);
@@ -87,7 +93,7 @@ export const checkins: Group = {
       expectEqual(answer, "type of currentToken", typeof currentToken, "string");
       expectEqual(answer, "other fields of the page", others, {});
     },
-    "surface.md 3 · GET /checkins: another user's private check-ins are not in it": async (world) => {
+    "spec/search#search-scope · GET /checkins: does not return private check-ins of other users": async (world) => {
       const { token } = await otherUser(world);
       const { id } = await sharedCheckin(world);
       const answer = await world.call("GET /checkins", { token });
@@ -109,7 +115,8 @@ export const checkins: Group = {
     ),
     ...each(
       ["comment", "description"],
-      (name) => `surface.md 2 · POST /checkins: 400 ParameterOutOfRange for a ${name} of 4,001 characters`,
+      (name) =>
+        `spec/checkins#check-in-fields · POST /checkins: 400 ParameterOutOfRange for a ${name} of 4,001 characters`,
       async (world, name) => {
         for (const character of ["x", "\u{1f642}"]) {
           const answer = await checkIn(world, { [name]: character.repeat(4_001) });

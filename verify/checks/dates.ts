@@ -7,7 +7,7 @@ const dayMs = 86_400_000;
 const twoDigits = (value: number) => String(value).padStart(2, "0");
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** The ways to write an instant (surface.md section 1 "Dates"). */
+/** The formats of an instant (spec/transport#dates). */
 const forms: Readonly<Record<string, (date: Date) => string>> = {
   "/Date(ms)/": (date) => `/Date(${date.getTime()})/`,
   "integer ms": (date) => String(date.getTime()),
@@ -36,7 +36,7 @@ const forms: Readonly<Record<string, (date: Date) => string>> = {
   },
 };
 
-/** A user with one check-in, and when the service says that it was made. */
+/** A user with one check-in, and its creation time according to the service. */
 const oneCheckin = shared(async (world) => {
   const { token } = await signUp(world);
   const answer = await world.call("POST /checkins", { token, body: { location: "1,2" } });
@@ -44,7 +44,7 @@ const oneCheckin = shared(async (world) => {
   return { token, id, madeAt: expectDate(answer, "result.created", created) };
 });
 
-/** The range of dates takes in the check-in, or not. */
+/** Expects that the range of dates includes the check-in, or excludes it. */
 async function expectFound(world: World, range: (madeAt: number) => string, isFound: boolean, name = "created") {
   const { token, id, madeAt } = await oneCheckin(world);
   const query = { userID: "me", [name]: range(madeAt) };
@@ -64,7 +64,7 @@ export const dates: Group = {
   checks: {
     ...each(
       Object.entries(forms),
-      ([form]) => `surface.md 1 · Dates: a range of ${form}`,
+      ([form]) => `spec/transport#date-ranges · Dates: a range of ${form}`,
       async (world, [, format]) => {
         const at = (madeAt: number, days: number) => format(new Date(madeAt + days * dayMs));
         await expectFound(world, (madeAt) => `${at(madeAt, -2)}-${at(madeAt, 2)}`, true);
@@ -76,36 +76,37 @@ export const dates: Group = {
         await expectFound(world, (madeAt) => `(null)-${at(madeAt, -2)}`, false);
       },
     ),
-    "surface.md 1 · Dates: forms mix within a range": (world) =>
+    "spec/transport#date-ranges · Dates: a range may mix formats": (world) =>
       expectFound(world, (madeAt) => `1981/7/9-/Date(${madeAt})/`, true),
-    "surface.md 1 · Dates: both ends of a range are inclusive, to the millisecond": async (world) => {
+    "spec/transport#date-ranges · Dates: both ends of a range are inclusive, to the millisecond": async (world) => {
       await expectFound(world, (madeAt) => `${madeAt}-${madeAt}`, true);
       await expectFound(world, (madeAt) => `${madeAt + 1}-`, false);
       await expectFound(world, (madeAt) => `-${madeAt - 1}`, false);
     },
-    "surface.md 1 · Dates: milliseconds may be negative, years reach from 1600 to 9999": async (world) => {
+    "spec/transport#dates · Dates: milliseconds may be negative, and years range from 1600 to 9999": async (world) => {
       await expectFound(world, () => "/Date(-86400000)/-", true);
       await expectFound(world, () => "/Date(-86400000)/-/Date(-1)/", false);
       await expectFound(world, () => "1600-01-01-9999-12-31", true);
     },
-    "surface.md 1 · Dates: lastModified filters in the same way": async (world) => {
+    "spec/transport#date-ranges · Dates: lastModified filters in the same way": async (world) => {
       await expectFound(world, (madeAt) => `${madeAt}-${madeAt}`, true, "lastModified");
       await expectFound(world, (madeAt) => `${madeAt + 1}-`, false, "lastModified");
     },
     ...each(
       ["/Date(2)/-/Date(1)/", "2026-02-01-2026-01-31", "2-1"],
-      (range) => `surface.md 1 · Dates: 400 ParameterOutOfRange when the end is before the start: ${range}`,
+      (range) =>
+        `spec/transport#date-ranges · Dates: 400 ParameterOutOfRange when the end is before the start: ${range}`,
       async (world, range) => expectError(await refused(world, range), { ...further.outOfRange, message: /created/ }),
     ),
     ...each(
       ["/Date(1)/", "1436400441000", "2026-01-31", "2026-01-31T12:00:00Z", "1981/7/9", "Jul 9, 1981 7:07:21 AM"],
-      (date) => `surface.md 1 · Dates: 400 ParameterIncorrectFormat for a date without the dash: ${date}`,
+      (date) => `spec/transport#date-ranges · Dates: 400 ParameterIncorrectFormat for a date without a dash: ${date}`,
       async (world, date) =>
         expectError(await refused(world, date), { ...further.incorrectFormat, message: /created/ }),
     ),
     ...each(
       ["yesterday-", "2026-02-30-2026-03-01", "2026-13-01-", "/Date()/-", "/Date(1.5)/-", "NaN-NaN", "a-b-c", "1e400-"],
-      (range) => `surface.md 2 · 400 ParameterIncorrectFormat for what is no range of dates: ${range}`,
+      (range) => `spec/transport#date-ranges · 400 ParameterIncorrectFormat for an invalid range of dates: ${range}`,
       async (world, range) => expectError(await refused(world, range), further.incorrectFormat),
     ),
   },

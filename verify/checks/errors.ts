@@ -4,7 +4,7 @@ import { specified } from "../errors.ts";
 import { expectError, expectThat } from "../expect.ts";
 import { registerDevice, sharedDevice, sharedUser, signUp, uniqueName, type World } from "../world.ts";
 
-/** One way into each row. */
+/** One call that causes each error. */
 const ways = {
   passwordTooShort: async (world: World) => {
     const body = { username: uniqueName(), password: "abc" };
@@ -35,33 +35,34 @@ const ways = {
   deviceTokenSent: async (world: World) => world.call("GET /users/me", { token: await registerDevice(world) }),
 };
 
-/** The error table of service.md, row by row: name, number, status, and message where the table gives one. */
+/**
+ * The error table of spec/errors#specified-errors, row by row: name, number, status, and the message where the table
+ * has one.
+ */
 export const errors: Group = {
   name: "errors",
   checks: {
-    "service.md · Errors: ParameterOutOfRange 514, 400, password shorter than 4, message names parameter and rule":
+    "spec/errors#specified-errors · Errors: ParameterOutOfRange 514, 400, password shorter than 4, message names parameter and rule":
       async (world) => expectError(await ways.passwordTooShort(world), specified.passwordTooShort),
-    "service.md · Errors: ItemAlreadyExists 770, 400, username in use, message asks for a unique value": async (
+    "spec/errors#specified-errors · Errors: ItemAlreadyExists 770, 400, username in use, message asks for a unique value":
+      async (world) => expectError(await ways.userNameTaken(world), specified.userNameTaken),
+    "spec/errors#specified-errors · Errors: AuthBadUsernameOrPassword 262, 403, user name unknown, no message": async (
       world,
-    ) => expectError(await ways.userNameTaken(world), specified.userNameTaken),
-    "service.md · Errors: AuthBadUsernameOrPassword 262, 403, user name unknown, no message": async (world) =>
-      expectError(await ways.userNameUnknown(world), specified.badUserNameOrPassword),
-    "service.md · Errors: AuthBadUsernameOrPassword 262, 403, password wrong, no message": async (world) =>
-      expectError(await ways.passwordWrong(world), specified.badUserNameOrPassword),
-    'service.md · Errors: ParameterOutOfRange 514, 401, appid malformed, "Incorrect id type, expected App."': async (
+    ) => expectError(await ways.userNameUnknown(world), specified.badUserNameOrPassword),
+    "spec/errors#specified-errors · Errors: AuthBadUsernameOrPassword 262, 403, password wrong, no message": async (
       world,
-    ) => expectError(await ways.appIdMalformed(world), specified.appIdMalformed),
-    "service.md · Errors: AuthAppCredentialsInvalid 261, 401, key wrong, message asks to check the values": async (
-      world,
-    ) => expectError(await ways.appKeyWrong(world), specified.appCredentialsInvalid),
-    'service.md · Errors: AuthAccessTokenInvalid 261, 401, token unreadable, "Incorrect token type."': async (world) =>
-      expectError(await ways.tokenUnreadable(world), specified.tokenInvalid),
-    'service.md · Errors: AuthAccessTokenInvalid 261, 401, user token after logout, "Incorrect token type."': async (
-      world,
-    ) => expectError(await ways.tokenAfterLogout(world), specified.tokenInvalid),
-    "service.md · Errors: AuthUserAccessTokenRequired 263, 403, device token sent, no message": async (world) =>
-      expectError(await ways.deviceTokenSent(world), specified.userTokenRequired),
-    "service.md · Errors: every failure has success false and a request_id of its own": async (world) => {
+    ) => expectError(await ways.passwordWrong(world), specified.badUserNameOrPassword),
+    'spec/errors#specified-errors · Errors: ParameterOutOfRange 514, 401, appid malformed, "Incorrect id type, expected App."':
+      async (world) => expectError(await ways.appIdMalformed(world), specified.appIdMalformed),
+    "spec/errors#specified-errors · Errors: AuthAppCredentialsInvalid 261, 401, key wrong, message asks to check the values":
+      async (world) => expectError(await ways.appKeyWrong(world), specified.appCredentialsInvalid),
+    'spec/errors#specified-errors · Errors: AuthAccessTokenInvalid 261, 401, token unreadable, "Incorrect token type."':
+      async (world) => expectError(await ways.tokenUnreadable(world), specified.tokenInvalid),
+    'spec/errors#specified-errors · Errors: AuthAccessTokenInvalid 261, 401, user token after logout, "Incorrect token type."':
+      async (world) => expectError(await ways.tokenAfterLogout(world), specified.tokenInvalid),
+    "spec/errors#specified-errors · Errors: AuthUserAccessTokenRequired 263, 403, device token sent, no message":
+      async (world) => expectError(await ways.deviceTokenSent(world), specified.userTokenRequired),
+    "spec/errors#error-shape · Errors: every failure has success false and a distinct request_id": async (world) => {
       const answers: Answer[] = [];
       for (const way of Object.values(ways)) answers.push(await way(world));
       for (const answer of answers) expectThat(answer, answer.body?.success === false, "success false");

@@ -2,7 +2,9 @@ import type { Check, Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { expectEqual, expectThat, isObject } from "../expect.ts";
 
-/** Pages under /_/, files, tus, preflights and HEAD speak their own protocol; raw bytes are judged where they are sent. */
+/**
+ * Pages under /_/, files, tus, preflights and HEAD follow other protocols; raw requests check their answers themselves.
+ */
 function isEnvelope({ method, path, status }: Answer): boolean {
   const isPage = /^\/_\/(?!health\/)/.test(path) && status < 400;
   const isFile = /^\/(pictures|videos|blobs)\/[^/]+\/file(\?|$)/.test(path) && status < 400;
@@ -16,58 +18,63 @@ function all(expect: (answer: Answer) => void): Check {
   };
 }
 
-/** What holds for every answer: checked on all those of the run, whatever else was checked. */
+/** Guarantees for every answer, checked on all answers of the run. */
 export const everyAnswer: Group = {
   name: "every-answer",
   checks: {
-    "service.md · Response envelope: every response body is a JSON object": all((answer) =>
+    "spec/transport#envelope · Response envelope: every response body is a JSON object": all((answer) =>
       expectThat(answer, isObject(answer.body), "a JSON object"),
     ),
-    "service.md · Response envelope: status is the status code of the outcome, as an integer": all((answer) =>
-      expectEqual(answer, "body.status", answer.body?.status, answer.status),
+    "spec/transport#envelope · Response envelope: status is the status code of the outcome, as an integer": all(
+      (answer) => expectEqual(answer, "body.status", answer.body?.status, answer.status),
     ),
-    "service.md · Response envelope: result on success, error and errorNumber on failure only": all((answer) => {
-      const { body, status } = answer;
-      const isSuccess = status < 400;
-      expectThat(answer, isObject(body) && "result" in body === isSuccess, "a result on success only");
-      const { error, errorNumber } = body;
-      expectEqual(answer, "type of error", typeof error, isSuccess ? "undefined" : "string");
-      expectEqual(answer, "type of errorNumber", typeof errorNumber, isSuccess ? "undefined" : "number");
-      if (isSuccess) expectThat(answer, !("message" in body), "no message on success");
-    }),
-    "service.md · Response envelope: success is true or absent on success, false on failure": all((answer) =>
-      expectThat(
-        answer,
-        (answer.body?.success ?? answer.status < 400) === answer.status < 400,
-        "success as the status",
-      ),
+    "spec/transport#envelope · Response envelope: result on success, error and errorNumber on failure only": all(
+      (answer) => {
+        const { body, status } = answer;
+        const isSuccess = status < 400;
+        expectThat(answer, isObject(body) && "result" in body === isSuccess, "a result on success only");
+        const { error, errorNumber } = body;
+        expectEqual(answer, "type of error", typeof error, isSuccess ? "undefined" : "string");
+        expectEqual(answer, "type of errorNumber", typeof errorNumber, isSuccess ? "undefined" : "number");
+        if (isSuccess) expectThat(answer, !("message" in body), "no message on success");
+      },
     ),
-    "service.md · Response envelope: request_id is there and unique": async ({ answers }) => {
+    "spec/transport#envelope · Response envelope: success is true or absent on success, false on failure": all(
+      (answer) =>
+        expectThat(
+          answer,
+          (answer.body?.success ?? answer.status < 400) === answer.status < 400,
+          "success as the status",
+        ),
+    ),
+    "spec/transport#envelope · Response envelope: request_id is present and unique": async ({ answers }) => {
       const seen = new Set<unknown>();
       for (const answer of answers.filter(isEnvelope)) {
         const id = answer.body?.request_id;
         expectThat(answer, typeof id === "string" && id !== "", "a request_id");
-        expectThat(answer, !seen.has(id), `another request_id than ${id}, which was there before`);
+        expectThat(answer, !seen.has(id), `another request_id than ${id}, which an earlier answer had`);
         seen.add(id);
       }
     },
-    "surface.md 1 · Content-Type of every envelope is exactly application/json": all((answer) =>
+    "spec/transport#content-type · Content-Type of every envelope is exactly application/json": all((answer) =>
       expectEqual(answer, "Content-Type", answer.headers["content-type"], "application/json"),
     ),
-    "surface.md 1 · Success is 200 or 201; nothing failed for a reason of the service's own (5xx)": all((answer) =>
+    "spec/transport#success · Success is 200 or 201, and no request failed with a 5xx": all((answer) =>
       expectThat(
         answer,
         [200, 201].includes(answer.status) || (answer.status >= 400 && answer.status < 500),
         "2xx or 4xx",
       ),
     ),
-    "surface.md 1 · result is an object, a string, a number or true: never null, never a bare array": all((answer) => {
-      if (answer.status >= 400) return;
-      const { result } = answer.body ?? {};
-      const isFine = isObject(result) || typeof result === "string" || typeof result === "number" || result === true;
-      expectThat(answer, isFine, "an object, a string, a number or true as result");
-    }),
-    "service.md · Timestamp format: created, lastModified, lastLogin and accessTokenExpires are /Date(<milliseconds>)/":
+    "spec/transport#envelope · result is an object, a string, a number or true: never null, never a bare array": all(
+      (answer) => {
+        if (answer.status >= 400) return;
+        const { result } = answer.body ?? {};
+        const isFine = isObject(result) || typeof result === "string" || typeof result === "number" || result === true;
+        expectThat(answer, isFine, "an object, a string, a number or true as result");
+      },
+    ),
+    "spec/transport#dates · Timestamp format: created, lastModified, lastLogin and accessTokenExpires are /Date(<milliseconds>)/":
       all((answer) => {
         const times = answer.text.matchAll(/"(?:created|lastModified|lastLogin|accessTokenExpires)":("[^"]*"|[^,}]*)/g);
         if (answer.status >= 400) return;

@@ -17,13 +17,13 @@ async function read(world: World, path: string, headers: Record<string, string> 
   return world.call(`GET ${path}`, { token, headers });
 }
 
-/** Files (surface.md section 10). */
+/** Files (spec/files). */
 export const files: Group = {
   name: "files",
   checks: {
     ...each(
       ["blobs", "videos"],
-      (collection) => `surface.md 10 · POST /${collection}: 201 with the length, the hash and a signedUrl`,
+      (collection) => `spec/files#upload-forms · POST /${collection}: 201 with the length, the hash and a signedUrl`,
       async (world, collection) => {
         const answer = await post(world, collection, [data(text), { name: "tag", value: "a tag" }]);
         const { contentLength, contentHash, contentType, tag, signedUrl, id } = expectResult(answer, 201);
@@ -38,35 +38,39 @@ export const files: Group = {
         expectThat(answer, String(signedUrl).split("?")[0]?.endsWith(`/${collection}/${id}/file`) === true, "its path");
       },
     ),
-    "surface.md 10 · GET /blobs/{id}/file: the same bytes, as the stored type, never sniffed": async (world) => {
+    "spec/files#download · GET /blobs/{id}/file: the same bytes, with the stored type and nosniff": async (world) => {
       const { id } = expectResult(await post(world, "blobs", [data(text)]), 201);
       const answer = await read(world, `/blobs/${id}/file`);
       expectEqual(answer, "the bytes", [answer.status, answer.text], [200, text]);
       expectEqual(answer, "content-type", answer.headers["content-type"], "text/plain");
       expectEqual(answer, "nosniff", answer.headers["x-content-type-options"], "nosniff");
     },
-    "surface.md 10 · GET /blobs/{id}/file: a range, and 416 ParameterOutOfRange outside": async (world) => {
+    "spec/files#download · GET /blobs/{id}/file: a range, and 416 ParameterOutOfRange outside": async (world) => {
       const { id } = expectResult(await post(world, "blobs", [data(text)]), 201);
       const answer = await read(world, `/blobs/${id}/file`, { range: "bytes=4-8" });
       expectEqual(answer, "the bytes", [answer.status, answer.text], [206, "bytes"]);
       const outside = await read(world, `/blobs/${id}/file`, { range: "bytes=100-" });
       expectError(outside, { ...further.outOfRange, status: 416 });
     },
-    "surface.md 10 · GET /blobs/{id}/file: If-None-Match with the ETag answers 304": async (world) => {
+    "spec/files#download · GET /blobs/{id}/file: If-None-Match with the ETag answers 304": async (world) => {
       const { id } = expectResult(await post(world, "blobs", [data(text)]), 201);
       const first = await read(world, `/blobs/${id}/file`);
       const answer = await read(world, `/blobs/${id}/file`, { "if-none-match": String(first.headers.etag) });
       expectEqual(answer, "status", answer.status, 304);
     },
-    "surface.md 10 · GET /blobs/{id}/file: HTML is an attachment (hostile.md 24)": async (world) => {
+    "spec/files#browser-safety · GET /blobs/{id}/file: HTML is an attachment (hostile.md 24)": async (world) => {
       const { id } = expectResult(await post(world, "blobs", [data("<script>", "text/html")]), 201);
       const answer = await read(world, `/blobs/${id}/file`);
       expectThat(answer, /^attachment/.test(String(answer.headers["content-disposition"])), "an attachment");
     },
-    "surface.md 10 · POST /blobs: the part body is a JSON object, in any order, whatever it is called": async (
+    "spec/files#upload-forms · POST /blobs: the part body is a JSON object, in any order, with any name": async (
       world,
     ) => {
-      const body = { name: "body", value: '{"friendlyName":"A friend"}', extra: '; filename="b"\r\nContent-Type: a/b' };
+      const body = {
+        name: "body",
+        value: '{"friendlyName":"A friend"}',
+        extra: '; filename="b"\r\nContent-Type: a/b',
+      };
       for (const parts of [
         [data(text), body],
         [body, data(text)],
@@ -75,30 +79,32 @@ export const files: Group = {
         expectEqual(answer, "friendlyName", expectResult(answer, 201).friendlyName, "A friend");
       }
     },
-    "surface.md 10 · POST /pictures: type and size come from the bytes": async (world) => {
+    "spec/files#content-types · POST /pictures: type and size are read from the bytes": async (world) => {
       const answer = await post(world, "pictures", [data(pixel, "image/jpg")]);
       const { contentType, size } = expectResult(answer, 201);
       expectEqual(answer, "result", { contentType, size }, { contentType: "image/png", size: { w: 1, h: 1 } });
     },
     ...each(
       ["<html></html>", "<svg xmlns='http://www.w3.org/2000/svg'/>", "text"],
-      (content) => `surface.md 10 · POST /pictures: FileUploadFailed for ${content}`,
+      (content) => `spec/files#valid-pictures · POST /pictures: FileUploadFailed for ${content}`,
       async (world, content) => {
         expectError(await post(world, "pictures", [data(content, "image/png")]), further.uploadFailed);
       },
     ),
-    "surface.md 10 · POST /blobs: FileUploadFailed for an empty file and for none": async (world) => {
+    "spec/files#failed-uploads · POST /blobs: FileUploadFailed for an empty file and without a file": async (world) => {
       expectError(await post(world, "blobs", [data("")]), further.uploadFailed);
       expectError(await post(world, "blobs", [{ name: "tag", value: "x" }]), further.uploadFailed);
     },
-    "surface.md 10 · a private file does not exist for others": async (world) => {
+    "spec/search#permissions · a private file does not exist for other users": async (world) => {
       const { id } = expectResult(await post(world, "blobs", [data(text)]), 201);
       const { token } = await otherUser(world);
       for (const path of [`/blobs/${id}`, `/blobs/${id}/file`]) {
         expectError(await world.call(`GET ${path}`, { token }), further.itemDoesNotExist);
       }
     },
-    "surface.md 10 · DELETE /blobs/{id}: true, and then neither it nor its bytes are there": async (world) => {
+    "spec/files#file-operations · DELETE /blobs/{id}: true, and then neither the object nor its bytes exist": async (
+      world,
+    ) => {
       const { token } = await sharedUser(world);
       const { id } = expectResult(await post(world, "blobs", [data(text)]), 201);
       const answer = await world.call(`DELETE /blobs/${id}`, { token });

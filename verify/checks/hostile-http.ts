@@ -6,13 +6,13 @@ import { sharedUser, signUp } from "../world.ts";
 const ping = "GET /service/ping HTTP/1.1\r\n";
 const post = "POST /devices HTTP/1.1\r\nHost: verify\r\n";
 
-/** Requests that are not HTTP, or hardly. */
+/** Requests that are malformed HTTP. */
 const broken: Readonly<Record<string, string>> = {
   "no Host": `${ping}\r\n`,
   "a header without a colon": `${ping}Host: verify\r\nnonsense\r\n\r\n`,
   "NUL in a header": `${ping}Host: verify\r\nX-Verify: a\0b\r\n\r\n`,
   "NUL in the path": "GET /service/ping\0 HTTP/1.1\r\nHost: verify\r\n\r\n",
-  "a blank in the path": "GET /service/ ping HTTP/1.1\r\nHost: verify\r\n\r\n",
+  "a space in the path": "GET /service/ ping HTTP/1.1\r\nHost: verify\r\n\r\n",
   "bytes beyond ASCII in the path": "GET /service/p\u00efng HTTP/1.1\r\nHost: verify\r\n\r\n",
   "a path without a slash": "GET service/ping HTTP/1.1\r\nHost: verify\r\n\r\n",
   "the verb CONNECT": "CONNECT verify:80 HTTP/1.1\r\nHost: verify:80\r\n\r\n",
@@ -20,7 +20,7 @@ const broken: Readonly<Record<string, string>> = {
   "line feeds alone": "GET /service/ping HTTP/1.1\nHost: verify\n\n",
   "a greeting": "hello\r\n\r\n",
   "the HTTP/2 preface": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-  "TLS where HTTP is due": "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003\r\n\r\n",
+  "TLS where HTTP is expected": "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003\r\n\r\n",
   "an unknown expectation": `${ping}Host: verify\r\nExpect: nonsense\r\n\r\n`,
   "100 KB of path": `GET /${"a".repeat(100_000)} HTTP/1.1\r\nHost: verify\r\n\r\n`,
   "100 KB of header": `${ping}Host: verify\r\nX-Verify: ${"a".repeat(100_000)}\r\n\r\n`,
@@ -33,7 +33,7 @@ const broken: Readonly<Record<string, string>> = {
   "a bad chunk size": `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\nabc`,
 };
 
-/** Odd, but HTTP: any answer in the envelope will do. */
+/** Unusual but valid HTTP: any answer in the envelope is accepted. */
 const odd: Readonly<Record<string, string>> = {
   "two Host headers": `${ping}Host: a\r\nHost: b\r\n\r\n`,
   "HTTP/1.0": "GET /service/ping HTTP/1.0\r\n\r\n",
@@ -73,13 +73,13 @@ const strangePaths = [
   `/nothing/${"a".repeat(8_000)}`,
 ];
 
-/** Requests that no library sends (hostile.md 17, 18). */
+/** Requests that no HTTP library sends (hostile.md 17, 18). */
 export const hostileHttp: Group = {
   name: "hostile-http",
   checks: {
     ...each(
       Object.entries(broken),
-      ([what]) => `hostile.md 17 · Broken request, refused in the envelope: ${what}`,
+      ([what]) => `hostile.md 17 · Malformed request, refused in the envelope: ${what}`,
       async (world, [what, bytes]) => {
         const [answer] = await world.sendBytes(Buffer.from(bytes, "latin1"));
         if (answer === undefined) throw new Error(`the connection closed without an answer\n${what}`);
@@ -88,7 +88,7 @@ export const hostileHttp: Group = {
     ),
     ...each(
       Object.entries(odd),
-      ([what]) => `hostile.md 17 · Odd request, answered in the envelope: ${what}`,
+      ([what]) => `hostile.md 17 · Unusual request, answered in the envelope: ${what}`,
       async (world, [what, bytes]) => {
         const answers = await world.sendBytes(Buffer.from(bytes, "latin1"));
         if (answers.length === 0) throw new Error(`the connection closed without an answer\n${what}`);
@@ -97,7 +97,7 @@ export const hostileHttp: Group = {
     ),
     ...each(
       ["BREW", "PROPFIND", "TRACE", "QUERY", "LINK", "get"],
-      (verb) => `surface.md 1 · Unknown verb: 404 OperationNotFound for ${verb} /service/ping`,
+      (verb) => `spec/transport#paths-and-verbs · Unknown verb: 404 OperationNotFound for ${verb} /service/ping`,
       async (world, verb) => {
         const [answer] = await world.sendBytes(`${verb} /service/ping HTTP/1.1\r\nHost: verify\r\n\r\n`);
         if (answer === undefined) throw new Error(`the connection closed without an answer\n${verb} /service/ping`);
@@ -114,20 +114,20 @@ export const hostileHttp: Group = {
           expectNoFault(answer);
           expectThat(answer, answer.headers["x-injected"] === undefined, "no injected header");
           const isPing = answer.body.result === "Pong";
-          expectThat(answer, answer.status >= 400 || isPing || path === "/checkins//", "no way to another resource");
+          expectThat(answer, answer.status >= 400 || isPing || path === "/checkins//", "no access to another resource");
         }
       },
     ),
-    "surface.md 2 · 413 RequestTooLarge as soon as a length says so": async (world) => {
+    "spec/transport#body-limits · 413 RequestTooLarge as soon as the length is known": async (world) => {
       const [answer] = await world.sendBytes(`${post}Content-Length: 999999999999\r\n\r\n{"appid":`);
       if (answer === undefined) throw new Error("no answer to a length of 999999999999");
       expectError(answer, further.tooLarge);
     },
-    "hostile.md 17 · A body that stops half way: refused or dropped": async (world) => {
+    "hostile.md 17 · A body that stops halfway is refused or dropped": async (world) => {
       const half = `${post}Content-Length: 200\r\n\r\n{"appid":`;
       for (const answer of await world.sendBytes(half, { end: true })) expectRefused(answer);
     },
-    "hostile.md 17 · A body in single bytes is a body": async (world) => {
+    "hostile.md 17 · A body that arrives byte by byte is accepted": async (world) => {
       const { token } = await sharedUser(world);
       const body = '{"location":"1,2"}';
       const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join("");
@@ -136,7 +136,7 @@ export const hostileHttp: Group = {
       if (answer === undefined) throw new Error("the connection closed without an answer");
       expectResult(answer, 201);
     },
-    "hostile.md 17 · Fifty requests that never end hold up nobody": async (world) => {
+    "hostile.md 17 · Fifty unfinished requests do not delay others": async (world) => {
       const sockets = Array.from({ length: 50 }, () => world.connect());
       for (const socket of sockets) socket.write(`${post}Content-Length: 100\r\n\r\n{"appid"`);
       try {
@@ -146,14 +146,14 @@ export const hostileHttp: Group = {
         for (const socket of sockets) socket.destroy();
       }
     },
-    "surface.md 1 · Requests one after the other on one connection are answered in order": async (world) => {
+    "spec/transport#broken-requests · Consecutive requests on one connection are answered in order": async (world) => {
       const answers = await world.sendBytes(`${ping}Host: a\r\n\r\nGET /nothing HTTP/1.1\r\nHost: a\r\n\r\n`);
       const [first, second] = answers;
       if (first === undefined || second === undefined) throw new Error(`${answers.length} answers to two requests`);
       expectResult(first);
       expectError(second, further.operationNotFound);
     },
-    "hostile.md 17, 18 · The service is as healthy as before": async (world) => {
+    "hostile.md 17, 18 · The service is still healthy": async (world) => {
       expectResult(await world.call("GET /_/health/ready"));
       await signUp(world);
     },

@@ -3,7 +3,7 @@ import { further, missing, specified } from "../errors.ts";
 import { expectEqual, expectError, expectNoFault, expectRefused, expectResult, expectThat } from "../expect.ts";
 import { sharedDevice, sharedUser, signUp, uniqueName, type World } from "../world.ts";
 
-/** Every text parameter in a body that is otherwise right. */
+/** Every text parameter, in a body that is otherwise valid. */
 const textParameters = [
   ["POST /devices", "appid"],
   ["POST /devices", "appkey"],
@@ -22,7 +22,7 @@ const textParameters = [
   ["POST /users/me/identities/verify", "identityId"],
 ] as const;
 
-/** Sends the operation with one parameter replaced; `value` is JSON as it goes over the wire. */
+/** Sends the operation with one parameter replaced; `value` is raw JSON. */
 async function sendWith(world: World, operation: string, parameter: string, value: string) {
   const bodies: Readonly<Record<string, object>> = {
     "POST /devices": { ...world.application, platform: "verify" },
@@ -37,7 +37,7 @@ async function sendWith(world: World, operation: string, parameter: string, valu
   return world.call(operation, { ...(token !== undefined && { token }), body: `{${members.join()}}` });
 }
 
-/** JSON values that are no text, or none that can be kept. */
+/** JSON values that are not a text, or not one that can be stored. */
 const noTexts: Readonly<Record<string, string>> = {
   "an object": '{"a":{"b":1}}',
   "an array": "[1,[2]]",
@@ -86,21 +86,21 @@ const oddValues = [
   '"../"',
 ];
 
-/** Values that nobody means well (hostile.md "Input"). */
+/** Hostile values (hostile.md "Input"). */
 export const hostileInput: Group = {
   name: "hostile-input",
   checks: {
     ...wrongTypes,
     ...each(
       oddValues,
-      (value) => `hostile.md 16, 17 · ${value} in every text parameter: taken or refused, never a fault`,
+      (value) => `hostile.md 16, 17 · ${value} in every text parameter: accepted or refused, never a fault`,
       async (world, value) => {
         for (const [operation, parameter] of textParameters) {
           expectNoFault(await sendWith(world, operation, parameter, value));
         }
       },
     ),
-    "hostile.md 15 · __proto__, constructor and toString as members give no parameter a value": async (world) => {
+    "hostile.md 15 · __proto__, constructor and toString as members set no parameter": async (world) => {
       const { token } = await sharedUser(world);
       for (const name of ["__proto__", "constructor", "toString", "prototype"]) {
         const own = `"${name}":{"location":"1,2","comment":"inherited"}`;
@@ -155,7 +155,7 @@ export const hostileInput: Group = {
     },
     ...each(
       ["1e400,0", "0,-1e400", "1e-400,0", "-0,-0", "1e1,1e1", `${"1".repeat(400)},0`, "0,0".padEnd(5_000, "0")],
-      (location) => `hostile.md 17 · The location ${location.slice(0, 20)}: taken or refused, never a fault`,
+      (location) => `hostile.md 17 · The location ${location.slice(0, 20)}: accepted or refused, never a fault`,
       async (world, location) => {
         const { token } = await sharedUser(world);
         const answer = await world.call("POST /checkins", { token, body: { location } });
@@ -187,7 +187,7 @@ export const hostileInput: Group = {
       expectNoFault(answer);
       expectThat(answer, answer.headers["x-injected"] === undefined, "no header of that name");
     },
-    "hostile.md 15 to 23 · The service is as healthy as before": async (world) => {
+    "hostile.md 15 to 23 · The service is still healthy": async (world) => {
       expectResult(await world.call("GET /_/health/ready"));
       const { token } = await signUp(world);
       expectResult(await world.call("POST /checkins", { token, body: { location: "1,2" } }), 201);

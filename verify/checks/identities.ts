@@ -4,23 +4,24 @@ import { expectDate, expectEqual, expectError, expectResult } from "../expect.ts
 import { addIdentity, findIdentity, listIdentities } from "../identity-calls.ts";
 import { otherUser, sharedUser, signUp, type TestUser, uniqueName, type World } from "../world.ts";
 
-/** Removes what the rest of the path, or the body, names. */
+/** Removes the identities that the rest of the path, or the body, names. */
 async function removeIdentities(world: World, user: TestUser, rest: string, body?: unknown) {
   return world.call(`DELETE /users/me/identities/${rest}`, { token: user.token, body });
 }
 
-/** Identities (service.md "User identity", surface.md section 6). */
+/** Identities (spec/identities). */
 export const identities: Group = {
   name: "identities",
   checks: {
-    "service.md · POST /users/me/identities/{identityProviderName}: 200, result the integer 1, success true": async (
+    "spec/identities#add-an-identity · POST /users/me/identities/{identityProviderName}: 200, result the integer 1, success true":
+      async (world) => {
+        const answer = await addIdentity(world, await sharedUser(world), "verify", uniqueName());
+        expectEqual(answer, "result", expectResult(answer, 200), 1);
+        expectEqual(answer, "success", answer.body.success, true);
+      },
+    "spec/identities#add-an-identity · Adding a pair again returns 1 again, and the list has it once": async (
       world,
     ) => {
-      const answer = await addIdentity(world, await sharedUser(world), "verify", uniqueName());
-      expectEqual(answer, "result", expectResult(answer, 200), 1);
-      expectEqual(answer, "success", answer.body.success, true);
-    },
-    "surface.md 6 · Adding the same pair again is 1 again, and once in the list": async (world) => {
       const user = await signUp(world);
       const identityId = uniqueName();
       const once = [1, 2, 3].map(() => addIdentity(world, user, "verify", identityId));
@@ -30,13 +31,14 @@ export const identities: Group = {
       const listed = await listIdentities(world, user);
       expectEqual(listed, "identities", expectResult(listed).pageResults.length, 1);
     },
-    "surface.md 6 · 400 ItemAlreadyExists for a pair that another user of the application holds": async (world) => {
-      const identityId = uniqueName();
-      expectResult(await addIdentity(world, await sharedUser(world), "verify", identityId));
-      const answer = await addIdentity(world, await otherUser(world), "verify", identityId);
-      expectError(answer, further.itemAlreadyExists);
-    },
-    "hostile.md 4 · Of five users who add one pair at once one gets it": async (world) => {
+    "spec/identities#add-an-identity · 400 ItemAlreadyExists for a pair that another user of the application holds":
+      async (world) => {
+        const identityId = uniqueName();
+        expectResult(await addIdentity(world, await sharedUser(world), "verify", identityId));
+        const answer = await addIdentity(world, await otherUser(world), "verify", identityId);
+        expectError(answer, further.itemAlreadyExists);
+      },
+    "hostile.md 4 · Of five users who add one pair concurrently one gets it": async (world) => {
       const users = await Promise.all([1, 2, 3, 4, 5].map(() => signUp(world)));
       const identityId = uniqueName();
       const answers = await Promise.all(users.map((user) => addIdentity(world, user, "verify", identityId)));
@@ -44,46 +46,47 @@ export const identities: Group = {
       if (winner !== undefined) expectEqual(winner, "result", expectResult(winner), 1);
       for (const answer of others) expectError(answer, further.itemAlreadyExists);
     },
-    "surface.md 6 · The same identifier may be held with another provider, and another with the same": async (
-      world,
-    ) => {
-      const [first, second] = [await sharedUser(world), await otherUser(world)];
-      const identityId = uniqueName();
-      expectResult(await addIdentity(world, first, "verify", identityId));
-      expectResult(await addIdentity(world, second, "verify 2", identityId));
-      expectResult(await addIdentity(world, second, "verify", `${identityId}2`));
-      const answer = await findIdentity(world, first, "verify 2", identityId);
-      expectEqual(answer, "result", expectResult(answer), second.id);
-    },
-    "surface.md 6 · GET /users/me/identities: identityProviderName, identityProviderID, created": async (world) => {
-      const user = await signUp(world);
-      expectResult(await addIdentity(world, user, "one", user.id));
-      expectResult(await addIdentity(world, user, "two", user.id));
-      const answer = await listIdentities(world, user);
-      const { pageResults, currentToken } = expectResult(answer);
-      const found = pageResults.map(({ created, ...others }: { created: string }) => {
-        expectDate(answer, "created", created);
-        return others;
-      });
-      const pair = (name: string) => ({ identityProviderName: name, identityProviderID: user.id });
-      const byName = (a: { identityProviderName: string }, b: typeof a) =>
-        a.identityProviderName < b.identityProviderName ? -1 : 1;
-      expectEqual(answer, "identities", found.toSorted(byName), [pair("one"), pair("two")]);
-      expectEqual(answer, "type of currentToken", typeof currentToken, "string");
-    },
-    "surface.md 6 · GET /users/me/identities/{provider}: those of that provider": async (world) => {
-      const user = await signUp(world);
-      expectResult(await addIdentity(world, user, "one", user.id));
-      expectResult(await addIdentity(world, user, "two", user.id));
-      const answer = await listIdentities(world, user, "two");
-      const names = expectResult(answer).pageResults.map(
-        (row: { identityProviderName: string }) => row.identityProviderName,
-      );
-      expectEqual(answer, "providers", names, ["two"]);
-      const none = await listIdentities(world, user, "three");
-      expectEqual(none, "pageResults", expectResult(none).pageResults, []);
-    },
-    "surface.md 6 · GET /users/me/identities: pages": async (world) => {
+    "spec/identities#add-an-identity · A user may have one identifier with two providers, and two identifiers with one provider":
+      async (world) => {
+        const [first, second] = [await sharedUser(world), await otherUser(world)];
+        const identityId = uniqueName();
+        expectResult(await addIdentity(world, first, "verify", identityId));
+        expectResult(await addIdentity(world, second, "verify 2", identityId));
+        expectResult(await addIdentity(world, second, "verify", `${identityId}2`));
+        const answer = await findIdentity(world, first, "verify 2", identityId);
+        expectEqual(answer, "result", expectResult(answer), second.id);
+      },
+    "spec/identities#list-identities · GET /users/me/identities: identityProviderName, identityProviderID, created":
+      async (world) => {
+        const user = await signUp(world);
+        expectResult(await addIdentity(world, user, "one", user.id));
+        expectResult(await addIdentity(world, user, "two", user.id));
+        const answer = await listIdentities(world, user);
+        const { pageResults, currentToken } = expectResult(answer);
+        const found = pageResults.map(({ created, ...others }: { created: string }) => {
+          expectDate(answer, "created", created);
+          return others;
+        });
+        const pair = (name: string) => ({ identityProviderName: name, identityProviderID: user.id });
+        const byName = (a: { identityProviderName: string }, b: typeof a) =>
+          a.identityProviderName < b.identityProviderName ? -1 : 1;
+        expectEqual(answer, "identities", found.toSorted(byName), [pair("one"), pair("two")]);
+        expectEqual(answer, "type of currentToken", typeof currentToken, "string");
+      },
+    "spec/identities#list-identities · GET /users/me/identities/{provider}: returns the identities of that provider":
+      async (world) => {
+        const user = await signUp(world);
+        expectResult(await addIdentity(world, user, "one", user.id));
+        expectResult(await addIdentity(world, user, "two", user.id));
+        const answer = await listIdentities(world, user, "two");
+        const names = expectResult(answer).pageResults.map(
+          (row: { identityProviderName: string }) => row.identityProviderName,
+        );
+        expectEqual(answer, "providers", names, ["two"]);
+        const none = await listIdentities(world, user, "three");
+        expectEqual(none, "pageResults", expectResult(none).pageResults, []);
+      },
+    "spec/identities#list-identities · GET /users/me/identities: is paged": async (world) => {
       const user = await signUp(world);
       const made = [1, 2, 3, 4, 5].map((number) => `${user.id} ${number}`);
       for (const identityId of made) expectResult(await addIdentity(world, user, "verify", identityId));
@@ -97,27 +100,30 @@ export const identities: Group = {
         if (query === undefined) expectEqual(answer, "identifiers", seen.toSorted(), made);
       }
     },
-    "service.md · User identity: allows look-up of a user by an identifier from another system": async (world) => {
-      const user = await sharedUser(world);
-      const identityId = uniqueName();
-      expectResult(await addIdentity(world, user, "verify", identityId));
-      for (const caller of [user, await otherUser(world)]) {
-        const answer = await findIdentity(world, caller, "verify", identityId);
-        expectEqual(answer, "result, the user's id as a plain string", expectResult(answer), user.id);
-      }
-    },
-    "surface.md 6 · GET /users/identities/{provider}/{identityId}: 404 ItemDoesNotExist when nobody holds it": async (
-      world,
-    ) =>
-      expectError(await findIdentity(world, await sharedUser(world), "verify", uniqueName()), further.itemDoesNotExist),
+    "spec/identities#find-a-user-by-identity · User identity: allows look-up of a user by an identifier from another system":
+      async (world) => {
+        const user = await sharedUser(world);
+        const identityId = uniqueName();
+        expectResult(await addIdentity(world, user, "verify", identityId));
+        for (const caller of [user, await otherUser(world)]) {
+          const answer = await findIdentity(world, caller, "verify", identityId);
+          expectEqual(answer, "result, the user's id as a plain string", expectResult(answer), user.id);
+        }
+      },
+    "spec/identities#find-a-user-by-identity · GET /users/identities/{provider}/{identityId}: 404 ItemDoesNotExist when no user has it":
+      async (world) =>
+        expectError(
+          await findIdentity(world, await sharedUser(world), "verify", uniqueName()),
+          further.itemDoesNotExist,
+        ),
     ...each(
       [undefined, null, ""],
       (value) =>
-        `service.md · identityId is required: 400 ParameterMissingRequiredValue for ${JSON.stringify(value) ?? "none"}`,
+        `spec/identities#add-an-identity · identityId is required: 400 ParameterMissingRequiredValue for ${JSON.stringify(value) ?? "none"}`,
       async (world, value) =>
         expectError(await addIdentity(world, await sharedUser(world), "verify", value), missing("identityId")),
     ),
-    "surface.md 1 · A number as identityId is its decimal text": async (world) => {
+    "spec/transport#scalars · A number as identityId is its decimal text": async (world) => {
       const user = await sharedUser(world);
       const number = Math.floor(Math.random() * 1e15);
       expectResult(await addIdentity(world, user, "verify", number));
@@ -126,7 +132,8 @@ export const identities: Group = {
     },
     ...each(
       ["/1", "?identityId=1", "?IDENTITYid=1", { identityId: "1" }, { identityID: 1 }],
-      (named) => `surface.md 6 · DELETE /users/me/identities/{provider}: true, the id as ${JSON.stringify(named)}`,
+      (named) =>
+        `spec/identities#remove-an-identity · DELETE /users/me/identities/{provider}: true, with the id as ${JSON.stringify(named)}`,
       async (world, named) => {
         const user = await signUp(world);
         const provider = uniqueName();
@@ -143,38 +150,41 @@ export const identities: Group = {
         expectError(await findIdentity(world, user, provider, "1"), further.itemDoesNotExist);
       },
     ),
-    "surface.md 6 · DELETE /users/me/identities/{provider}: without an id all of that provider": async (world) => {
-      const user = await signUp(world);
-      for (const id of ["1", "2"]) expectResult(await addIdentity(world, user, "verify", user.id + id));
-      expectResult(await addIdentity(world, user, "verify 2", user.id));
-      const answer = await removeIdentities(world, user, "verify");
-      expectEqual(answer, "result", expectResult(answer), true);
-      const listed = await listIdentities(world, user);
-      const left = expectResult(listed).pageResults.map(
-        (row: { identityProviderName: string }) => row.identityProviderName,
-      );
-      expectEqual(listed, "providers", left, ["verify 2"]);
-    },
-    "surface.md 6 · DELETE /users/me/identities: true also when there was nothing to remove": async (world) => {
-      const user = await sharedUser(world);
-      const nothing = uniqueName();
-      for (const rest of [nothing, `${nothing}/1`, `${nothing}?identityId=1`]) {
-        const answer = await removeIdentities(world, user, rest);
+    "spec/identities#remove-an-identity · DELETE /users/me/identities/{provider}: without an id, removes all of that provider":
+      async (world) => {
+        const user = await signUp(world);
+        for (const id of ["1", "2"]) expectResult(await addIdentity(world, user, "verify", user.id + id));
+        expectResult(await addIdentity(world, user, "verify 2", user.id));
+        const answer = await removeIdentities(world, user, "verify");
         expectEqual(answer, "result", expectResult(answer), true);
-      }
-    },
-    "surface.md 6 · DELETE /users/me/identities: takes nothing from another user": async (world) => {
-      const [owner, other] = [await sharedUser(world), await otherUser(world)];
-      const provider = uniqueName();
-      expectResult(await addIdentity(world, owner, provider, "1"));
-      for (const rest of [provider, `${provider}/1`, `${provider}?identityId=1`]) {
-        const answer = await removeIdentities(world, other, rest);
-        expectEqual(answer, "result", expectResult(answer), true);
-      }
-      const found = await findIdentity(world, other, provider, "1");
-      expectEqual(found, "result", expectResult(found), owner.id);
-    },
-    "surface.md 6 · A removed identity is free for another user": async (world) => {
+        const listed = await listIdentities(world, user);
+        const left = expectResult(listed).pageResults.map(
+          (row: { identityProviderName: string }) => row.identityProviderName,
+        );
+        expectEqual(listed, "providers", left, ["verify 2"]);
+      },
+    "spec/identities#remove-an-identity · DELETE /users/me/identities: true also when there is nothing to remove":
+      async (world) => {
+        const user = await sharedUser(world);
+        const nothing = uniqueName();
+        for (const rest of [nothing, `${nothing}/1`, `${nothing}?identityId=1`]) {
+          const answer = await removeIdentities(world, user, rest);
+          expectEqual(answer, "result", expectResult(answer), true);
+        }
+      },
+    "spec/identities#remove-an-identity · DELETE /users/me/identities: does not remove identities of other users":
+      async (world) => {
+        const [owner, other] = [await sharedUser(world), await otherUser(world)];
+        const provider = uniqueName();
+        expectResult(await addIdentity(world, owner, provider, "1"));
+        for (const rest of [provider, `${provider}/1`, `${provider}?identityId=1`]) {
+          const answer = await removeIdentities(world, other, rest);
+          expectEqual(answer, "result", expectResult(answer), true);
+        }
+        const found = await findIdentity(world, other, provider, "1");
+        expectEqual(found, "result", expectResult(found), owner.id);
+      },
+    "spec/identities#remove-an-identity · A removed identity is free for another user": async (world) => {
       const [first, second] = [await sharedUser(world), await otherUser(world)];
       const identityId = uniqueName();
       expectResult(await addIdentity(world, first, "verify", identityId));
@@ -183,7 +193,9 @@ export const identities: Group = {
       const found = await findIdentity(world, first, "verify", identityId);
       expectEqual(found, "result", expectResult(found), second.id);
     },
-    "surface.md 5 · The identities of a deleted user are gone, and free": async (world) => {
+    "spec/identities#find-a-user-by-identity · The identities of a deleted user are removed, and free": async (
+      world,
+    ) => {
       const [leaving, user] = [await signUp(world), await sharedUser(world)];
       const identityId = uniqueName();
       expectResult(await addIdentity(world, leaving, "verify", identityId));

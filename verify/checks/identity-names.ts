@@ -7,9 +7,9 @@ import { sharedUser, signUp, uniqueName } from "../world.ts";
 const providers: Readonly<Record<string, string>> = {
   "a slash": "a/b",
   "a percent sign": "100%",
-  "an escape that is none": "%2F",
+  "something like an escape": "%2F",
   "a question mark, an ampersand and a hash": "a?b&c#d",
-  "a plus and a blank": "a+b c",
+  "a plus and a space": "a+b c",
   "a semicolon and an equals sign": "a;b=c",
   "letters beyond ASCII": "\u00fc\u0431\u05d0",
   "4-byte Unicode": "\u{1f642}\u{20000}",
@@ -26,13 +26,13 @@ const providers: Readonly<Record<string, string>> = {
   "the name toString": "toString",
 };
 
-/** What providers and identifiers may be called (surface.md section 6, hostile.md 15, 19, 20). */
+/** Names of providers and identifiers (spec/identities#identity-names, hostile.md 15, 19, 20). */
 export const identityNames: Group = {
   name: "identity-names",
   checks: {
     ...each(
       ["%", "_", "*"],
-      (pattern) => `hostile.md 20 · GET /users/identities: ${pattern} stands for itself`,
+      (pattern) => `hostile.md 20 · GET /users/identities: ${pattern} is literal`,
       async (world, pattern) => {
         const user = await sharedUser(world);
         const identityId = uniqueName();
@@ -43,7 +43,7 @@ export const identityNames: Group = {
     ),
     ...each(
       Object.entries(providers),
-      ([what]) => `surface.md 6 · Provider and identifier may hold any Unicode text: ${what}`,
+      ([what]) => `spec/identities#identity-names · Provider and identifier may be any Unicode text: ${what}`,
       async (world, [, text]) => {
         const user = await signUp(world);
         const identityId = text.length >= 256 ? user.id : `${user.id}${text}`;
@@ -60,7 +60,7 @@ export const identityNames: Group = {
         expectError(await findIdentity(world, user, text, identityId), further.itemDoesNotExist);
       },
     ),
-    "surface.md 6 · An identifier may have 256 characters of any kind": async (world) => {
+    "spec/identities#identity-names · An identifier may have 256 characters of any kind": async (world) => {
       const user = await signUp(world);
       const identityId = user.id + "\u{1f642}".repeat(256 - user.id.length);
       expectResult(await addIdentity(world, user, "verify", identityId));
@@ -69,7 +69,7 @@ export const identityNames: Group = {
     },
     ...each(
       ["x", "\u{1f642}"],
-      (character) => `surface.md 6 · 400 ParameterOutOfRange for 257 characters ${character}`,
+      (character) => `spec/identities#identity-names · 400 ParameterOutOfRange for 257 characters ${character}`,
       async (world, character) => {
         const user = await sharedUser(world);
         const long = character.repeat(257);
@@ -80,7 +80,7 @@ export const identityNames: Group = {
         });
       },
     ),
-    "surface.md 6 · A pair is not another one that is joined in the same way": async (world) => {
+    "spec/identities#identity-names · Two pairs that are equal when joined are distinct": async (world) => {
       const [first, second] = [await signUp(world), await signUp(world)];
       expectResult(await addIdentity(world, first, first.id, "b/c"));
       expectResult(await addIdentity(world, second, `${first.id}/b`, "c"));

@@ -20,49 +20,52 @@ const malformed: readonly [what: string, make: (id: string) => string][] = [
   ["non-ASCII digits", (id) => encodeURIComponent(`${id.slice(0, -1)}\u0661`)],
 ];
 
-/** The id of nothing: another one, of the same form. */
+/** Changes the last character: an unknown id of the same form. */
 function changeLast(id: string): string {
   const last = id.at(-1) ?? "";
   const [from = "a", next = "b"] = /\d/.test(last) ? ["7", "8"] : /[A-Z]/.test(last) ? ["Q", "R"] : ["q", "r"];
   return id.slice(0, -1) + (last === from ? next : from);
 }
 
-/** Ids in paths (surface.md section 1 "Ids"). */
+/** Ids in paths (spec/transport#ids). */
 export const ids: Group = {
   name: "ids",
   checks: {
     ...each(
       malformed,
-      ([what]) => `surface.md 1 · Ids: 400 ParameterIncorrectFormat for GET /checkins/{checkinId} with ${what}`,
+      ([what]) => `spec/transport#ids · Ids: 400 ParameterIncorrectFormat for GET /checkins/{checkinId} with ${what}`,
       async (world, [, make]) => {
         const { token } = await sharedUser(world);
         const { id } = await sharedCheckin(world);
         expectError(await world.call(`GET /checkins/${make(id)}`, { token }), further.incorrectFormat);
       },
     ),
-    'surface.md 1 · Ids: 400 ParameterOutOfRange "Incorrect id type, expected Checkin." for a user\'s id': async (
+    'spec/transport#ids · Ids: 400 ParameterOutOfRange "Incorrect id type, expected Checkin." for a user\'s id': async (
       world,
     ) => {
       const { token, id } = await sharedUser(world);
       expectError(await world.call(`GET /checkins/${id}`, { token }), further.checkinIdWrongKind);
     },
-    'surface.md 1 · Ids: 400 ParameterOutOfRange "Incorrect id type, expected Checkin." for an application\'s id':
+    'spec/transport#ids · Ids: 400 ParameterOutOfRange "Incorrect id type, expected Checkin." for an application\'s id':
       async (world) => {
         const { token } = await sharedUser(world);
         const answer = await world.call(`GET /checkins/${world.application.appid}`, { token });
         expectError(answer, further.checkinIdWrongKind);
       },
-    "surface.md 1 · Ids: 404 ItemDoesNotExist for a well-formed id that is not there": async (world) => {
+    "spec/transport#missing-objects · Ids: 404 ItemDoesNotExist for a well-formed id that does not exist": async (
+      world,
+    ) => {
       const { token } = await sharedUser(world);
       const { id } = await sharedCheckin(world);
       expectError(await world.call(`GET /checkins/${changeLast(id)}`, { token }), further.itemDoesNotExist);
     },
-    "surface.md 1 · Ids: another user's check-in and none at all are the same answer to the byte": async (world) => {
-      const { token } = await otherUser(world);
-      const { id } = await sharedCheckin(world);
-      const hidden = await world.call(`GET /checkins/${id}`, { token });
-      expectError(hidden, further.itemDoesNotExist);
-      expectSameAnswer(hidden, await world.call(`GET /checkins/${changeLast(id)}`, { token }));
-    },
+    "spec/transport#missing-objects · Ids: another user's check-in and an unknown one give byte-identical answers":
+      async (world) => {
+        const { token } = await otherUser(world);
+        const { id } = await sharedCheckin(world);
+        const hidden = await world.call(`GET /checkins/${id}`, { token });
+        expectError(hidden, further.itemDoesNotExist);
+        expectSameAnswer(hidden, await world.call(`GET /checkins/${changeLast(id)}`, { token }));
+      },
   },
 };

@@ -53,13 +53,14 @@ async function checkIn(world: World, location: unknown) {
   return world.call("POST /checkins", { token, body: { location } });
 }
 
-/** Locations in requests and responses (service.md "Check-in", surface.md section 1 "Locations"). */
+/** Locations in requests and responses (spec/transport#locations). */
 export const locations: Group = {
   name: "locations",
   checks: {
     ...each(
       accepted,
-      ([sent]) => `service.md · Check-in: location ${JSON.stringify(sent)} comes back as numbers lat and lng`,
+      ([sent]) =>
+        `spec/transport#locations · Check-in: location ${JSON.stringify(sent)} is returned as numbers lat and lng`,
       async (world, [sent, lat, lng]) => {
         const answer = await checkIn(world, sent);
         expectEqual(answer, "result.location", expectResult(answer, 201).location, { lat, lng });
@@ -67,23 +68,24 @@ export const locations: Group = {
     ),
     ...each(
       outOfRange,
-      (sent) => `surface.md 1 · Locations: 400 ParameterOutOfRange for ${JSON.stringify(sent)}`,
+      (sent) => `spec/transport#locations · Locations: 400 ParameterOutOfRange for ${JSON.stringify(sent)}`,
       async (world, sent) => expectError(await checkIn(world, sent), { ...further.outOfRange, message: /location/ }),
     ),
-    "surface.md 1 · Locations: 400 ParameterOutOfRange for a latitude of twenty digits": async (world) => {
+    "spec/transport#locations · Locations: 400 ParameterOutOfRange for a latitude of twenty digits": async (world) => {
       const { token } = await sharedUser(world);
       const body = '{"location":{"lat":12345678901234567890,"lng":0}}';
       expectError(await world.call("POST /checkins", { token, body }), further.outOfRange);
     },
     ...each(
       notPairs,
-      (sent) => `surface.md 1 · Locations: 400 ParameterIncorrectFormat for ${JSON.stringify(sent)}`,
+      (sent) => `spec/transport#locations · Locations: 400 ParameterIncorrectFormat for ${JSON.stringify(sent)}`,
       async (world, sent) =>
         expectError(await checkIn(world, sent), { ...further.incorrectFormat, message: /location/ }),
     ),
     ...each(
       [undefined, null, ""],
-      (sent) => `surface.md 7 · 400 ParameterMissingRequiredValue for the location ${JSON.stringify(sent) ?? "absent"}`,
+      (sent) =>
+        `spec/checkins#check-in-fields · 400 ParameterMissingRequiredValue for the location ${JSON.stringify(sent) ?? "absent"}`,
       async (world, sent) => expectError(await checkIn(world, sent), missing("location")),
     ),
   },

@@ -7,11 +7,13 @@ async function login(world: World, body: Readonly<Record<string, unknown>>) {
   return world.call("POST /users/login", { token: await sharedDevice(world), body });
 }
 
-/** Login (service.md "POST /users/login"). */
+/** Login (spec/users#log-in). */
 export const loginGroup: Group = {
   name: "login",
   checks: {
-    "service.md · POST /users/login: the user's fields with a user token and its expiry": async (world) => {
+    "spec/users#log-in · POST /users/login: returns the user's fields with a user token and its expiry": async (
+      world,
+    ) => {
       const user = await signUp(world);
       const me = await world.call("GET /users/me", { token: user.token });
       const answer = await login(world, { username: user.userName, password: user.password });
@@ -22,21 +24,22 @@ export const loginGroup: Group = {
       const again = await world.call("GET /users/me", { token: accessToken });
       expectEqual(again, "result.id", expectResult(again).id, user.id);
     },
-    "service.md · POST /users/login: works on another device than the one that created the user": async (world) => {
+    "spec/users#log-in · POST /users/login: works on a device other than the one that created the user": async (
+      world,
+    ) => {
       const { userName, password } = await signUp(world);
       const token = await registerDevice(world);
       expectResult(await world.call("POST /users/login", { token, body: { username: userName, password } }));
     },
-    "service.md · POST /users/login: 403 AuthBadUsernameOrPassword, one answer for unknown and wrong": async (
-      world,
-    ) => {
-      const { userName } = await signUp(world);
-      const unknown = await login(world, { username: uniqueName(), password: "correct horse" });
-      const wrong = await login(world, { username: userName, password: "wrong horse" });
-      expectError(unknown, specified.badUserNameOrPassword);
-      expectError(wrong, specified.badUserNameOrPassword);
-      expectSameAnswer(wrong, unknown);
-    },
+    "spec/users#log-in · POST /users/login: 403 AuthBadUsernameOrPassword, identical for an unknown user and a wrong password":
+      async (world) => {
+        const { userName } = await signUp(world);
+        const unknown = await login(world, { username: uniqueName(), password: "correct horse" });
+        const wrong = await login(world, { username: userName, password: "wrong horse" });
+        expectError(unknown, specified.badUserNameOrPassword);
+        expectError(wrong, specified.badUserNameOrPassword);
+        expectSameAnswer(wrong, unknown);
+      },
     ...each(
       [
         ["in another case", (password: string) => password.toUpperCase()],
@@ -48,14 +51,14 @@ export const loginGroup: Group = {
         ["of %", () => "%"],
         ["of 10,000 characters", () => "x".repeat(10_000)],
       ] as const,
-      ([what]) => `surface.md 5 · POST /users/login: 403 AuthBadUsernameOrPassword for a password ${what}`,
+      ([what]) => `spec/users#log-in · POST /users/login: 403 AuthBadUsernameOrPassword for a password ${what}`,
       async (world, [, change]) => {
         const { userName, password } = await signUp(world);
         const answer = await login(world, { username: userName, password: change(password) });
         expectError(answer, specified.badUserNameOrPassword);
       },
     ),
-    "service.md · POST /users/login: 403 AuthBadUsernameOrPassword for a username of 10,000 characters": async (
+    "spec/users#log-in · POST /users/login: 403 AuthBadUsernameOrPassword for a username of 10,000 characters": async (
       world,
     ) => {
       const answer = await login(world, { username: "x".repeat(10_000), password: "correct horse" });
@@ -63,38 +66,38 @@ export const loginGroup: Group = {
     },
     ...each(
       ["username", "password"],
-      (name) => `service.md · POST /users/login: ${name} is required: 400 ParameterMissingRequiredValue`,
+      (name) => `spec/users#log-in · POST /users/login: ${name} is required: 400 ParameterMissingRequiredValue`,
       async (world, name) => {
         const body = { username: uniqueName(), password: "correct horse" };
         expectError(await login(world, { ...body, [name]: undefined }), missing(name));
         expectError(await login(world, { ...body, [name]: null }), missing(name));
       },
     ),
-    "service.md · POST /users/login: does not create a user": async (world) => {
+    "spec/users#log-in · POST /users/login: does not create a user": async (world) => {
       const body = { username: uniqueName(), password: "correct horse" };
       expectError(await login(world, body), specified.badUserNameOrPassword);
       expectError(await login(world, body), specified.badUserNameOrPassword);
       expectResult(await world.call("POST /users", { token: await sharedDevice(world), body }));
     },
-    "surface.md 5 · POST /users/login: the username is matched regardless of case": async (world) => {
+    "spec/users#user-names · POST /users/login: the username is matched regardless of case": async (world) => {
       const { id, userName, password } = await signUp(world);
       const answer = await login(world, { username: userName.toUpperCase(), password });
       expectEqual(answer, "result.id", expectResult(answer).id, id);
     },
     ...each(
       ["%", "_", "*", "' OR '1'='1", "\\", '" OR ""="'],
-      (pattern) => `hostile.md 20 · POST /users/login: ${pattern} in a username stands for itself`,
+      (pattern) => `hostile.md 20 · POST /users/login: ${pattern} in a username is literal`,
       async (world, pattern) => {
         const { userName, password } = await signUp(world);
         const answer = await login(world, { username: userName.slice(0, -1) + pattern, password });
         expectError(answer, specified.badUserNameOrPassword);
       },
     ),
-    "service.md · POST /users/login: two logins give two tokens": async (world) => {
+    "spec/users#log-in · POST /users/login: each login returns a new token": async (world) => {
       const { userName, password } = await signUp(world);
       const first = expectResult(await login(world, { username: userName, password }));
       const answer = await login(world, { username: userName, password });
-      expectThat(answer, expectResult(answer).accessToken !== first.accessToken, "a token of its own");
+      expectThat(answer, expectResult(answer).accessToken !== first.accessToken, "another token");
     },
   },
 };

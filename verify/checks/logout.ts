@@ -14,7 +14,7 @@ async function loggedOut(world: World) {
 /** The same one for every check. */
 const sharedLoggedOut = shared(loggedOut);
 
-/** Logout and what it revokes (service.md "POST /users/me/logout", "States and transitions"). */
+/** Logout and its revocations (spec/authentication#revocation). */
 export const logout: Group = {
   name: "logout",
   checks: {
@@ -25,7 +25,7 @@ export const logout: Group = {
         ["an empty body", ""],
         ["unknown parameters", { foo: 1 }],
       ] as const,
-      ([what]) => `surface.md 5 · POST /users/me/logout with ${what}: an object with a fresh device token`,
+      ([what]) => `spec/users#log-out · POST /users/me/logout with ${what}: an object with a fresh device token`,
       async (world, [, body]) => {
         const { token } = await signUp(world);
         const answer = await world.call("POST /users/me/logout", { token, body });
@@ -40,14 +40,15 @@ export const logout: Group = {
     ),
     ...each(
       tokenOperations,
-      (operation) => `service.md · States: after logout the token fails with AuthAccessTokenInvalid: ${operation}`,
+      (operation) =>
+        `spec/authentication#revocation · States: after logout the token is refused with AuthAccessTokenInvalid: ${operation}`,
       async (world, name) => {
         const { token } = await sharedLoggedOut(world);
         const { operation, body } = await prepare(world, name);
         expectError(await world.call(operation, { token, body }), specified.tokenInvalid);
       },
     ),
-    "hostile.md 2 · A token is refused on the very next requests after logout, also when it was just in use": async (
+    "hostile.md 2 · A token is refused on the first requests after logout, even when it was in use just before": async (
       world,
     ) => {
       const { token } = await signUp(world);
@@ -56,20 +57,20 @@ export const logout: Group = {
       const answers = await Promise.all(Array.from({ length: 20 }, () => world.call("GET /users/me", { token })));
       for (const answer of answers) expectError(answer, specified.tokenInvalid);
     },
-    "service.md · POST /users/me/logout: the user token used is revoked, the user's others are not": async (world) => {
-      const user = await signUp(world);
-      const second = await logIn(world, user);
-      expectResult(await world.call("POST /users/me/logout", { token: second, body: {} }));
-      expectError(await world.call("GET /users/me", { token: second }), specified.tokenInvalid);
-      expectResult(await world.call("GET /users/me", { token: user.token }));
-    },
-    "service.md · POST /users/me/logout: the device token goes on working, and a new token is got by login": async (
-      world,
-    ) => {
-      const user = await loggedOut(world);
-      const token = await logIn(world, user);
-      const answer = await world.call("GET /users/me", { token });
-      expectEqual(answer, "result.id", expectResult(answer).id, user.id);
-    },
+    "spec/users#log-out · POST /users/me/logout: revokes the current user token, and no other of the user's tokens":
+      async (world) => {
+        const user = await signUp(world);
+        const second = await logIn(world, user);
+        expectResult(await world.call("POST /users/me/logout", { token: second, body: {} }));
+        expectError(await world.call("GET /users/me", { token: second }), specified.tokenInvalid);
+        expectResult(await world.call("GET /users/me", { token: user.token }));
+      },
+    "spec/users#log-out · POST /users/me/logout: the device token stays valid, and login returns a new user token":
+      async (world) => {
+        const user = await loggedOut(world);
+        const token = await logIn(world, user);
+        const answer = await world.call("GET /users/me", { token });
+        expectEqual(answer, "result.id", expectResult(answer).id, user.id);
+      },
   },
 };

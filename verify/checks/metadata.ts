@@ -21,7 +21,7 @@ async function increment(world: World, path: string, body: unknown = {}): Promis
   return world.call(`POST /metadata/${path}/increment`, { token, body });
 }
 
-/** Values as they are written in JSON, and come back. */
+/** Values as raw JSON, which must be returned unchanged. */
 const values = [
   ...['"text"', '""', "0", "-1.5", "true", "false", "[]", "[null,{}]", '{"b":1,"a":[2]}', '{"__proto__":{"a":1}}'],
   ...["12345678901234567890", '"\\u0000"', '["\\ud800"]', '"\u202E😀"'],
@@ -29,11 +29,11 @@ const values = [
 
 const incrementsAtOnce = 100;
 
-/** A bag of keys on any object (surface.md section 8). */
+/** Keys and values on any object (spec/metadata). */
 export const metadata: Group = {
   name: "metadata",
   checks: {
-    "surface.md 8 · PUT: true, 201 for a new key, else 200; GET: the item": async (world) => {
+    "spec/metadata#put-a-value · PUT: true, 201 for a new key, else 200; GET: the item": async (world) => {
       const key = uniqueName("key");
       const first = await put(world, `me/${key}`, { value: 1 });
       expectEqual(first, "result", expectResult(first, 201), true);
@@ -47,7 +47,7 @@ export const metadata: Group = {
     },
     ...each(
       values,
-      (json) => `surface.md 8 · A value comes back as it was sent: ${json}`,
+      (json) => `spec/metadata#value-types · A value is returned as it was sent: ${json}`,
       async (world, json) => {
         const key = uniqueName("key");
         expectResult(await put(world, `me/${key}`, `{"value":${json}}`), 201);
@@ -60,7 +60,7 @@ export const metadata: Group = {
         );
       },
     ),
-    "surface.md 8 · User and App are separate slots": async (world) => {
+    "spec/metadata#visibility · User and App are separate slots": async (world) => {
       const key = uniqueName("key");
       expectResult(await put(world, `app/${key}`, { value: "mine" }), 201);
       expectError(await get(world, `app/${key}?visibility=App`), further.itemDoesNotExist);
@@ -72,14 +72,14 @@ export const metadata: Group = {
       const mine = await get(world, `app/${key}`);
       expectEqual(mine, "result.value", expectResult(mine).value, "mine");
     },
-    "surface.md 8 · App visibility works with a device token, User needs a user token": async (world) => {
+    "spec/metadata#visibility · App visibility works with a device token, User needs a user token": async (world) => {
       const token = await sharedDevice(world);
       const operation = `PUT /metadata/app/${uniqueName("key")}`;
       expectResult(await world.call(operation, { token, body: { value: 1, visibility: "App" } }), 201);
       expectError(await world.call(operation, { token, body: { value: 1 } }), specified.userTokenRequired);
       expectError(await world.call("GET /metadata/me", { token }), specified.userTokenRequired);
     },
-    "surface.md 1 · A null value means not given; inside a value it is data": async (world) => {
+    "spec/transport#absent-values · A null value counts as absent; inside a value it is data": async (world) => {
       const key = uniqueName("key");
       expectError(await put(world, `me/${key}`, { value: null }), missing("value"));
       expectError(await put(world, `me/${key}`, {}), missing("value"));
@@ -87,12 +87,14 @@ export const metadata: Group = {
       const answer = await get(world, `me/${key}`);
       expectEqual(answer, "result.value", expectResult(answer).value, null);
     },
-    "surface.md 8 · Values over 32 KiB: RequestTooLarge": async (world) => {
+    "spec/metadata#value-size · Values over 32 KiB: RequestTooLarge": async (world) => {
       const key = uniqueName("key");
       expectResult(await put(world, `me/${key}`, { value: "x".repeat(32_766) }), 201);
       expectError(await put(world, `me/${key}`, { value: "x".repeat(32_769) }), further.tooLarge);
     },
-    "surface.md 8 · PUT of many: true and 200, all or nothing; 101 are RequestTooLarge": async (world) => {
+    "spec/metadata#put-many-values · PUT of many values: true and 200, all or nothing; 101 are RequestTooLarge": async (
+      world,
+    ) => {
       const prefix = uniqueName("many");
       const many = (count: number) =>
         Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}-${n}`, n]));
@@ -106,7 +108,9 @@ export const metadata: Group = {
       const page = await get(world, `me?keyPrefix=${prefix}`);
       expectEqual(page, "items", expectResult(page).pageResults.length, 100);
     },
-    "surface.md 8 · increment: from 0, by 1 or delta, the item, always 200": async (world) => {
+    "spec/metadata#increment-a-value · increment: starts at 0, adds 1 or delta, returns the item, always 200": async (
+      world,
+    ) => {
       const key = uniqueName("count");
       for (const [body, value] of [
         [{}, 1],
@@ -118,12 +122,14 @@ export const metadata: Group = {
         expectEqual(answer, "result", { name, now, visibility }, { name: key, now: value, visibility: "User" });
       }
     },
-    "surface.md 8 · increment of what is no number: ParameterIncorrectFormat": async (world) => {
+    "spec/metadata#increment-a-value · increment of a value that is not a number: ParameterIncorrectFormat": async (
+      world,
+    ) => {
       const key = uniqueName("count");
       expectResult(await put(world, `me/${key}`, { value: "1" }), 201);
       expectError(await increment(world, `me/${key}`), further.incorrectFormat);
     },
-    [`surface.md 8 · increment is atomic: ${incrementsAtOnce} at once`]: async (world) => {
+    [`spec/metadata#increment-a-value · increment is atomic: ${incrementsAtOnce} concurrent calls`]: async (world) => {
       const key = uniqueName("count");
       const all = Array.from({ length: incrementsAtOnce }, () => increment(world, `app/${key}`, { visibility: "App" }));
       const seen = new Set<number>();
@@ -132,7 +138,7 @@ export const metadata: Group = {
       expectEqual(answer, "result.value", expectResult(answer).value, incrementsAtOnce);
       expectEqual(answer, "different answers", seen.size, incrementsAtOnce);
     },
-    "surface.md 8 · DELETE: true; a missing key is ItemDoesNotExist": async (world) => {
+    "spec/metadata#operations · DELETE: true; a missing key is ItemDoesNotExist": async (world) => {
       const { token } = await sharedUser(world);
       const key = uniqueName("key");
       expectResult(await put(world, `me/${key}`, { value: 1 }), 201);
@@ -162,13 +168,15 @@ export const metadata: Group = {
         const { status } = await put(world, path, { value: key });
         const answer = await get(world, path);
         expectEqual(answer, "result.value", expectResult(answer).value, key);
-        expectThat(answer, status === 200 || status === 201, "a PUT of it before");
+        expectThat(answer, status === 200 || status === 201, "a successful PUT before");
       },
     ),
-    "surface.md 8 · A key of 257 characters: ParameterOutOfRange": async (world) => {
+    "spec/metadata#metadata-keys · A key of 257 characters: ParameterOutOfRange": async (world) => {
       expectError(await put(world, `me/${"x".repeat(257)}`, { value: 1 }), further.outOfRange);
     },
-    "surface.md 8 · On a user only that user writes; others read the App slot": async (world) => {
+    "spec/metadata#metadata-permissions · On a user, only that user writes; others read the App slot": async (
+      world,
+    ) => {
       const { id } = await sharedUser(world);
       const { token } = await otherUser(world);
       const key = uniqueName("key");
@@ -179,21 +187,20 @@ export const metadata: Group = {
         expectError(await world.call(`PUT /metadata/${id}/${key}`, { token, body }), further.permissionDenied);
       }
     },
-    "hostile.md 13 · Metadata of another's private check-in, and of none at all: the same to the byte": async (
-      world,
-    ) => {
-      const owner = await sharedUser(world);
-      const { token } = await otherUser(world);
-      const [hidden, gone] = [await checkIn(world, owner.token), await checkIn(world, owner.token)];
-      expectResult(await world.call(`DELETE /checkins/${gone}`, { token: owner.token }));
-      for (const path of ["/key?visibility=App", "?visibility=App", "/key", ""]) {
-        const [answer, other] = [hidden, gone].map((id) => world.call(`GET /metadata/${id}${path}`, { token }));
-        if (answer === undefined || other === undefined) continue;
-        expectError(await answer, further.itemDoesNotExist);
-        expectSameAnswer(await answer, await other);
-      }
-    },
-    "surface.md 8 · A deleted check-in takes its metadata with it": async (world) => {
+    "hostile.md 13 · Metadata of another user's private check-in and of an unknown one give byte-identical answers":
+      async (world) => {
+        const owner = await sharedUser(world);
+        const { token } = await otherUser(world);
+        const [hidden, gone] = [await checkIn(world, owner.token), await checkIn(world, owner.token)];
+        expectResult(await world.call(`DELETE /checkins/${gone}`, { token: owner.token }));
+        for (const path of ["/key?visibility=App", "?visibility=App", "/key", ""]) {
+          const [answer, other] = [hidden, gone].map((id) => world.call(`GET /metadata/${id}${path}`, { token }));
+          if (answer === undefined || other === undefined) continue;
+          expectError(await answer, further.itemDoesNotExist);
+          expectSameAnswer(await answer, await other);
+        }
+      },
+    "spec/metadata#metadata-deletion · Deleting a check-in deletes its metadata": async (world) => {
       const { token } = await sharedUser(world);
       const id = await checkIn(world, token);
       expectResult(await put(world, `${id}/key`, { value: 1, visibility: "App" }), 201);
@@ -203,7 +210,8 @@ export const metadata: Group = {
     },
     ...each(
       ["pictures", "videos", "blobs"],
-      (collection) => `surface.md 8 · Metadata on ${collection}: as they may be read and written, and gone with them`,
+      (collection) =>
+        `spec/metadata#metadata-permissions · Metadata on ${collection}: follows their permissions, and is deleted with them`,
       async (world, collection) => {
         const owner = await sharedUser(world);
         const { token } = await otherUser(world);

@@ -31,24 +31,26 @@ function names(count: number): Record<string, number> {
 
 const dayMs = 86_400_000;
 
-/** Metric events (surface.md section 9). */
+/** Metric events (spec/metrics). */
 export const metrics: Group = {
   name: "metrics",
   checks: {
-    "surface.md 9 · POST /metrics/events/{key}: 201 with an id, for an empty body and for none": async (world) => {
-      for (const body of [undefined, "", {}, { location: "1,2", unknown: [] }]) await newEvent(world, body);
-    },
+    "spec/metrics#report-an-event · POST /metrics/events/{key}: 201 with an id, with an empty body and without a body":
+      async (world) => {
+        for (const body of [undefined, "", {}, { location: "1,2", unknown: [] }]) await newEvent(world, body);
+      },
     ...each(
       ["text", 1.5, -1, true, false, null],
-      (value) => `surface.md 9 · a value may be ${JSON.stringify(value)}`,
+      (value) => `spec/metrics#event-values · a value may be ${JSON.stringify(value)}`,
       async (world, value) => {
         await newEvent(world, { value });
         await newEvent(world, { values: { name: value } });
+        await newEvent(world, { value: { name: value } });
       },
     ),
     ...each(
       ["0001-01-01", "/Date(-1)/", "9999-12-31", "Jul 9, 1981 7:07:21 AM"],
-      (timestamp) => `surface.md 9 · a timestamp may be any date: ${timestamp}`,
+      (timestamp) => `spec/metrics#report-an-event · a timestamp may be any date: ${timestamp}`,
       async (world, timestamp) => void (await newEvent(world, { timestamp })),
     ),
     ...each(
@@ -58,43 +60,50 @@ export const metrics: Group = {
         expectResult(await report(world, key, `{"values":{${JSON.stringify(key)}:${JSON.stringify(key)}}}`), 201);
       },
     ),
-    "surface.md 2, 9 · 25 values are taken, 26 are RequestTooLarge 413": async (world) => {
+    "spec/metrics#event-values · 25 values are accepted, 26 are RequestTooLarge 413": async (world) => {
       await newEvent(world, { values: names(25) });
       expectError(await report(world, "level", { values: names(26) }), further.tooLarge);
     },
-    "surface.md 2 · a key of 257 characters is ParameterOutOfRange": async (world) => {
+    "spec/metrics#report-an-event · a key of 257 characters is ParameterOutOfRange": async (world) => {
       expectError(await report(world, "x".repeat(257), {}), further.outOfRange);
     },
-    "surface.md 1 · an object or an array where a scalar is due is ParameterIncorrectFormat": async (world) => {
-      for (const value of [{}, [], { toString: "x" }]) {
+    "spec/transport#scalars · an object or an array where a scalar is expected is ParameterIncorrectFormat": async (
+      world,
+    ) => {
+      for (const value of [[], { toString: [] }]) {
         expectError(await report(world, "level", { value }), further.incorrectFormat);
         expectError(await report(world, "level", { values: { name: value } }), further.incorrectFormat);
       }
       expectError(await report(world, "level", { values: [] }), further.incorrectFormat);
     },
-    "surface.md 9 · POST /metrics/events: good events count although others are bad": async (world) => {
-      const events = [{ key: "a", value: 1 }, null, {}, { KEY: "a", timestamp: Date.now() }, { key: "a", value: {} }];
-      const answer = await reportMany(world, { events });
-      const { accepted, rejected } = expectResult(answer, 201);
-      expectEqual(answer, "accepted", accepted, 2);
-      const told = rejected.map(({ index, error }: { index: number; error: string }) => [index, error]);
-      expectEqual(answer, "rejected", told, [
-        [1, "ParameterIncorrectFormat"],
-        [2, "ParameterMissingRequiredValue"],
-        [4, "ParameterIncorrectFormat"],
-      ]);
-    },
-    "surface.md 2, 9 · 1,000 events are taken, 1,001 are RequestTooLarge 413": async (world) => {
+    "spec/metrics#report-many-events · POST /metrics/events: valid events are stored although others are invalid":
+      async (world) => {
+        const events = [{ key: "a", value: 1 }, null, {}, { KEY: "a", timestamp: Date.now() }, { key: "a", value: [] }];
+        const answer = await reportMany(world, { events });
+        const { accepted, rejected } = expectResult(answer, 201);
+        expectEqual(answer, "accepted", accepted, 2);
+        const pairs = rejected.map(({ index, error }: { index: number; error: string }) => [index, error]);
+        expectEqual(answer, "rejected", pairs, [
+          [1, "ParameterIncorrectFormat"],
+          [2, "ParameterMissingRequiredValue"],
+          [4, "ParameterIncorrectFormat"],
+        ]);
+      },
+    "spec/metrics#report-many-events · 1,000 events are accepted, 1,001 are RequestTooLarge 413": async (world) => {
       const events = Array.from({ length: 1_000 }, (_, index) => ({ key: "many", value: index }));
       const answer = await reportMany(world, { events });
       expectEqual(answer, "result", expectResult(answer, 201), { accepted: 1_000, rejected: [] });
       expectError(await reportMany(world, { events: [...events, { key: "many" }] }), further.tooLarge);
     },
-    "surface.md 2 · POST /metrics/events: events is required, and an array": async (world) => {
+    "spec/metrics#report-many-events · POST /metrics/events: events is required, and must be an array": async (
+      world,
+    ) => {
       expectError(await reportMany(world, {}), missing("events"));
       expectError(await reportMany(world, { events: { length: 1 } }), further.incorrectFormat);
     },
-    "surface.md 9 · a timestamp may be 30 days old, and sentAt corrects a wrong clock": async (world) => {
+    "spec/metrics#report-many-events · a timestamp may be 30 days old, and sentAt corrects a wrong clock": async (
+      world,
+    ) => {
       const now = Date.now();
       const wrong = 400 * dayMs;
       const events = [now - 29 * dayMs, now - 31 * dayMs].map((at) => ({ key: "a", timestamp: at + wrong }));
@@ -103,19 +112,18 @@ export const metrics: Group = {
       expectEqual(answer, "accepted", accepted, 1);
       expectEqual(answer, "error", rejected[0]?.error, "ParameterOutOfRange");
     },
-    "surface.md 9 · DELETE /metrics/events/{id} tells how long it took, in both spellings; ending twice is 404": async (
-      world,
-    ) => {
-      for (const body of [{ timeoutInSeconds: 60 }, {}]) {
-        const id = await newEvent(world, body);
-        const answer = await end(world, id);
-        const { elaspedTimeInMs, elapsedTimeInMs } = expectResult(answer);
-        expectThat(answer, Number.isInteger(elaspedTimeInMs) && elaspedTimeInMs >= 0, "elaspedTimeInMs");
-        expectEqual(answer, "elapsedTimeInMs", elapsedTimeInMs, elaspedTimeInMs);
-        expectError(await end(world, id), further.itemDoesNotExist);
-      }
-    },
-    "hostile.md 13 · an event of another user or device is as one that never was": async (world) => {
+    "spec/metrics#timed-events · DELETE /metrics/events/{id} returns the duration, in both spellings; ending twice is 404":
+      async (world) => {
+        for (const body of [{ timeoutInSeconds: 60 }, {}]) {
+          const id = await newEvent(world, body);
+          const answer = await end(world, id);
+          const { elaspedTimeInMs, elapsedTimeInMs } = expectResult(answer);
+          expectThat(answer, Number.isInteger(elaspedTimeInMs) && elaspedTimeInMs >= 0, "elaspedTimeInMs");
+          expectEqual(answer, "elapsedTimeInMs", elapsedTimeInMs, elaspedTimeInMs);
+          expectError(await end(world, id), further.itemDoesNotExist);
+        }
+      },
+    "hostile.md 13 · an event of another user or device does not exist": async (world) => {
       const [user, other] = [await signUp(world), await signUp(world)];
       const id = await newEvent(world, {}, user.token);
       const never = await end(world, id, user.token).then(() => end(world, id, user.token));
@@ -126,7 +134,7 @@ export const metrics: Group = {
       }
       expectResult(await end(world, alive, user.token));
     },
-    "surface.md 1 · what is no id is ParameterIncorrectFormat": async (world) => {
+    "spec/transport#ids · a malformed id is ParameterIncorrectFormat": async (world) => {
       expectError(await end(world, "nothing"), further.incorrectFormat);
     },
   },

@@ -17,16 +17,16 @@ const callers: Readonly<Record<string, (world: World) => Promise<string | undefi
 
 const signIn = "POST /_/api/sessions";
 
-/** Nothing that is for operators can be reached by anybody else (surface.md section 2, AuthFailed). */
+/** No caller but an operator can reach operations for operators (spec/operators#operator-tokens, AuthFailed). */
 const access = each(
   Object.keys(callers),
-  (who) => `surface.md 2 · everything under /_/api answers AuthFailed to ${who}`,
-  async (world, who) => {
+  (caller) => `spec/operators#operator-tokens · everything under /_/api answers AuthFailed to ${caller}`,
+  async (world, caller) => {
     const document = await openapi(world);
     const below = operationsOf(document.body).filter((operation) => operation.includes(" /_/api/"));
-    const operations = below.filter((operation) => operation !== signIn); // where the token comes from
+    const operations = below.filter((operation) => operation !== signIn); // sign-in is where the token comes from
     expectThat(document, operations.length > 0, "operations under /_/api");
-    const authorization = await callers[who]?.(world);
+    const authorization = await callers[caller]?.(world);
     for (const operation of operations) {
       const filled = operation.replace("{appid}", world.application.appid).replaceAll(/\{\w+\}/g, "verify");
       const options = { headers: { Authorization: authorization }, ...(!filled.startsWith("GET") && { body: {} }) };
@@ -44,11 +44,11 @@ const wrongSignIns: Readonly<Record<string, object>> = {
 
 const signIns = each(
   Object.keys(wrongSignIns),
-  (what) => `hostile.md 6 · signing in as an operator with ${what} answers as with any other wrong password`,
+  (what) => `hostile.md 6 · signing in as an operator with ${what} gets the same answer as any wrong password`,
   async (world, what) => {
     expectError(await world.call(signIn, { body: wrongSignIns[what] }), further.noOperator);
   },
 );
 
-/** The operator API, as far as it can be seen from outside. */
+/** The operator API, as far as it can be checked without an operator. */
 export const operators: Group = { name: "operators", checks: { ...access, ...signIns } };

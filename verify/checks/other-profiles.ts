@@ -14,50 +14,50 @@ const profile = {
   location: "48.2082,16.3738",
 };
 
-/** What a user sees of others, and may do to them: little and nothing (surface.md section 5). */
+/** Access to the profiles of other users (spec/users#read-a-profile). */
 export const otherProfiles: Group = {
   name: "other-profiles",
   checks: {
-    "surface.md 5 · GET /users/{userId}: others see names and created, and nothing else": async (world) => {
+    "spec/users#read-a-profile · GET /users/{userId}: others see names and created only": async (world) => {
       const user = await signUpWith(world, profile);
       const { created } = expectResult(await world.call("GET /users/me", { token: user.token }));
       const { token } = await otherUser(world);
       const answer = await world.call(`GET /users/${user.id}`, { token });
       expectEqual(answer, "result", expectResult(answer), { id: user.id, userName: user.userName, ...names, created });
     },
-    "surface.md 5 · PATCH and DELETE /users/{userId}: oneself by id; 403 ObjectPermissionDenied for another": async (
-      world,
-    ) => {
-      const user = await signUpWith(world, profile);
-      const { token } = await otherUser(world);
-      const path = `/users/${user.id}`;
-      expectError(await world.call(`PATCH ${path}`, { token, body: { tag: "x" } }), further.permissionDenied);
-      expectError(await world.call(`DELETE ${path}`, { token }), further.permissionDenied);
-      const answer = await world.call(`PATCH ${path}`, { token: user.token, body: { tag: "x" } });
-      expectEqual(answer, "result.tag", expectResult(answer).tag, "x");
-    },
-    "surface.md 5 · celebMode: others get ItemDoesNotExist, as for nobody; shared check-ins stay": async (world) => {
-      const [user, gone] = [await signUp(world), await signUp(world)];
-      expectResult(await world.call("DELETE /users/me", { token: gone.token }));
-      const checkinId = await checkIn(world, user.token, { readPermissions: "App" });
-      const { token } = await otherUser(world);
-      await changeUser(world, user, { celebMode: true });
-      for (const verb of ["GET", "PATCH", "DELETE"]) {
-        const answer = await world.call(`${verb} /users/${user.id}`, { token });
-        expectError(answer, further.itemDoesNotExist);
-        expectSameAnswer(answer, await world.call(`${verb} /users/${gone.id}`, { token }));
-      }
-      const shown = await world.call(`GET /checkins/${checkinId}`, { token });
-      expectEqual(shown, "result.userID", expectResult(shown).userID, user.id);
-      const found = await search(world, token, { userID: user.id });
-      expectEqual(found, "shared check-ins", idsOf(found), [checkinId]);
-      expectResult(await world.call(`GET /users/${user.id}`, { token: user.token }));
-      await changeUser(world, user, { celebMode: false });
-      expectResult(await world.call(`GET /users/${user.id}`, { token }));
-    },
+    "spec/users#profiles-of-others · PATCH and DELETE /users/{userId}: allowed for the caller's own id; 403 ObjectPermissionDenied for another user":
+      async (world) => {
+        const user = await signUpWith(world, profile);
+        const { token } = await otherUser(world);
+        const path = `/users/${user.id}`;
+        expectError(await world.call(`PATCH ${path}`, { token, body: { tag: "x" } }), further.permissionDenied);
+        expectError(await world.call(`DELETE ${path}`, { token }), further.permissionDenied);
+        const answer = await world.call(`PATCH ${path}`, { token: user.token, body: { tag: "x" } });
+        expectEqual(answer, "result.tag", expectResult(answer).tag, "x");
+      },
+    "spec/users#celebmode · celebMode: others get ItemDoesNotExist, as for an unknown user; shared check-ins stay visible":
+      async (world) => {
+        const [user, gone] = [await signUp(world), await signUp(world)];
+        expectResult(await world.call("DELETE /users/me", { token: gone.token }));
+        const checkinId = await checkIn(world, user.token, { readPermissions: "App" });
+        const { token } = await otherUser(world);
+        await changeUser(world, user, { celebMode: true });
+        for (const verb of ["GET", "PATCH", "DELETE"]) {
+          const answer = await world.call(`${verb} /users/${user.id}`, { token });
+          expectError(answer, further.itemDoesNotExist);
+          expectSameAnswer(answer, await world.call(`${verb} /users/${gone.id}`, { token }));
+        }
+        const shown = await world.call(`GET /checkins/${checkinId}`, { token });
+        expectEqual(shown, "result.userID", expectResult(shown).userID, user.id);
+        const found = await search(world, token, { userID: user.id });
+        expectEqual(found, "shared check-ins", idsOf(found), [checkinId]);
+        expectResult(await world.call(`GET /users/${user.id}`, { token: user.token }));
+        await changeUser(world, user, { celebMode: false });
+        expectResult(await world.call(`GET /users/${user.id}`, { token }));
+      },
     ...each(
       ["GET", "PATCH", "DELETE"],
-      (verb) => `surface.md 1 · Ids: ${verb} /users/{userId} with an id that is none, or of another kind`,
+      (verb) => `spec/transport#ids · Ids: ${verb} /users/{userId} with an invalid id, or one of another kind`,
       async (world, verb) => {
         const { token, id } = await sharedUser(world);
         for (const wrong of ["nothing", "you", `${id}x`, id.slice(0, -1)]) {

@@ -4,13 +4,13 @@ import { expectEqual, expectError, expectResult } from "../expect.ts";
 import { idsOf, page, rows } from "../listing.ts";
 import { otherUser } from "../world.ts";
 
-/** Page tokens and sizes that are refused (surface.md section 3). */
+/** Page tokens and sizes that are refused (spec/search#page-tokens). */
 export const pageTokens: Group = {
   name: "page-tokens",
   checks: {
     ...each(
       ["0;0", "1001;0"],
-      (pagingToken) => `surface.md 3 · 400 ParameterOutOfRange for the pagingToken ${pagingToken}`,
+      (pagingToken) => `spec/search#offsets · 400 ParameterOutOfRange for the pagingToken ${pagingToken}`,
       async (world, pagingToken) => {
         const { token } = await rows(world);
         expectError(await page(world, token, { pagingToken }), further.outOfRange);
@@ -18,18 +18,20 @@ export const pageTokens: Group = {
     ),
     ...each(
       ["nothing", "10", "10;", ";10", "10;20;30", "a;b", "-1;0", "10;-1", "1.5;0", "x".repeat(2_000), "__proto__"],
-      (text) => `surface.md 3 · 400 ParameterIncorrectFormat for the pagingToken ${text.slice(0, 20)}`,
+      (text) => `spec/search#page-tokens · 400 ParameterIncorrectFormat for the pagingToken ${text.slice(0, 20)}`,
       async (world, pagingToken) => {
         const { token } = await rows(world);
         expectError(await page(world, token, { pagingToken }), further.incorrectFormat);
       },
     ),
-    "surface.md 3 · 400 ParameterIncorrectFormat for a token changed in any one place": async (world) => {
+    "spec/search#page-tokens · 400 ParameterIncorrectFormat for a token with any one character changed": async (
+      world,
+    ) => {
       const { token } = await rows(world);
       const { nextToken } = expectResult(await page(world, token, { pageSize: "3" }));
-      for (let place = 0; place < nextToken.length; place += 1 + Math.floor(nextToken.length / 20)) {
-        const other = nextToken[place] === "A" ? "B" : "A";
-        const pagingToken = nextToken.slice(0, place) + other + nextToken.slice(place + 1);
+      for (let index = 0; index < nextToken.length; index += 1 + Math.floor(nextToken.length / 20)) {
+        const other = nextToken[index] === "A" ? "B" : "A";
+        const pagingToken = nextToken.slice(0, index) + other + nextToken.slice(index + 1);
         expectError(await page(world, token, { pagingToken }), further.incorrectFormat);
       }
     },
@@ -43,7 +45,7 @@ export const pageTokens: Group = {
     },
     ...each(
       ["0", "-1", "1001", "1000000000"],
-      (pageSize) => `surface.md 3 · 400 ParameterOutOfRange for a pageSize of ${pageSize}`,
+      (pageSize) => `spec/search#page-size · 400 ParameterOutOfRange for a pageSize of ${pageSize}`,
       async (world, pageSize) => {
         const { token } = await rows(world);
         expectError(await page(world, token, { pageSize }), further.outOfRange);
@@ -51,13 +53,13 @@ export const pageTokens: Group = {
     ),
     ...each(
       ["many", "ten", "1,5", "0x10", "[]", "NaN"],
-      (pageSize) => `surface.md 3 · 400 ParameterIncorrectFormat for a pageSize of ${pageSize}`,
+      (pageSize) => `spec/search#page-size · 400 ParameterIncorrectFormat for a pageSize of ${pageSize}`,
       async (world, pageSize) => {
         const { token } = await rows(world);
         expectError(await page(world, token, { pageSize }), { ...further.incorrectFormat, message: /pageSize/ });
       },
     ),
-    "surface.md 3 · Other parameters beside a given token are ignored, also when they are wrong": async (world) => {
+    "spec/search#page-tokens · Other parameters beside a page token are ignored, even invalid ones": async (world) => {
       const { token } = await rows(world);
       const { nextToken: pagingToken } = expectResult(await page(world, token, { pageSize: "3" }));
       const plain = idsOf(await page(world, token, { pagingToken }));

@@ -2,11 +2,11 @@ import { each, type Group } from "../check.ts";
 import { expectDate, expectEqual, expectResult, expectThat } from "../expect.ts";
 import { checkIn, idsOf, makeRows, page, rows, rowsMade, walk } from "../listing.ts";
 
-/** Listings page by page (service.md "GET /checkins", surface.md section 3). */
+/** Listings page by page (spec/search#page-tokens). */
 export const paging: Group = {
   name: "paging",
   checks: {
-    "surface.md 3 · Walking forward sees every row once, newest first": async (world) => {
+    "spec/search#page-tokens · Paging forward returns every row once, newest first": async (world) => {
       const { token, ids } = await rows(world);
       const first = await page(world, token, { pageSize: "7" });
       const pages = await walk(world, token, first, "nextToken");
@@ -28,30 +28,33 @@ export const paging: Group = {
         times.toSorted((a, b) => b - a),
       );
     },
-    "surface.md 3 · Walking back sees the same pages in reverse": async (world) => {
+    "spec/search#page-tokens · Paging backward returns the same pages in reverse": async (world) => {
       const { token } = await rows(world);
       const forward = await walk(world, token, await page(world, token, { pageSize: "7" }), "nextToken");
       const last = forward.at(-1) ?? (await page(world, token));
       const back = await walk(world, token, last, "previousToken");
       expectEqual(last, "rows read backwards", back.toReversed().flatMap(idsOf), forward.flatMap(idsOf));
     },
-    "surface.md 3 · nextToken and previousToken only when such a page exists, currentToken always": async (world) => {
-      const { token } = await rows(world);
-      const pages = await walk(world, token, await page(world, token, { pageSize: "10" }), "nextToken");
-      const names = ["nextToken", "currentToken", "previousToken"];
-      const present = pages.map((each) => names.filter((name) => typeof expectResult(each)[name] === "string").join());
-      const [first] = pages;
-      const middle = "nextToken,currentToken,previousToken";
-      const expected = ["nextToken,currentToken", middle, "currentToken,previousToken"];
-      if (first !== undefined) expectEqual(first, "tokens of each page", present, expected);
-    },
-    "surface.md 3 · A page that holds the last row exactly has no nextToken": async (world) => {
+    "spec/search#page-tokens · nextToken and previousToken are present only when that page exists, currentToken always":
+      async (world) => {
+        const { token } = await rows(world);
+        const pages = await walk(world, token, await page(world, token, { pageSize: "10" }), "nextToken");
+        const names = ["nextToken", "currentToken", "previousToken"];
+        const present = pages.map((each) =>
+          names.filter((name) => typeof expectResult(each)[name] === "string").join(),
+        );
+        const [first] = pages;
+        const middle = "nextToken,currentToken,previousToken";
+        const expected = ["nextToken,currentToken", middle, "currentToken,previousToken"];
+        if (first !== undefined) expectEqual(first, "tokens of each page", present, expected);
+      },
+    "spec/search#page-tokens · A page that ends with the last row has no nextToken": async (world) => {
       const { token } = await rows(world);
       const answer = await page(world, token, { pageSize: String(rowsMade) });
       expectEqual(answer, "rows", idsOf(answer).length, rowsMade);
       expectThat(answer, !("nextToken" in expectResult(answer)), "no nextToken");
     },
-    "surface.md 3 · currentToken brings the same page again": async (world) => {
+    "spec/search#page-tokens · currentToken returns the same page again": async (world) => {
       const { token } = await rows(world);
       const pages = await walk(world, token, await page(world, token, { pageSize: "10" }), "nextToken");
       for (const each of pages) {
@@ -59,7 +62,9 @@ export const paging: Group = {
         expectEqual(again, "rows", idsOf(again), idsOf(each));
       }
     },
-    "surface.md 3 · Rows created while somebody pages: none is skipped, none is repeated": async (world) => {
+    "spec/search#page-stability · Rows that are created during paging cause no row to be skipped or repeated": async (
+      world,
+    ) => {
       const { token, ids } = await makeRows(world, 12);
       const added: string[] = [];
       const first = await page(world, token, { pageSize: "3" });
@@ -71,19 +76,18 @@ export const paging: Group = {
       const all = back.flatMap(idsOf);
       expectEqual(first, "rows walking back, with the new ones", all.toSorted(), [...ids, ...added].toSorted());
     },
-    "surface.md 3 · A given token alone brings back filters and order, other parameters beside it are ignored": async (
-      world,
-    ) => {
-      const { token } = await rows(world);
-      const first = await page(world, token, { pageSize: "5", created: "0-9999-12-31" });
-      const { nextToken: pagingToken } = expectResult(first);
-      const plain = await page(world, token, { pagingToken });
-      const others = { pageSize: "1", created: "0-1", lastModified: "0-1", userID: "me" };
-      const beside = await page(world, token, { pagingToken, ...others });
-      expectEqual(beside, "rows", idsOf(beside), idsOf(plain));
-      expectEqual(beside, "number of rows", idsOf(beside).length, 5);
-    },
-    "surface.md 3 · A given token keeps its filter": async (world) => {
+    "spec/search#page-tokens · A page token alone restores filters and order, and other parameters beside it are ignored":
+      async (world) => {
+        const { token } = await rows(world);
+        const first = await page(world, token, { pageSize: "5", created: "0-9999-12-31" });
+        const { nextToken: pagingToken } = expectResult(first);
+        const plain = await page(world, token, { pagingToken });
+        const others = { pageSize: "1", created: "0-1", lastModified: "0-1", userID: "me" };
+        const beside = await page(world, token, { pagingToken, ...others });
+        expectEqual(beside, "rows", idsOf(beside), idsOf(plain));
+        expectEqual(beside, "number of rows", idsOf(beside).length, 5);
+      },
+    "spec/search#page-tokens · A page token keeps its filter": async (world) => {
       const { token } = await rows(world);
       const whole = await page(world, token);
       const dated: { id: string; at: number }[] = expectResult(whole).pageResults.map(
@@ -105,7 +109,7 @@ export const paging: Group = {
         ["10;25", 25, 25],
         ["10;1000000", 25, 25],
       ] as const,
-      ([plain]) => `surface.md 3 · The plain pagingToken ${plain}`,
+      ([plain]) => `spec/search#offsets · The plain pagingToken ${plain}`,
       async (world, [pagingToken, start, end]) => {
         const { token } = await rows(world);
         const whole = idsOf(await page(world, token));
@@ -117,14 +121,14 @@ export const paging: Group = {
         expectEqual(answer, "previousToken present", "previousToken" in result, start > 0);
       },
     ),
-    "surface.md 3 · pageSize may be 1 to 1000": async (world) => {
+    "spec/search#page-size · pageSize may be 1 to 1000": async (world) => {
       const { token } = await rows(world);
       for (const pageSize of ["1", "1000"]) {
         const answer = await page(world, token, { pageSize });
         expectEqual(answer, "rows", idsOf(answer).length, Math.min(Number(pageSize), rowsMade));
       }
     },
-    "surface.md 3 · pageSize is 100 by default": async (world) => {
+    "spec/search#page-size · pageSize is 100 by default": async (world) => {
       const { token } = await makeRows(world, 101);
       const answer = await page(world, token);
       expectEqual(answer, "rows", idsOf(answer).length, 100);

@@ -5,11 +5,11 @@ import { registerDevice, sharedDevice, sharedUser, signUp, uniqueName } from "..
 
 const place = "48.2082,16.3738";
 
-/** Names and values of parameters (surface.md section 1). */
+/** Names and values of parameters (spec/transport#requests). */
 export const parameters: Group = {
   name: "parameters",
   checks: {
-    "surface.md 1 · Names match case-insensitively: POST /devices, in JSON and in a form": async ({
+    "spec/transport#parameter-names · Names match case-insensitively: POST /devices, in JSON and in a form": async ({
       call,
       application: { appid, appkey },
     }) => {
@@ -18,21 +18,23 @@ export const parameters: Group = {
       const headers = { "Content-Type": "application/x-www-form-urlencoded" };
       expectResult(await call("POST /devices", { headers, body: String(new URLSearchParams(names)) }), 201);
     },
-    "surface.md 1 · Names match case-insensitively: POST /users and POST /users/login": async (world) => {
+    "spec/transport#parameter-names · Names match case-insensitively: POST /users and POST /users/login": async (
+      world,
+    ) => {
       const token = await registerDevice(world);
       const credentials = { UserName: uniqueName(), PASSWORD: "correct horse" };
       const created = await world.call("POST /users", { token, body: { ...credentials, FIRSTname: "Ada" } });
       expectEqual(created, "result.firstName", expectResult(created).firstName, "Ada");
       expectResult(await world.call("POST /users/login", { token, body: credentials }));
     },
-    "surface.md 1 · Names match case-insensitively: query parameters": async (world) => {
+    "spec/transport#parameter-names · Names match case-insensitively: query parameters": async (world) => {
       const { token } = await sharedUser(world);
       const answer = await world.call("GET /checkins", { token, query: { PAGESIZE: "0" } });
       expectError(answer, further.outOfRange);
     },
     ...each(
       ["identityId", "identityID", "IDENTITYID", "identityid"],
-      (name) => `surface.md 1 · Names match case-insensitively: ${name}`,
+      (name) => `spec/transport#parameter-names · Names match case-insensitively: ${name}`,
       async (world, name) => {
         const { token } = await sharedUser(world);
         const answer = await world.call("POST /users/me/identities/verify", { token, body: { [name]: uniqueName() } });
@@ -45,26 +47,27 @@ export const parameters: Group = {
         { sent: '{"COMMENT":"other","comment":"documented"', comment: "documented" },
         { sent: '{"COMMENT":"first","Comment":"last"', comment: "last" },
       ],
-      ({ sent }) => `surface.md 1 · Of two spellings the documented one wins, else the last: ${sent}}`,
+      ({ sent }) =>
+        `spec/transport#parameter-names · Of two spellings the documented one wins, otherwise the last: ${sent}`,
       async (world, { sent, comment }) => {
         const { token } = await sharedUser(world);
         const answer = await world.call("POST /checkins", { token, body: `${sent},"location":"${place}"}` });
         expectEqual(answer, "result.comment", expectResult(answer, 201).comment, comment);
       },
     ),
-    "surface.md 1 · null means not given: required": async (world) => {
+    "spec/transport#absent-values · null counts as absent for a required parameter": async (world) => {
       const { token } = await sharedUser(world);
       const answer = await world.call("POST /checkins", { token, body: { location: null } });
       expectError(answer, missing("location"));
     },
-    "surface.md 1 · null means not given: optional": async (world) => {
+    "spec/transport#absent-values · null counts as absent for optional parameters": async (world) => {
       const { token } = await sharedUser(world);
       const body = { location: place, comment: null, description: null };
       const answer = await world.call("POST /checkins", { token, body });
       const result = expectResult(answer, 201);
       expectThat(answer, !("comment" in result) && !("description" in result), "no comment and no description");
     },
-    "surface.md 1 · Unknown parameters are ignored, whatever they hold": async (world) => {
+    "spec/transport#unknown-parameters · Unknown parameters are ignored, whatever their value": async (world) => {
       const { token } = await signUp(world);
       const unknown = { foo: { bar: [1, null] }, "": 1, "location ": [], constructor: 1, verify: "x".repeat(5_000) };
       expectResult(await world.call("POST /checkins", { token, body: { ...unknown, location: place } }), 201);
@@ -73,7 +76,7 @@ export const parameters: Group = {
       expectResult(await world.call("GET /users/me", { token, query }));
       expectResult(await world.call("POST /users/me/logout", { token, body: unknown }));
     },
-    "surface.md 1 · Unknown parameters are ignored: a location on every call": async (world) => {
+    "spec/transport#unknown-parameters · Unknown parameters are ignored: a location on every call": async (world) => {
       const { application, call } = world;
       const body = { ...application, platform: "verify", location: place };
       const { accessToken } = expectResult(await call("POST /devices", { body }), 201);
@@ -92,34 +95,36 @@ export const parameters: Group = {
         { id: [], userID: {}, created: true },
       ],
       (fields) =>
-        `surface.md 1 · Fields that the service sets are ignored: ${JSON.stringify(fields)} in POST /checkins`,
+        `spec/transport#read-only-fields · Fields that the service sets are ignored: ${JSON.stringify(fields)} in POST /checkins`,
       async (world, fields) => {
         const { token, id } = await sharedUser(world);
         const answer = await world.call("POST /checkins", { token, body: { location: place, ...fields } });
         const result = expectResult(answer, 201);
         expectEqual(answer, "result.userID", result.userID, id);
-        expectThat(answer, result.id !== fields.id && result.created !== fields.created, "fields of the service's own");
+        expectThat(answer, result.id !== fields.id && result.created !== fields.created, "values set by the service");
       },
     ),
-    "surface.md 1 · Fields that the service sets are ignored: POST /users": async (world) => {
+    "spec/transport#read-only-fields · Fields that the service sets are ignored: POST /users": async (world) => {
       const token = await sharedDevice(world);
       const own = { id: {}, created: 0, lastModified: [], lastLogin: "/Date(0)/", accessToken: "x", isNew: true };
       const body = { ...own, username: uniqueName(), password: "correct horse" };
       const answer = await world.call("POST /users", { token, body });
       const result = expectResult(answer);
-      expectThat(answer, result.accessToken !== "x" && result.lastLogin !== "/Date(0)/", "values of the service's own");
+      expectThat(answer, result.accessToken !== "x" && result.lastLogin !== "/Date(0)/", "values set by the service");
       expectEqual(answer, "type of result.id", typeof result.id, "string");
     },
     ...each(
       [1234, -7, 0, 48.5, "12345678901234567890"],
-      (number) => `surface.md 1 · A number is taken as its decimal text: a comment of ${number}`,
+      (number) => `spec/transport#scalars · A number is accepted as its decimal text: a comment of ${number}`,
       async (world, number) => {
         const { token } = await sharedUser(world);
         const answer = await world.call("POST /checkins", { token, body: `{"location":"1,2","comment":${number}}` });
         expectEqual(answer, "result.comment", expectResult(answer, 201).comment, String(number));
       },
     ),
-    "surface.md 1 · A number is taken as its decimal text: uniqueId, username, password": async (world) => {
+    "spec/transport#scalars · A number is accepted as its decimal text: uniqueId, username, password": async (
+      world,
+    ) => {
       const { application, call } = world;
       const uniqueId = Math.floor(Math.random() * 1e15);
       const token = expectResult(
@@ -133,7 +138,8 @@ export const parameters: Group = {
     },
     ...each(
       [{}, { a: 1 }, [], ["text"]],
-      (value) => `surface.md 1 · 400 ParameterIncorrectFormat for ${JSON.stringify(value)} where a text is due`,
+      (value) =>
+        `spec/transport#scalars · 400 ParameterIncorrectFormat for ${JSON.stringify(value)} where a text is expected`,
       async (world, value) => {
         const { token } = await sharedUser(world);
         const answer = await world.call("POST /checkins", { token, body: { location: place, comment: value } });
@@ -143,7 +149,7 @@ export const parameters: Group = {
     ...each(
       ["username", "password"],
       (name) =>
-        `surface.md 2 · 400 ParameterMissingRequiredValue for POST /users without ${name}, named in the message`,
+        `spec/errors#error-shape · 400 ParameterMissingRequiredValue for POST /users without ${name}, named in the message`,
       async (world, name) => {
         const token = await sharedDevice(world);
         const body = { username: uniqueName(), password: "correct horse", [name]: undefined };
@@ -151,12 +157,14 @@ export const parameters: Group = {
         expectError(await world.call("POST /users/login", { token, body }), missing(name));
       },
     ),
-    "surface.md 2 · Parameters are named in messages by their documented spelling": async (world) => {
+    "spec/errors#error-shape · Messages name parameters by their documented spelling": async (world) => {
       const { token } = await sharedUser(world);
       const answer = await world.call("POST /checkins", { token, body: { LOCATION: "nowhere" } });
       expectError(answer, { ...further.incorrectFormat, message: /\blocation\b/ });
     },
-    "surface.md 2 · 400 ParameterMissingRequiredValue: an empty text counts as absent": async (world) => {
+    "spec/transport#absent-values · 400 ParameterMissingRequiredValue: an empty text counts as absent": async (
+      world,
+    ) => {
       const token = await sharedDevice(world);
       const body = { username: "", password: "correct horse" };
       expectError(await world.call("POST /users", { token, body }), missing("username"));

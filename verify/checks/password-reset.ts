@@ -14,36 +14,44 @@ async function reset(world: World, fields: Readonly<Record<string, unknown>>) {
   return world.call("PATCH /users/password", { token: await sharedDevice(world), body: fields });
 }
 
-/** Times are as equal as a network lets them be. */
+/** The tolerance for network jitter between answers. */
 const apartMsMax = 150;
 
-/** A new password by a mailed code (surface.md section 5), as far as it can be seen without the mail. */
+/** Password reset by a mailed code (spec/users#request-a-reset-code), as far as it can be checked without the mail. */
 export const passwordReset: Group = {
   name: "password-reset",
   checks: {
-    "surface.md 5 · POST /users/password: true, after the same time, whether the user exists or not": async (world) => {
-      const withMail = await signUpWith(world, { email: "verify@example.invalid" });
-      const { userName: withoutMail } = await sharedUser(world);
-      const names = [withMail.userName, withMail.userName.toUpperCase(), withoutMail, uniqueName(), "x".repeat(5_000)];
-      const startedAt = performance.now();
-      const asked = names.map(async (userName) => {
-        const answer = await ask(world, { userName, ...mail });
-        return { answer, ms: performance.now() - startedAt };
-      });
-      const [first, ...others] = await Promise.all(asked);
-      if (first === undefined) return;
-      expectEqual(first.answer, "result", expectResult(first.answer), true);
-      for (const { answer, ms } of others) {
-        expectSameAnswer(answer, first.answer);
-        const isSame = Math.abs(ms - first.ms) < apartMsMax;
-        expectEqual(answer, `answered within ${apartMsMax} ms of the others`, isSame, true);
-      }
-      expectResult(await world.call("GET /users/me", { token: withMail.token }));
-      expectResult(await world.call("GET /users/me", { token: await logIn(world, withMail) }));
-    },
+    "spec/users#request-a-reset-code · POST /users/password: true, in the same time, whether the user exists or not":
+      async (world) => {
+        const withMail = await signUpWith(world, { email: "verify@example.invalid" });
+        const { userName: withoutMail } = await sharedUser(world);
+        const names = [
+          withMail.userName,
+          withMail.userName.toUpperCase(),
+          withoutMail,
+          uniqueName(),
+          "x".repeat(5_000),
+        ];
+        const startedAt = performance.now();
+        const asked = names.map(async (userName) => {
+          const answer = await ask(world, { userName, ...mail });
+          return { answer, ms: performance.now() - startedAt };
+        });
+        const [first, ...others] = await Promise.all(asked);
+        if (first === undefined) return;
+        expectEqual(first.answer, "result", expectResult(first.answer), true);
+        for (const { answer, ms } of others) {
+          expectSameAnswer(answer, first.answer);
+          const isSame = Math.abs(ms - first.ms) < apartMsMax;
+          expectEqual(answer, `answered within ${apartMsMax} ms of the others`, isSame, true);
+        }
+        expectResult(await world.call("GET /users/me", { token: withMail.token }));
+        expectResult(await world.call("GET /users/me", { token: await logIn(world, withMail) }));
+      },
     ...each(
       ["userName", "subject", "body"],
-      (name) => `surface.md 2 · POST /users/password: 400 ParameterMissingRequiredValue without ${name}`,
+      (name) =>
+        `spec/users#request-a-reset-code · POST /users/password: 400 ParameterMissingRequiredValue without ${name}`,
       async (world, name) => {
         for (const value of [undefined, null, ""]) {
           expectError(await ask(world, { userName: uniqueName(), ...mail, [name]: value }), missing(name));
@@ -52,25 +60,28 @@ export const passwordReset: Group = {
     ),
     ...each(
       ["userName", "resetCode"],
-      (name) => `surface.md 2 · PATCH /users/password: 400 ParameterMissingRequiredValue without ${name}`,
+      (name) =>
+        `spec/users#use-a-reset-code · PATCH /users/password: 400 ParameterMissingRequiredValue without ${name}`,
       async (world, name) => {
         const sent = { userName: uniqueName(), resetCode: "nothing", newPassword };
         for (const value of [undefined, null, ""])
           expectError(await reset(world, { ...sent, [name]: value }), missing(name));
       },
     ),
-    "surface.md 2 · PATCH /users/password: newPassword is required, and has at least 4 characters": async (world) => {
-      const sent = { userName: uniqueName(), resetCode: "nothing" };
-      for (const value of [undefined, null]) {
-        expectError(await reset(world, { ...sent, newPassword: value }), missing("newPassword"));
-      }
-      for (const value of ["", "abc"]) {
-        expectError(await reset(world, { ...sent, newPassword: value }), specified.passwordTooShort);
-      }
-    },
+    "spec/users#use-a-reset-code · PATCH /users/password: newPassword is required, and has at least 4 characters":
+      async (world) => {
+        const sent = { userName: uniqueName(), resetCode: "nothing" };
+        for (const value of [undefined, null]) {
+          expectError(await reset(world, { ...sent, newPassword: value }), missing("newPassword"));
+        }
+        for (const value of ["", "abc"]) {
+          expectError(await reset(world, { ...sent, newPassword: value }), specified.passwordTooShort);
+        }
+      },
     ...each(
       ["userName", "subject", "body", "resetCode", "newPassword"],
-      (name) => `surface.md 2 · /users/password: 400 ParameterIncorrectFormat for an object as ${name}`,
+      (name) =>
+        `spec/users#request-a-reset-code · /users/password: 400 ParameterIncorrectFormat for an object as ${name}`,
       async (world, name) => {
         const expected = { ...further.incorrectFormat, message: new RegExp(name) };
         const isOfMail = name in { userName: 1, ...mail };
@@ -78,20 +89,19 @@ export const passwordReset: Group = {
         expectError(await (isOfMail ? ask(world, sent) : reset(world, sent)), expected);
       },
     ),
-    "surface.md 5 · PATCH /users/password: 400 ParameterOutOfRange for a wrong code; password and tokens stay": async (
-      world,
-    ) => {
-      const user = await signUp(world);
-      const { userName } = user;
-      const tries = Array.from({ length: 6 }, (_, index) =>
-        reset(world, { userName, resetCode: `${index}`, newPassword }),
-      );
-      const unknown = reset(world, { userName: uniqueName(), resetCode: "nothing", newPassword });
-      const [first, ...others] = await Promise.all([unknown, ...tries]);
-      expectError(first, { ...further.outOfRange, message: /resetCode/ });
-      for (const answer of others) expectSameAnswer(answer, first);
-      expectResult(await world.call("GET /users/me", { token: user.token }));
-      expectResult(await world.call("GET /users/me", { token: await logIn(world, user) }));
-    },
+    "spec/users#use-a-reset-code · PATCH /users/password: 400 ParameterOutOfRange for a wrong code; password and tokens are unchanged":
+      async (world) => {
+        const user = await signUp(world);
+        const { userName } = user;
+        const tries = Array.from({ length: 6 }, (_, index) =>
+          reset(world, { userName, resetCode: `${index}`, newPassword }),
+        );
+        const unknown = reset(world, { userName: uniqueName(), resetCode: "nothing", newPassword });
+        const [first, ...others] = await Promise.all([unknown, ...tries]);
+        expectError(first, { ...further.outOfRange, message: /resetCode/ });
+        for (const answer of others) expectSameAnswer(answer, first);
+        expectResult(await world.call("GET /users/me", { token: user.token }));
+        expectResult(await world.call("GET /users/me", { token: await logIn(world, user) }));
+      },
   },
 };

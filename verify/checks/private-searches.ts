@@ -1,37 +1,38 @@
 import type { Group } from "../check.ts";
 import { expectEqual, expectResult, expectThat } from "../expect.ts";
-import { places, seen, shy, signUpFuzzed, vienna } from "../fuzzed.ts";
+import { fuzzedUser, places, seen, signUpFuzzed, vienna } from "../fuzzed.ts";
 import { format, metersBetween, moved, type Point } from "../globe.ts";
 import { checkIn, idsOf, search } from "../listing.ts";
 import { changeUser, otherUser } from "../world.ts";
 
-/** locationFuzzing in searches: others search shown points, oneself true ones (surface.md section 5). */
+/** locationFuzzing in searches: others search fuzzed locations, the owner true ones (spec/privacy#fuzzed-locations). */
 export const privateSearches: Group = {
   name: "private-searches",
   checks: {
-    "surface.md 5 · locationFuzzing: searches by others go by the shown point, one's own by the true one": async (
+    "spec/privacy#fuzzed-locations · locationFuzzing: searches by others use the fuzzed location, the owner's use the true one":
+      async (world) => {
+        const { user, ids } = await fuzzedUser(world);
+        const { token } = await otherUser(world);
+        const id = ids[0] ?? "";
+        const { location: shown } = await seen(world, token, id);
+        const box = (center: Point) => `${format(moved(center, -5, -5))}-${format(moved(center, 5, 5))}`;
+        for (const [point, isTrue] of [
+          [vienna, true],
+          [shown, false],
+        ] as const) {
+          for (const locationRange of [`${format(point)},5`, `${format(point)},490`, box(point)]) {
+            const query = { userID: user.id, locationRange, created: `-${Date.now() + 86_400_000}` };
+            const byOther = await search(world, token, query);
+            expectEqual(byOther, "found by others", idsOf(byOther).includes(id), !isTrue);
+            const byOwner = await search(world, user.token, query);
+            expectEqual(byOwner, "found by the owner", idsOf(byOwner).includes(id), isTrue);
+          }
+        }
+      },
+    "spec/privacy#fuzzed-locations · locationFuzzing: distances for others are those of the fuzzed locations": async (
       world,
     ) => {
-      const { user, ids } = await shy(world);
-      const { token } = await otherUser(world);
-      const id = ids[0] ?? "";
-      const { location: shown } = await seen(world, token, id);
-      const box = (center: Point) => `${format(moved(center, -5, -5))}-${format(moved(center, 5, 5))}`;
-      for (const [point, isTrue] of [
-        [vienna, true],
-        [shown, false],
-      ] as const) {
-        for (const locationRange of [`${format(point)},5`, `${format(point)},490`, box(point)]) {
-          const query = { userID: user.id, locationRange, created: `-${Date.now() + 86_400_000}` };
-          const byOther = await search(world, token, query);
-          expectEqual(byOther, "found by others", idsOf(byOther).includes(id), !isTrue);
-          const byOwner = await search(world, user.token, query);
-          expectEqual(byOwner, "found by oneself", idsOf(byOwner).includes(id), isTrue);
-        }
-      }
-    },
-    "surface.md 5 · locationFuzzing: distances for others are those of the shown points": async (world) => {
-      const { user } = await shy(world);
+      const { user } = await fuzzedUser(world);
       const { token } = await otherUser(world);
       const query = { userID: user.id, locationRange: `${format(vienna)},30000000`, sortOrder: "distance" };
       const answer = await search(world, token, query);
@@ -45,7 +46,7 @@ export const privateSearches: Group = {
         meters.toSorted((a, b) => a - b),
       );
     },
-    "surface.md 5 · locationFuzzing: users are found at the shown point by others, at the true one by themselves":
+    "spec/privacy#fuzzed-locations · locationFuzzing: others find users at the fuzzed location, and users find themselves at the true one":
       async (world) => {
         const user = await signUpFuzzed(world);
         const here = { location: format(vienna), readPermissions: "App" };
@@ -65,11 +66,12 @@ export const privateSearches: Group = {
           expectEqual(found, `users within ${meters} m`, idsOf(found), expected);
           expectThat(found, !found.text.includes("location"), "no location");
         }
-        // Whatever the user locates at one place is shown at one point, which a check-in tells.
+        // A profile and a check-in are fuzzed with different secrets, so the fuzzed location of one says nothing about
+        // the other.
         const { answer, location: shown } = await seen(world, token, await checkIn(world, user.token, here));
         const query = { userName: user.userName, locationRange: `${format(shown)},5` };
         const found = await world.call("GET /users", { token, query });
-        expectEqual(answer, "users within 5 m of the shown point", idsOf(found), [user.id]);
+        expectEqual(answer, "users within 5 m of the fuzzed location", idsOf(found), []);
       },
   },
 };

@@ -18,34 +18,35 @@ function set(world: World, { token }: TestUser, at = path): Promise<Answer> {
   return postForm(world, at, token, [caption, data(picture, "image/png")]);
 }
 
-/** Where an address of the deployment leads. */
+/** The path of an address of the deployment. */
 function pathOf(url: unknown): string {
   const { pathname, search } = new URL(String(url));
   return pathname + search;
 }
 
-/** The picture of a user (surface.md section 5). */
+/** The profile picture of a user (spec/users#profile-pictures). */
 export const profilePictures: Group = {
   name: "profile-pictures",
   checks: {
-    "surface.md 5 · POST /users/me/profilepicture: 201 the picture; the profile names it, to others too": async (
+    "spec/users#set-a-profile-picture · POST /users/me/profilepicture: 201 with the picture; the profile refers to it, for others too":
+      async (world) => {
+        const user = await signUp(world);
+        const answer = await set(world, user);
+        const { id, caption, size, contentType } = expectResult(answer, 201);
+        const expected = { caption: "Me", size: { w: 4, h: 2 }, contentType: "image/png" };
+        expectEqual(answer, "result", { caption, size, contentType }, expected);
+        for (const { token } of [user, await otherUser(world)]) {
+          const profile = await world.call(`GET /users/${user.id}`, { token });
+          const { profilePictureID, profilePictureUrl } = expectResult(profile);
+          expectEqual(profile, "profilePictureID", profilePictureID, id);
+          expectThat(profile, pathOf(profilePictureUrl).startsWith(`/pictures/${id}/file?`), "the picture's address");
+          const bytes = await world.call(`GET ${pathOf(profilePictureUrl)}`);
+          expectEqual(bytes, "the bytes", [bytes.status, bytes.headers["content-type"]], [200, "image/png"]);
+        }
+      },
+    "spec/users#read-a-profile-picture · GET /users/me/profilepicture: the description, with the scaled size": async (
       world,
     ) => {
-      const user = await signUp(world);
-      const answer = await set(world, user);
-      const { id, caption, size, contentType } = expectResult(answer, 201);
-      const expected = { caption: "Me", size: { w: 4, h: 2 }, contentType: "image/png" };
-      expectEqual(answer, "result", { caption, size, contentType }, expected);
-      for (const { token } of [user, await otherUser(world)]) {
-        const profile = await world.call(`GET /users/${user.id}`, { token });
-        const { profilePictureID, profilePictureUrl } = expectResult(profile);
-        expectEqual(profile, "profilePictureID", profilePictureID, id);
-        expectThat(profile, pathOf(profilePictureUrl).startsWith(`/pictures/${id}/file?`), "the picture's address");
-        const bytes = await world.call(`GET ${pathOf(profilePictureUrl)}`);
-        expectEqual(bytes, "the bytes", [bytes.status, bytes.headers["content-type"]], [200, "image/png"]);
-      }
-    },
-    "surface.md 5 · GET /users/me/profilepicture: the description, with the size of the scaled one": async (world) => {
       const user = await signUp(world);
       const { id } = expectResult(await set(world, user), 201);
       for (const [query, w, h] of [
@@ -60,13 +61,17 @@ export const profilePictures: Group = {
       }
       expectError(await world.call(`GET ${path}?size=big`, { token: user.token }), further.incorrectFormat);
     },
-    "surface.md 5 · A new profile picture takes the place of the old one, which is deleted": async (world) => {
+    "spec/users#set-a-profile-picture · A new profile picture replaces the old one, which is deleted": async (
+      world,
+    ) => {
       const user = await signUp(world);
       const { id } = expectResult(await set(world, user), 201);
       expectResult(await set(world, user), 201);
       expectError(await world.call(`GET /pictures/${id}`, { token: user.token }), further.itemDoesNotExist);
     },
-    "surface.md 5 · DELETE /users/me/profilepicture: true; without one ItemDoesNotExist": async (world) => {
+    "spec/users#delete-a-profile-picture · DELETE /users/me/profilepicture: true; without one ItemDoesNotExist": async (
+      world,
+    ) => {
       const user = await signUp(world);
       const { token } = user;
       for (const verb of ["GET", "DELETE"]) {
@@ -78,7 +83,7 @@ export const profilePictures: Group = {
       const profile = await world.call("GET /users/me", { token });
       expectEqual(profile, "profilePictureID", expectResult(profile).profilePictureID, undefined);
     },
-    "hostile.md 9 · Nobody sets profilePictureID or profilePictureUrl, nor another's profile picture": async (
+    "hostile.md 9 · profilePictureID and profilePictureUrl cannot be set, nor another user's profile picture": async (
       world,
     ) => {
       const [user, victim] = [await signUp(world), await otherUser(world)];

@@ -32,7 +32,7 @@ const changes: Readonly<Record<string, unknown>> = {
   celebMode: true,
   locationFuzzing: true,
 };
-/** One value in its other forms. */
+/** One value in its other accepted forms. */
 const forms = [
   ["gender", [2, "2", "female", "FEMALE"], "Female"],
   ["gender", [0, "unknown"], "Unknown"],
@@ -63,25 +63,25 @@ async function readMe(world: World, { token }: TestUser) {
   return world.call("GET /users/me", { token });
 }
 
-/** One's own profile (surface.md section 5). Those of others: `other-profiles`, `user-search`. */
+/** The caller's own profile (spec/users#profiles). Profiles of others: `other-profiles`, `user-search`. */
 export const profiles: Group = {
   name: "profiles",
   checks: {
-    "surface.md 5 · POST /users and PATCH /users/me take every field of a profile, and GET brings it back": async (
-      world,
-    ) => {
-      const created = await signUpWith(world, profile);
-      const changed = await signUp(world);
-      const answer = await change(world, changed, profile);
-      for (const shown of [await readMe(world, created), answer, await readMe(world, changed)]) {
-        const fields = Object.entries(expectResult(shown)).filter(([name]) => name in profile);
-        expectEqual(shown, "profile", Object.fromEntries(fields), profile);
-        expectThat(shown, !("accessToken" in expectResult(shown)), "no token");
-      }
-    },
+    "spec/users#user-fields · POST /users and PATCH /users/me accept every field of a profile, and GET returns them":
+      async (world) => {
+        const created = await signUpWith(world, profile);
+        const changed = await signUp(world);
+        const answer = await change(world, changed, profile);
+        for (const shown of [await readMe(world, created), answer, await readMe(world, changed)]) {
+          const fields = Object.entries(expectResult(shown)).filter(([name]) => name in profile);
+          expectEqual(shown, "profile", Object.fromEntries(fields), profile);
+          expectThat(shown, !("accessToken" in expectResult(shown)), "no token");
+        }
+      },
     ...each(
       Object.entries(changes),
-      ([name]) => `surface.md 3 · PATCH /users/me: 200 with the new ${name}; fields not sent stay`,
+      ([name]) =>
+        `spec/users#change-a-profile · PATCH /users/me: 200 with the new ${name}; omitted fields keep their values`,
       async (world, [name, value]) => {
         const user = await signUpWith(world, profile);
         const { lastModified: _, ...before } = expectResult(await readMe(world, user));
@@ -94,7 +94,8 @@ export const profiles: Group = {
     ),
     ...each(
       forms,
-      ([name, , value]) => `surface.md 1 · PATCH /users/me: a ${name} of ${JSON.stringify(value)} in all its forms`,
+      ([name, , value]) =>
+        `spec/transport#scalars · PATCH /users/me: a ${name} of ${JSON.stringify(value)} in every accepted form`,
       async (world, [name, sent, value]) => {
         const user = await signUp(world);
         for (const form of sent) {
@@ -105,7 +106,8 @@ export const profiles: Group = {
     ),
     ...each(
       refused,
-      ([name, value, row]) => `surface.md 2 · A ${name} is no ${JSON.stringify(value)}: 400 ${further[row].error}`,
+      ([name, value, row]) =>
+        `spec/users#change-a-profile · A profile with ${JSON.stringify(value)} as ${name}: 400 ${further[row].error}`,
       async (world, [name, value, row]) => {
         const expected = { ...further[row], message: new RegExp(name) };
         const body = { username: uniqueName(), password: "correct horse", [name]: value };
@@ -115,7 +117,9 @@ export const profiles: Group = {
         expectThat(me, !("tag" in expectResult(me)), "nothing of a refused change");
       },
     ),
-    "surface.md 1 · PATCH /users/me: the empty text clears a text, null does nothing": async (world) => {
+    "spec/transport#absent-values · PATCH /users/me: the empty text clears a text, null changes nothing": async (
+      world,
+    ) => {
       const user = await signUpWith(world, profile);
       const texts = (value: unknown) => ({ firstName: value, lastName: value, email: value, tag: value });
       const { lastModified: _, ...before } = expectResult(await readMe(world, user));
@@ -123,45 +127,45 @@ export const profiles: Group = {
       expectEqual(kept, "result", { ...before, lastModified: "" }, { ...expectResult(kept), lastModified: "" });
       const cleared = await change(world, user, texts(""));
       const left = Object.keys(expectResult(cleared)).filter((name) => name in texts(""));
-      expectEqual(cleared, "texts that are left", left, []);
+      expectEqual(cleared, "remaining texts", left, []);
     },
-    "hostile.md 9 · PATCH /users/me: what is sent back whole changes nothing, nor do fields of the service": async (
+    "hostile.md 9 · PATCH /users/me: sending the whole object back changes nothing, nor do fields that the service sets":
+      async (world) => {
+        const user = await signUpWith(world, profile);
+        const { lastModified: _, ...before } = expectResult(await readMe(world, user));
+        const own = {
+          id: {},
+          created: [],
+          lastLogin: "x",
+          isNew: true,
+          accessToken: "x",
+          profilePictureID: {},
+          roles: 1,
+        };
+        for (const set of [{}, own, { id: (await otherUser(world)).id, profilePictureUrl: "x" }]) {
+          const answer = await change(world, user, { ...before, ...set });
+          const { lastModified: __, ...after } = expectResult(answer);
+          expectEqual(answer, "result", after, before);
+        }
+      },
+    "spec/users#change-a-profile · PATCH /users/me: a new userName logs in, and the old one is free; keeping one's name is no error":
+      async (world) => {
+        const user = await signUp(world);
+        const userName = uniqueName();
+        for (const sent of [{ userName: user.userName }, { username: user.userName.toUpperCase() }, { userName }]) {
+          const answer = await change(world, user, sent);
+          expectEqual(answer, "result.userName", expectResult(answer).userName, Object.values(sent)[0]);
+        }
+        const logIn = (username: string) =>
+          world.call("POST /users/login", { token: user.deviceToken, body: { username, password: user.password } });
+        expectResult(await logIn(userName));
+        expectError(await logIn(user.userName), specified.badUserNameOrPassword);
+        const body = { username: user.userName, password: "correct horse" };
+        expectResult(await world.call("POST /users", { token: user.deviceToken, body }));
+      },
+    "spec/users#user-names · PATCH /users/me: 400 ItemAlreadyExists for another user's userName, in any case": async (
       world,
     ) => {
-      const user = await signUpWith(world, profile);
-      const { lastModified: _, ...before } = expectResult(await readMe(world, user));
-      const own = {
-        id: {},
-        created: [],
-        lastLogin: "x",
-        isNew: true,
-        accessToken: "x",
-        profilePictureID: {},
-        roles: 1,
-      };
-      for (const set of [{}, own, { id: (await otherUser(world)).id, profilePictureUrl: "x" }]) {
-        const answer = await change(world, user, { ...before, ...set });
-        const { lastModified: __, ...after } = expectResult(answer);
-        expectEqual(answer, "result", after, before);
-      }
-    },
-    "surface.md 5 · PATCH /users/me: a new userName logs in, the old one is free; one's own again is no error": async (
-      world,
-    ) => {
-      const user = await signUp(world);
-      const userName = uniqueName();
-      for (const sent of [{ userName: user.userName }, { username: user.userName.toUpperCase() }, { userName }]) {
-        const answer = await change(world, user, sent);
-        expectEqual(answer, "result.userName", expectResult(answer).userName, Object.values(sent)[0]);
-      }
-      const logIn = (username: string) =>
-        world.call("POST /users/login", { token: user.deviceToken, body: { username, password: user.password } });
-      expectResult(await logIn(userName));
-      expectError(await logIn(user.userName), specified.badUserNameOrPassword);
-      const body = { username: user.userName, password: "correct horse" };
-      expectResult(await world.call("POST /users", { token: user.deviceToken, body }));
-    },
-    "surface.md 5 · PATCH /users/me: 400 ItemAlreadyExists for another's userName, in any case": async (world) => {
       const [user, { userName }] = [await signUp(world), await otherUser(world)];
       for (const username of [userName, userName.toUpperCase()]) {
         expectError(await change(world, user, { username, tag: "lost" }), specified.userNameTaken);

@@ -5,7 +5,7 @@ import { expectDate, expectEqual, expectError, expectResult } from "../expect.ts
 import { checkInAll, idsOf, search, walk } from "../listing.ts";
 import { otherUser, signUp, uniqueName } from "../world.ts";
 
-/** Check-ins that differ in what they can be sorted by, in no order; some are alike in one text or in both. */
+/** Check-ins that differ in the sort keys, unsorted; some share one text or both. */
 const fields = [
   { comment: "cherry", description: "1 one" },
   { comment: "apple", description: "3 three" },
@@ -17,7 +17,7 @@ const fields = [
 ];
 const orders = ["created", "lastModified", "comment", "description", "tag"].flatMap((name) => [name, `-${name}`]);
 
-/** A user's check-ins with a tag of their own, as they are after some were changed, and one with another tag. */
+/** A user's check-ins with a unique tag, some of them changed, and one with another tag. */
 const rows = shared(async (world) => {
   const { token } = await signUp(world);
   const tag = uniqueName("tag");
@@ -30,7 +30,7 @@ const rows = shared(async (world) => {
   return { token, tag, ids };
 });
 
-/** What a page is sorted by, row by row: numbers, or texts of small letters that every alphabet sorts alike. */
+/** The sort key of each row: numbers, or lower-case ASCII texts, which every collation sorts alike. */
 function keysOf(answer: Answer, name: string): (string | number)[] {
   const isTime = name === "created" || name === "lastModified";
   return expectResult(answer).pageResults.map((row: Record<string, string>) =>
@@ -42,13 +42,13 @@ function compare(a: string | number, b: string | number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Order of searches, and paging through them (surface.md section 3). */
+/** Order of searches, and paging through them (spec/search#sort-order). */
 export const searchOrder: Group = {
   name: "search-order",
   checks: {
     ...each(
       orders,
-      (sortOrder) => `surface.md 3 · GET /checkins: sortOrder ${sortOrder}, in one page and in pages of two`,
+      (sortOrder) => `spec/search#sort-order · GET /checkins: sortOrder ${sortOrder}, in one page and in pages of two`,
       async (world, sortOrder) => {
         const { token, tag, ids } = await rows(world);
         const name = sortOrder.replace("-", "");
@@ -64,12 +64,12 @@ export const searchOrder: Group = {
         expectEqual(first, "pages backwards", back.map(idsOf).toReversed(), inTwos(idsOf(whole)));
       },
     ),
-    "surface.md 3 · GET /checkins: -created is the order of a search that asks for none": async (world) => {
+    "spec/search#sort-order · GET /checkins: the default order is -created": async (world) => {
       const { token, tag, ids } = await rows(world);
       const answer = await search(world, token, { tag });
       expectEqual(answer, "rows", idsOf(answer), ids.toReversed());
     },
-    "surface.md 3 · A plain pagingToken goes with the filters and the order beside it": async (world) => {
+    "spec/search#offsets · A plain pagingToken combines with the filters and the order beside it": async (world) => {
       const { token, tag, ids } = await rows(world);
       const query = { tag, sortOrder: "created" };
       const answer = await search(world, token, { ...query, pagingToken: "2;3" });
@@ -80,7 +80,9 @@ export const searchOrder: Group = {
       const previous = await search(world, token, { pagingToken: previousToken });
       expectEqual(previous, "rows of previousToken", idsOf(previous), ids.slice(1, 3));
     },
-    "surface.md 3 · A given token alone brings back filters and order, whatever stands beside it": async (world) => {
+    "spec/search#page-tokens · A page token alone restores filters and order, whatever else is given": async (
+      world,
+    ) => {
       const { token, tag } = await rows(world);
       const query = { tag, comment: "apple", sortOrder: "description", created: "0-9999-12-31" };
       const whole = await search(world, token, query);
@@ -91,18 +93,18 @@ export const searchOrder: Group = {
         expectEqual(answer, "rows", idsOf(answer), idsOf(whole).slice(1, 2));
       }
     },
-    "hostile.md 14 · 400 ParameterIncorrectFormat for another user's token, also where all may read the rows": async (
-      world,
-    ) => {
-      const { token, tag } = await rows(world);
-      const other = await otherUser(world);
-      const { nextToken: pagingToken } = expectResult(await search(world, other.token, { tag, pageSize: "3" }));
-      expectError(await search(world, token, { pagingToken }), further.incorrectFormat);
-      expectResult(await search(world, other.token, { pagingToken }));
-    },
+    "hostile.md 14 · 400 ParameterIncorrectFormat for another user's token, even when all users may read the rows":
+      async (world) => {
+        const { token, tag } = await rows(world);
+        const other = await otherUser(world);
+        const { nextToken: pagingToken } = expectResult(await search(world, other.token, { tag, pageSize: "3" }));
+        expectError(await search(world, token, { pagingToken }), further.incorrectFormat);
+        expectResult(await search(world, other.token, { pagingToken }));
+      },
     ...each(
       ["nothing", "id", "location", "--created", "created,comment", "created desc", "distance", "-distance"],
-      (sortOrder) => `surface.md 3 · 400 ParameterIncorrectFormat for the sortOrder ${sortOrder} without an area`,
+      (sortOrder) =>
+        `spec/search#sort-order · 400 ParameterIncorrectFormat for the sortOrder ${sortOrder} without an area`,
       async (world, sortOrder) => {
         const { token } = await rows(world);
         const answer = await search(world, token, { sortOrder });

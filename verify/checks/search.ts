@@ -12,7 +12,7 @@ const fields = [
   { comment: "x%y_z" },
   { comment: "xAyBz" },
 ];
-/** Check-ins of one user with a tag of their own; in order of creation. */
+/** Check-ins of one user with a unique tag, in order of creation. */
 const rows = shared(async (world) => {
   const { token, id: userID } = await signUp(world);
   const tag = uniqueName("tag");
@@ -21,25 +21,26 @@ const rows = shared(async (world) => {
   return { token, userID, tag, all };
 });
 
-/** Searching check-ins: filters, order, and tokens that keep both (surface.md sections 3 and 7). */
+/** Searching check-ins: filters, order, and tokens that keep both (spec/search#searches). */
 export const searchGroup: Group = {
   name: "search",
   checks: {
-    "surface.md 3 · GET /checkins: own check-ins and those that others share, nobody's private ones": async (world) => {
-      const [owner, other] = [await sharedUser(world), await otherUser(world)];
-      const tag = uniqueName("tag");
-      const hers = await checkInAll(world, owner.token, [{ tag }, { tag, readPermissions: "App" }]);
-      const his = await checkInAll(world, other.token, [{ tag }, { tag, readPermissions: "App" }]);
-      const found = await search(world, owner.token, { tag });
-      expectEqual(found, "check-ins, newest first", idsOf(found), [his[1], hers[1], hers[0]]);
-      for (const userID of ["me", "ME", owner.id]) {
-        const own = await search(world, owner.token, { tag, userID });
-        expectEqual(own, `check-ins of ${userID}`, idsOf(own), [hers[1], hers[0]]);
-      }
-      const others = await search(world, owner.token, { tag, userID: other.id });
-      expectEqual(others, "check-ins of the other", idsOf(others), [his[1]]);
-    },
-    "surface.md 3 · GET /checkins: a filter on an unknown user gives an empty page": async (world) => {
+    "spec/search#search-scope · GET /checkins: the caller's check-ins and those that others share, but no private ones":
+      async (world) => {
+        const [owner, other] = [await sharedUser(world), await otherUser(world)];
+        const tag = uniqueName("tag");
+        const hers = await checkInAll(world, owner.token, [{ tag }, { tag, readPermissions: "App" }]);
+        const his = await checkInAll(world, other.token, [{ tag }, { tag, readPermissions: "App" }]);
+        const found = await search(world, owner.token, { tag });
+        expectEqual(found, "check-ins, newest first", idsOf(found), [his[1], hers[1], hers[0]]);
+        for (const userID of ["me", "ME", owner.id]) {
+          const own = await search(world, owner.token, { tag, userID });
+          expectEqual(own, `check-ins of ${userID}`, idsOf(own), [hers[1], hers[0]]);
+        }
+        const others = await search(world, owner.token, { tag, userID: other.id });
+        expectEqual(others, "check-ins of the other", idsOf(others), [his[1]]);
+      },
+    "spec/search#search-scope · GET /checkins: a filter on an unknown user gives an empty page": async (world) => {
       const { token, userID } = await rows(world);
       const last = userID.endsWith("q") ? "r" : "q";
       const answer = await search(world, token, { userID: userID.slice(0, -1) + last });
@@ -47,7 +48,7 @@ export const searchGroup: Group = {
       expectEqual(answer, "page", page, { pageResults: [] });
       expectEqual(answer, "type of currentToken", typeof currentToken, "string");
     },
-    "surface.md 1 · Ids: GET /checkins with a userID that is none, or of another kind": async (world) => {
+    "spec/transport#ids · Ids: GET /checkins with an invalid userID, or one of another kind": async (world) => {
       const { token, all, userID } = await rows(world);
       for (const wrong of ["nothing", `${userID}x`, " "]) {
         expectError(await search(world, token, { userID: wrong }), further.incorrectFormat);
@@ -67,16 +68,18 @@ export const searchGroup: Group = {
         { comment: "x%y_z" },
         { comment: "" },
       ],
-      (query) => `surface.md 7 · GET /checkins: equality, to the letter: ${JSON.stringify(query)}`,
+      (query) => `spec/search#filters · GET /checkins: byte-exact comparison: ${JSON.stringify(query)}`,
       async (world, query) => {
         const { token, tag, all } = await rows(world);
-        const given = Object.entries(query).filter(([, text]) => text !== ""); // empty is not given
+        const given = Object.entries(query).filter(([, text]) => text !== ""); // an empty filter counts as absent
         const expected = all.filter((row) => given.every(([name, text]) => row[name] === text));
         const found = await search(world, token, { tag, ...query, sortOrder: "created" });
         expectEqual(found, "check-ins", expectResult(found).pageResults, expected);
       },
     ),
-    "surface.md 7 · GET /checkins: equality of texts that differ in the last of 4,000 characters": async (world) => {
+    "spec/search#filters · GET /checkins: distinguishes texts that differ in the last of 4,000 characters": async (
+      world,
+    ) => {
       const { token } = await sharedUser(world);
       const tag = uniqueName("tag");
       const [first = "", second = ""] = ["x", "y"].map((last) => "\u{1f642}".repeat(99) + "z".repeat(3_900) + last);
@@ -89,7 +92,7 @@ export const searchGroup: Group = {
         expectEqual(found, "check-ins", idsOf(found), [ids[index]]);
       }
     },
-    "surface.md 3 · GET /checkins: a changed check-in is found by what it is now": async (world) => {
+    "spec/search#filters · GET /checkins: finds a changed check-in by its new values": async (world) => {
       const { token } = await sharedUser(world);
       const [before, after] = [uniqueName("tag"), uniqueName("tag")];
       const id = await checkIn(world, token, { tag: before, comment: "before" });
@@ -104,7 +107,7 @@ export const searchGroup: Group = {
         expectEqual(found, "check-ins", idsOf(found), expected);
       }
     },
-    "surface.md 3 · GET /checkins: lastModified goes by the last change, created does not": async (world) => {
+    "spec/search#filters · GET /checkins: lastModified filters by the last change, created does not": async (world) => {
       const { token } = await sharedUser(world);
       const { id, tag, created } = await makeCheckin(world, token, { tag: uniqueName("tag") });
       await new Promise((resolve) => setTimeout(resolve, 2));
@@ -112,7 +115,7 @@ export const searchGroup: Group = {
       const { lastModified } = expectResult(changed);
       for (const [name, range, isFound] of [
         ["lastModified", `${lastModified}-${lastModified}`, true],
-        ["lastModified", `-${created}`, lastModified === created], // by a clock that stands still
+        ["lastModified", `-${created}`, lastModified === created], // with a coarse clock
         ["created", `${lastModified}-`, lastModified === created],
         ["created", `${created}-${created}`, true],
       ] as const) {

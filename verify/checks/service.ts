@@ -20,19 +20,19 @@ function resolve(document: unknown, reference: string): unknown {
     .reduce<unknown>((value, part) => (isObject(value) ? value[part] : undefined), document);
 }
 
-/** What the service says about itself under /_/ (surface.md section 1). */
+/** The pages of the service under /_/ (spec/transport#service-pages). */
 export const service: Group = {
   name: "service",
   checks: {
     ...each(
       ["live", "ready"],
-      (kind) => `surface.md 1 · GET /_/health/${kind}: 200 while the service serves`,
+      (kind) => `spec/transport#health · GET /_/health/${kind}: 200 while the service serves requests`,
       async ({ call }, kind) => {
         const answer = await call(`GET /_/health/${kind}`);
         expectEqual(answer, "status", answer.status, 200);
       },
     ),
-    "surface.md 1 · GET /_/openapi.json: an OpenAPI 3.1 document": async (world) => {
+    "spec/transport#openapi · GET /_/openapi.json: an OpenAPI 3.1 document": async (world) => {
       const answer = await openapi(world);
       const { openapi: version, info } = answer.body;
       expectThat(answer, /^3\.1\.\d+$/.test(version), "openapi 3.1");
@@ -40,7 +40,7 @@ export const service: Group = {
     },
     ...each(
       documented,
-      (operation) => `surface.md 1 · GET /_/openapi.json: describes ${operation}`,
+      (operation) => `spec/transport#openapi · GET /_/openapi.json: describes ${operation}`,
       async (world, operation) => {
         const answer = await openapi(world);
         const anyName = (text: string) => text.replaceAll(/\{\w+\}/g, "{}");
@@ -48,7 +48,9 @@ export const service: Group = {
         expectThat(answer, described.includes(anyName(operation)), operation);
       },
     ),
-    "surface.md 1 · GET /_/openapi.json: every operation has its own id and its responses": async (world) => {
+    "spec/transport#openapi · GET /_/openapi.json: every operation has a unique id and its responses": async (
+      world,
+    ) => {
       const answer = await openapi(world);
       const items = Object.values<Record<string, { operationId?: string; responses?: object }>>(answer.body.paths);
       const operations = items.flatMap((item) => verbs.flatMap((verb) => item[verb] ?? []));
@@ -57,32 +59,32 @@ export const service: Group = {
       const isAnswered = operations.every(({ responses }) => Object.keys(responses ?? {}).length > 0);
       expectThat(answer, isAnswered, "responses for each");
     },
-    "surface.md 1 · GET /_/openapi.json: every reference leads somewhere": async (world) => {
+    "spec/transport#openapi · GET /_/openapi.json: every reference resolves": async (world) => {
       const answer = await openapi(world);
       const lost = referencesIn(answer.body).filter((reference) => resolve(answer.body, reference) === undefined);
-      expectEqual(answer, "references that lead nowhere", lost, []);
+      expectEqual(answer, "unresolved references", lost, []);
     },
-    "surface.md 1 · GET /_/openapi.json: every operation that it describes is there": async (world) => {
+    "spec/transport#openapi · GET /_/openapi.json: every described operation exists": async (world) => {
       for (const operation of operationsOf((await openapi(world)).body)) {
         const path = operation.replaceAll(/\{\w+\}/g, "verify");
-        // Without a token, so that nothing happens.
+        // Without a token, so that the call has no effect.
         const answer = await world.call(path, operation.startsWith("GET") ? {} : { body: {} });
         expectThat(answer, answer.body?.error !== "OperationNotFound", `something at ${operation}`);
       }
     },
-    "surface.md 1 · GET /_/docs: a page whose parts all come from the service itself": async (world) => {
+    "spec/transport#openapi · GET /_/docs: a page that loads everything from the service itself": async (world) => {
       const moved = await world.call("GET /_/docs");
       const { location } = moved.headers;
       const path =
         moved.status >= 300 && location !== undefined ? new URL(location, "http://x/_/docs").pathname : "/_/docs";
       const answer = await world.call(`GET ${path}`);
       expectEqual(answer, "status", answer.status, 200);
-      expectThat(answer, String(answer.headers["content-type"]).startsWith("text/html"), "a page of HTML");
+      expectThat(answer, String(answer.headers["content-type"]).startsWith("text/html"), "an HTML page");
       const loaded = answer.text.matchAll(/<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="([^"]+)"/gi);
       for (const [, reference = ""] of loaded) {
         if (reference.startsWith("data:")) continue;
         const url = new URL(reference, `http://x${path}`);
-        expectThat(answer, url.host === "x", `nothing from elsewhere, but ${reference}`);
+        expectThat(answer, url.host === "x", `no third-party resource such as ${reference}`);
         const part = await world.call(`GET ${url.pathname}`);
         expectEqual(part, `status of ${reference}`, part.status, 200);
       }

@@ -6,13 +6,13 @@ import { sharedDevice, sharedUser, uniqueName, type World } from "../world.ts";
 
 const parameters = ["identityProviderName", "identityID", "identityAccessToken"] as const;
 
-/** Login with what no provider vouches for. */
+/** Login with a proof that no provider signed. */
 async function logIn(world: World, fields: Readonly<Record<string, unknown>> = {}) {
   const body = { identityProviderName: uniqueName(), identityID: "nobody", identityAccessToken: "nothing", ...fields };
   return world.call("POST /users/login/social", { token: await sharedDevice(world), body });
 }
 
-/** A token that says that it is not signed. */
+/** An unsigned token. */
 function unsigned(claims: object): string {
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
   return `${encode({ alg: "none", typ: "JWT" })}.${encode(claims)}.`;
@@ -26,20 +26,21 @@ const tokens: Readonly<Record<string, string>> = {
   "10,000 letters": "x".repeat(10_000),
 };
 
-/** Login with an id_token (surface.md section 5), as far as it can be seen without a provider. */
+/** Login with an id_token (spec/users#log-in-with-a-provider), as far as it can be checked without a provider. */
 export const social: Group = {
   name: "social",
   checks: {
     ...each(
       Object.entries(tokens),
-      ([what]) => `surface.md 5 · POST /users/login/social: 403 AuthBadUsernameOrPassword for ${what}`,
+      ([what]) =>
+        `spec/users#log-in-with-a-provider · POST /users/login/social: 403 AuthBadUsernameOrPassword for ${what}`,
       async (world, [, identityAccessToken]) =>
         expectError(await logIn(world, { identityAccessToken }), specified.badUserNameOrPassword),
     ),
     ...each(
       ["google", "__proto__", "constructor", "oidc", "../settings", "\u{1f642}", "%"],
       (identityProviderName) =>
-        `surface.md 5 · POST /users/login/social: 403 for the provider ${identityProviderName}, however it is named`,
+        `spec/users#log-in-with-a-provider · POST /users/login/social: 403 for the provider ${identityProviderName}, under each parameter name`,
       async (world, identityProviderName) => {
         const answer = await logIn(world, { identityProviderName });
         expectError(answer, specified.badUserNameOrPassword);
@@ -47,24 +48,27 @@ export const social: Group = {
         expectSameAnswer(await logIn(world, fields), answer);
       },
     ),
-    "surface.md 6 · POST /users/login/social: an identity that a user has added logs nobody in": async (world) => {
-      const user = await sharedUser(world);
-      const [identityProviderName, identityID] = [uniqueName(), uniqueName()];
-      expectResult(await addIdentity(world, user, identityProviderName, identityID));
-      const answer = await logIn(world, { identityProviderName, identityID });
-      expectError(answer, specified.badUserNameOrPassword);
-      expectSameAnswer(answer, await logIn(world));
-    },
+    "spec/users#social-users · POST /users/login/social: an unverified identity that a user has added cannot be used to log in":
+      async (world) => {
+        const user = await sharedUser(world);
+        const [identityProviderName, identityID] = [uniqueName(), uniqueName()];
+        expectResult(await addIdentity(world, user, identityProviderName, identityID));
+        const answer = await logIn(world, { identityProviderName, identityID });
+        expectError(answer, specified.badUserNameOrPassword);
+        expectSameAnswer(answer, await logIn(world));
+      },
     ...each(
       parameters,
-      (name) => `surface.md 2 · POST /users/login/social: 400 ParameterMissingRequiredValue without ${name}`,
+      (name) =>
+        `spec/users#log-in-with-a-provider · POST /users/login/social: 400 ParameterMissingRequiredValue without ${name}`,
       async (world, name) => {
         for (const value of [undefined, null, ""]) expectError(await logIn(world, { [name]: value }), missing(name));
       },
     ),
     ...each(
       parameters,
-      (name) => `surface.md 2 · POST /users/login/social: 400 ParameterIncorrectFormat for an object as ${name}`,
+      (name) =>
+        `spec/users#log-in-with-a-provider · POST /users/login/social: 400 ParameterIncorrectFormat for an object as ${name}`,
       async (world, name) => {
         const expected = { ...further.incorrectFormat, message: new RegExp(name) };
         for (const value of [{ a: 1 }, ["x"], {}]) expectError(await logIn(world, { [name]: value }), expected);

@@ -3,7 +3,7 @@ import { further, specified } from "../errors.ts";
 import { expectEqual, expectError, expectResult, expectSameAnswer, expectThat } from "../expect.ts";
 import { type Application, registerDevice, signUp, type TestUser, uniqueName, type World } from "../world.ts";
 
-/** A user of each of two applications. @throws Skip when there is one application only */
+/** A user in each of two applications. @throws Skip when only one application is given */
 async function twoTenants(world: World): Promise<{ other: Application; here: TestUser; there: TestUser }> {
   const other = otherOf(world);
   return { other, here: await signUp(world), there: await signUp(world, other) };
@@ -14,20 +14,20 @@ function otherOf({ otherApplication }: World): Application {
   return otherApplication;
 }
 
-/** Applications know nothing of each other (service.md "User", surface.md sections 1 and 3, hostile.md 12 to 14). */
+/** Isolation between applications (spec/transport#missing-objects, hostile.md 12 to 14). */
 export const tenancy: Group = {
   name: "tenancy",
   checks: {
-    "service.md · Limits: a username is unique per application, and free in another one": async (world) => {
+    "spec/users#user-names · Limits: a username is unique per application, and free in another": async (world) => {
       const { here, there } = await twoTenants(world);
       const body = { username: here.userName, password: "another horse" };
       const answer = await world.call("POST /users", { token: there.deviceToken, body });
-      expectThat(answer, expectResult(answer).id !== here.id, "a user of its own");
+      expectThat(answer, expectResult(answer).id !== here.id, "a separate user");
       expectResult(await world.call("POST /users/login", { token: there.deviceToken, body }));
       const login = await world.call("POST /users/login", { token: here.deviceToken, body });
       expectError(login, specified.badUserNameOrPassword);
     },
-    "service.md · POST /users/login: a user of another application is unknown": async (world) => {
+    "spec/users#log-in · POST /users/login: a user of another application is unknown": async (world) => {
       const { here, there } = await twoTenants(world);
       const body = { username: here.userName, password: here.password };
       const answer = await world.call("POST /users/login", { token: there.deviceToken, body });
@@ -35,12 +35,13 @@ export const tenancy: Group = {
       const unknown = { username: uniqueName(), password: here.password };
       expectSameAnswer(answer, await world.call("POST /users/login", { token: there.deviceToken, body: unknown }));
     },
-    "service.md · POST /devices: 401 AuthAppCredentialsInvalid for the key of another application": async (world) => {
-      const { appkey } = otherOf(world);
-      const body = { appid: world.application.appid, appkey, platform: "verify" };
-      expectError(await world.call("POST /devices", { body }), specified.appCredentialsInvalid);
-    },
-    "service.md · POST /devices: one uniqueId in two applications gives each its own token": async (world) => {
+    "spec/devices#registration-errors · POST /devices: 401 AuthAppCredentialsInvalid for the key of another application":
+      async (world) => {
+        const { appkey } = otherOf(world);
+        const body = { appid: world.application.appid, appkey, platform: "verify" };
+        expectError(await world.call("POST /devices", { body }), specified.appCredentialsInvalid);
+      },
+    "spec/devices#register-again · POST /devices: one uniqueId in two applications gets two tokens": async (world) => {
       const other = otherOf(world);
       const uniqueId = uniqueName();
       for (const application of [world.application, other]) {
@@ -49,7 +50,7 @@ export const tenancy: Group = {
         expectResult(await world.call("POST /users", { token, body: { username: uniqueId, password: "horse" } }));
       }
     },
-    "hostile.md 12 · A check-in of another application: the same 404 as for one that never existed": async (world) => {
+    "hostile.md 12 · A check-in of another application gives the same 404 as an unknown one": async (world) => {
       const { here, there } = await twoTenants(world);
       const created = await world.call("POST /checkins", { token: here.token, body: { location: "1,2" } });
       const { id } = expectResult(created, 201);
@@ -59,7 +60,7 @@ export const tenancy: Group = {
       expectSameAnswer(answer, await world.call(`GET /checkins/${id}`, { token: colleague.token }));
       expectResult(await world.call(`GET /checkins/${id}`, { token: here.token }));
     },
-    "surface.md 3 · GET /checkins: nothing of another application is in it": async (world) => {
+    "spec/search#search-scope · GET /checkins: returns nothing of another application": async (world) => {
       const { here, there } = await twoTenants(world);
       const created = await world.call("POST /checkins", { token: here.token, body: { location: "1,2" } });
       const { id } = expectResult(created, 201);
@@ -78,20 +79,21 @@ export const tenancy: Group = {
       const answer = await world.call("GET /checkins", { token: there.token, query: stolen });
       expectError(answer, further.incorrectFormat);
     },
-    "surface.md 6 · Identities: a pair held in another application is free here, and unknown": async (world) => {
-      const { here, there } = await twoTenants(world);
-      const path = `/users/me/identities/verify`;
-      const identityId = uniqueName();
-      expectResult(await world.call(`POST ${path}`, { token: here.token, body: { identityId } }));
-      const find = `GET /users/identities/verify/${identityId}`;
-      expectError(await world.call(find, { token: there.token }), further.itemDoesNotExist);
-      expectResult(await world.call(`POST ${path}`, { token: there.token, body: { identityId } }));
-      for (const user of [here, there]) {
-        const answer = await world.call(find, { token: user.token });
-        expectEqual(answer, "result", expectResult(answer), user.id);
-      }
-    },
-    "service.md · States: logout in one application ends nothing in another": async (world) => {
+    "spec/identities#add-an-identity · Identities: a pair that is taken in another application is free and unknown here":
+      async (world) => {
+        const { here, there } = await twoTenants(world);
+        const path = `/users/me/identities/verify`;
+        const identityId = uniqueName();
+        expectResult(await world.call(`POST ${path}`, { token: here.token, body: { identityId } }));
+        const find = `GET /users/identities/verify/${identityId}`;
+        expectError(await world.call(find, { token: there.token }), further.itemDoesNotExist);
+        expectResult(await world.call(`POST ${path}`, { token: there.token, body: { identityId } }));
+        for (const user of [here, there]) {
+          const answer = await world.call(find, { token: user.token });
+          expectEqual(answer, "result", expectResult(answer), user.id);
+        }
+      },
+    "spec/authentication#revocation · States: logout in one application revokes nothing in another": async (world) => {
       const { other, here, there } = await twoTenants(world);
       expectResult(await world.call("POST /users/me/logout", { token: here.token, body: {} }));
       expectResult(await world.call("GET /users/me", { token: there.token }));

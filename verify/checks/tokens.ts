@@ -5,7 +5,7 @@ import { expectDate, expectEqual, expectError, expectResult, expectThat } from "
 import { deviceOperations, prepare, tokenOperations, userOperations } from "../operations.ts";
 import { logIn, registerDevice, sharedDevice, signUp, uniqueName, type World } from "../world.ts";
 
-/** What an Authorization header may hold that is no good, made from a token that is. */
+/** Invalid contents of an Authorization header, made from a valid token. */
 const unreadable: readonly [what: string, make: (token: string, world: World) => string | undefined][] = [
   ["no header", () => undefined],
   ["an empty header", () => ""],
@@ -28,7 +28,10 @@ const unreadable: readonly [what: string, make: (token: string, world: World) =>
 
 const expirySoonMs = 5_000;
 
-/** What each device operation answers to a user's token, and to that of the user's device: asked at once, some take long. */
+/**
+ * Outcomes of each device operation with a user token and with the device's token; called concurrently, because some
+ * are slow.
+ */
 const withEitherToken = shared(async (world) => {
   const { token, deviceToken } = await signUp(world);
   async function ask(name: (typeof deviceOperations)[number], token: string): Promise<Answer> {
@@ -41,13 +44,14 @@ const withEitherToken = shared(async (world) => {
   return new Map(await Promise.all(asked));
 });
 
-/** Device and user tokens (service.md "States and transitions", "Authentication"). */
+/** Device and user tokens (spec/authentication). */
 export const tokens: Group = {
   name: "tokens",
   checks: {
     ...each(
       tokenOperations,
-      (operation) => `service.md · Authentication: ${operation} needs a token, application credentials are none`,
+      (operation) =>
+        `spec/authentication#authorization-header · Authentication: ${operation} needs a token, and application credentials do not replace it`,
       async (world, name) => {
         const { operation, body } = await prepare(world, name);
         expectError(await world.call(operation, { body }), specified.tokenInvalid);
@@ -59,7 +63,8 @@ export const tokens: Group = {
     ),
     ...each(
       userOperations,
-      (operation) => `service.md · User token: 403 AuthUserAccessTokenRequired for ${operation} with a device token`,
+      (operation) =>
+        `spec/authentication#device-token · User token: 403 AuthUserAccessTokenRequired for ${operation} with a device token`,
       async (world, name) => {
         const { operation, body } = await prepare(world, name);
         const answer = await world.call(operation, { token: await sharedDevice(world), body });
@@ -68,19 +73,19 @@ export const tokens: Group = {
     ),
     ...each(
       deviceOperations,
-      (operation) => `service.md · User token: is taken for ${operation} as a device token is`,
+      (operation) => `spec/authentication#user-token · User token: ${operation} accepts it like a device token`,
       async (world, operation) => {
         const pair = (await withEitherToken(world)).get(operation);
         if (pair === undefined) return;
         const [answer, expected] = pair;
-        expectThat(answer, !/AccessToken(?:Invalid|Required)/.test(answer.text), "the token to be good");
+        expectThat(answer, !/AccessToken(?:Invalid|Required)/.test(answer.text), "the token to be valid");
         const outcome = ({ status, body }: Answer) => [status, body.error];
         expectEqual(answer, "status and error", outcome(answer), outcome(expected));
       },
     ),
     ...each(
       ["POST /users", "POST /users/login"],
-      (operation) => `service.md · User token: works wherever a device token works: ${operation}`,
+      (operation) => `spec/authentication#user-token · User token: works wherever a device token works: ${operation}`,
       async (world, operation) => {
         const { token, userName, password } = await signUp(world);
         const username = operation === "POST /users" ? uniqueName() : userName;
@@ -91,17 +96,17 @@ export const tokens: Group = {
     ),
     ...each(
       unreadable,
-      ([what]) => `surface.md 1 · 401 AuthAccessTokenInvalid for ${what}`,
+      ([what]) => `spec/authentication#authorization-header · 401 AuthAccessTokenInvalid for ${what}`,
       async (world, [, make]) => {
         const Authorization = make(await sharedDevice(world), world);
         expectError(await world.call("POST /users", { headers: { Authorization }, body: {} }), specified.tokenInvalid);
       },
     ),
-    "hostile.md 1 · 401 AuthAccessTokenInvalid for a token changed in any one place": async (world) => {
+    "hostile.md 1 · 401 AuthAccessTokenInvalid for a token with any one character changed": async (world) => {
       const token = await registerDevice(world);
-      const places = Array.from({ length: 40 }, (_, index) => Math.floor((index * (token.length - 1)) / 39));
-      for (const place of places) {
-        const changed = token.slice(0, place) + (token[place] === "A" ? "B" : "A") + token.slice(place + 1);
+      const indexes = Array.from({ length: 40 }, (_, index) => Math.floor((index * (token.length - 1)) / 39));
+      for (const index of indexes) {
+        const changed = token.slice(0, index) + (token[index] === "A" ? "B" : "A") + token.slice(index + 1);
         expectError(await world.call("POST /users", { token: changed, body: {} }), specified.tokenInvalid);
       }
     },
@@ -113,7 +118,7 @@ export const tokens: Group = {
         expectError(await world.call("POST /users", { token: changed, body: {} }), specified.tokenInvalid);
       }
     },
-    "surface.md 1 · Tokens hold no %, no blank, no quote": async (world) => {
+    "spec/transport#absolute-urls · Tokens contain no %, space or quote": async (world) => {
       const answer = await world.call("POST /devices", { body: { ...world.application, platform: "verify" } });
       const { accessToken } = expectResult(answer, 201);
       const user = await signUp(world);
@@ -121,12 +126,12 @@ export const tokens: Group = {
         expectThat(answer, /^[^%\s"'`]+$/.test(token), "tokens without %, blank and quote");
       }
     },
-    "service.md · Device token: expires at a time to come, written as /Date(ms)/": async (world) => {
+    "spec/authentication#expiry · Device token: expires in the future, written as /Date(ms)/": async (world) => {
       const answer = await world.call("POST /devices", { body: { ...world.application, platform: "verify" } });
       const expires = expectDate(answer, "accessTokenExpires", expectResult(answer, 201).accessTokenExpires);
       expectThat(answer, expires > Date.now(), "an expiry in the future");
     },
-    "service.md · States: a token presented after accessTokenExpires is refused": async (world) => {
+    "spec/authentication#expiry · States: a token is refused after accessTokenExpires": async (world) => {
       const answer = await world.call("POST /devices", { body: { ...world.application, platform: "verify" } });
       const { accessToken: token, accessTokenExpires } = expectResult(answer, 201);
       const wait = expectDate(answer, "accessTokenExpires", accessTokenExpires) - Date.now();
@@ -134,21 +139,23 @@ export const tokens: Group = {
       await new Promise((resolve) => setTimeout(resolve, wait + 100));
       expectError(await world.call("POST /users", { token, body: {} }), specified.tokenInvalid);
     },
-    "service.md · User token: several may be in use at once, for several users": async (world) => {
+    "spec/authentication#user-token · User token: several can be in use at once, for several users": async (world) => {
       const users = [await signUp(world), await signUp(world), await signUp(world)];
       for (const { token, id } of [...users, ...users]) {
         const answer = await world.call("GET /users/me", { token });
         expectEqual(answer, "result.id", expectResult(answer).id, id);
       }
     },
-    "service.md · User token: logging in again leaves earlier tokens of the user in force": async (world) => {
+    "spec/authentication#user-token · User token: a new login leaves the user's earlier tokens valid": async (
+      world,
+    ) => {
       const user = await signUp(world);
       const second = await logIn(world, user);
       expectResult(await world.call("GET /users/me", { token: user.token }));
       expectResult(await world.call("GET /users/me", { token: second }));
       expectResult(await world.call("GET /users/me", { token: user.token }));
     },
-    "surface.md 4 · A token issued earlier to the same device stays good": async (world) => {
+    "spec/authentication#device-token · A token issued earlier to the same device stays valid": async (world) => {
       const body = { ...world.application, platform: "verify", uniqueId: uniqueName() };
       const first = expectResult(await world.call("POST /devices", { body }), 201).accessToken;
       const second = expectResult(await world.call("POST /devices", { body }), 201).accessToken;

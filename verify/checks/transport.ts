@@ -13,44 +13,48 @@ const unknownVerbs = [
 ];
 const browserOrigin = "https://app.example";
 
-/** The envelope and what surrounds it (service.md "Response envelope", surface.md section 1). */
+/** The envelope and HTTP basics (spec/transport). */
 export const transport: Group = {
   name: "transport",
   checks: {
-    "service.md · Response envelope: a success has status, result and request_id, and success is true": async (
+    "spec/transport#envelope · Response envelope: a success has status, result and request_id, and success is true":
+      async (world) => {
+        const { token } = await sharedUser(world);
+        const answer = await world.call("GET /users/me", { token });
+        expectResult(answer);
+        expectEqual(answer, "success", answer.body.success, true);
+        expectEqual(answer, "type of request_id", typeof answer.body.request_id, "string");
+      },
+    "spec/transport#envelope · Response envelope: a failure has status, error, errorNumber and request_id, and no result":
+      async ({ call }) => expectError(await call("GET /users/me"), specified.tokenInvalid),
+    "spec/transport#envelope · Response envelope: request_id is unique per request, also among fifty concurrent ones":
+      async ({ call }) => {
+        const answers = await Promise.all(Array.from({ length: 50 }, () => call("GET /service/ping")));
+        for (const answer of answers) expectResult(answer);
+        const [first] = answers;
+        const ids = new Set(answers.map(({ body }) => body.request_id));
+        if (first !== undefined) expectEqual(first, "different request ids", ids.size, 50);
+      },
+    "spec/transport#headers · Every request, including GET, may send Content-Type and Accept application/json": async (
       world,
     ) => {
-      const { token } = await sharedUser(world);
-      const answer = await world.call("GET /users/me", { token });
-      expectResult(answer);
-      expectEqual(answer, "success", answer.body.success, true);
-      expectEqual(answer, "type of request_id", typeof answer.body.request_id, "string");
-    },
-    "service.md · Response envelope: a failure has status, error, errorNumber and request_id, and no result": async ({
-      call,
-    }) => expectError(await call("GET /users/me"), specified.tokenInvalid),
-    "service.md · Response envelope: request_id is unique per request, also among fifty at once": async ({ call }) => {
-      const answers = await Promise.all(Array.from({ length: 50 }, () => call("GET /service/ping")));
-      for (const answer of answers) expectResult(answer);
-      const [first] = answers;
-      const ids = new Set(answers.map(({ body }) => body.request_id));
-      if (first !== undefined) expectEqual(first, "different request ids", ids.size, 50);
-    },
-    "service.md · All requests carry Content-Type and Accept application/json, a GET too": async (world) => {
       const headers = { "Content-Type": "application/json", Accept: "application/json" };
       const { token } = await sharedUser(world);
       expectResult(await world.call("GET /checkins", { token, headers, query: { userID: "me" } }));
     },
     ...each(
       ["text/html", "*/*", "application/xml", undefined],
-      (accept) => `surface.md 1 · Content-Type is exactly application/json whatever Accept says: ${accept ?? "absent"}`,
+      (accept) =>
+        `spec/transport#content-type · Content-Type is exactly application/json for any Accept: ${accept ?? "absent"}`,
       async ({ call }, accept) => {
         const answer = await call("GET /service/ping", { headers: { Accept: accept } });
         expectResult(answer);
         expectEqual(answer, "Content-Type", answer.headers["content-type"], "application/json");
       },
     ),
-    "surface.md 1 · Content-Type is exactly application/json on every kind of refusal": async ({ call }) => {
+    "spec/transport#content-type · Content-Type is exactly application/json on every kind of refusal": async ({
+      call,
+    }) => {
       const answers = [
         await call("GET /users/me"),
         await call("GET /nothing"),
@@ -63,13 +67,13 @@ export const transport: Group = {
         expectThat(answer, answer.status >= 400, "a refusal");
       }
     },
-    "surface.md 1 · Never 204, never an empty body: logout answers 200 with a result": async (world) => {
+    "spec/transport#success · No 204 and no empty body: logout answers 200 with a result": async (world) => {
       const { token } = await signUp(world);
       expectResult(await world.call("POST /users/me/logout", { token, body: {} }));
     },
     ...each(
       ["no token", "a device token", "a user token", "a bad token", "an empty header", "another scheme"],
-      (what) => `surface.md 1 · GET /service/ping answers "Pong" with ${what}`,
+      (what) => `spec/transport#ping · GET /service/ping answers "Pong" with ${what}`,
       async (world, what) => {
         const authorizations: Record<string, string | undefined> = {
           "a device token": `Service ${await sharedDevice(world)}`,
@@ -84,7 +88,8 @@ export const transport: Group = {
     ),
     ...each(
       unknownPaths,
-      (path) => `surface.md 1 · Unknown path: 404 OperationNotFound for GET ${path}, with a token or without`,
+      (path) =>
+        `spec/transport#paths-and-verbs · Unknown path: 404 OperationNotFound for GET ${path}, with or without a token`,
       async (world, path) => {
         const token = await sharedDevice(world);
         expectError(await world.call(`GET ${path}`), further.operationNotFound);
@@ -94,7 +99,7 @@ export const transport: Group = {
     ),
     ...each(
       unknownVerbs,
-      (operation) => `surface.md 1 · Unknown verb: 404 OperationNotFound for ${operation}`,
+      (operation) => `spec/transport#paths-and-verbs · Unknown verb: 404 OperationNotFound for ${operation}`,
       async (world, operation) => {
         const token = await sharedDevice(world);
         expectError(await world.call(operation, { token }), further.operationNotFound);
@@ -102,7 +107,7 @@ export const transport: Group = {
     ),
     ...each(
       ["POST /devices", "GET /users/me", "POST /checkins", "DELETE /checkins", "PATCH /users/me", "PUT /metadata"],
-      (operation) => `surface.md 1 · CORS: a preflight for ${operation} is answered without a token`,
+      (operation) => `spec/transport#cors · CORS: a preflight for ${operation} is answered without a token`,
       async ({ call }, operation) => {
         const [method = "", path = ""] = operation.split(" ");
         const answer = await call(`OPTIONS ${path}`, {
@@ -124,7 +129,7 @@ export const transport: Group = {
     ),
     ...each(
       ["GET /service/ping", "GET /users/me", "GET /nothing", "POST /devices", "GET /checkins/%c0%af"],
-      (operation) => `surface.md 1 · CORS: a browser may read the answer to ${operation}`,
+      (operation) => `spec/transport#cors · CORS: a browser can read the answer to ${operation}`,
       async ({ call }, operation) => {
         const answer = await call(operation, { headers: { Origin: browserOrigin } });
         const origin = answer.headers["access-control-allow-origin"] ?? "none";
@@ -132,12 +137,12 @@ export const transport: Group = {
         expectThat(answer, isAllowed, `Access-Control-Allow-Origin * or ${browserOrigin}, not ${origin}`);
       },
     ),
-    "surface.md 1 · The Service scheme is matched case-insensitively": async (world) => {
+    "spec/authentication#authorization-header · The Service scheme is matched case-insensitively": async (world) => {
       const token = await registerDevice(world);
       for (const scheme of ["Service", "service", "SERVICE", "sErViCe"]) {
         const body = { username: "nobody", password: "wrong" };
         const headers = { Authorization: `${scheme} ${token}` };
-        // Past the token: what is wrong now is the user.
+        // The token was accepted, so the user is what is refused.
         expectError(await world.call("POST /users/login", { headers, body }), specified.badUserNameOrPassword);
       }
     },

@@ -19,7 +19,7 @@ async function create(world: World, values: Readonly<Record<string, string>>, le
   return world.call("POST /files/uploads", { token, headers });
 }
 
-/** Begins an upload. @returns where it is, below the address of the deployment */
+/** Starts an upload. @returns its path */
 async function begin(world: World, values: Readonly<Record<string, string>> = { kind: "blob" }): Promise<string> {
   const answer = await create(world, values);
   expectEqual(answer, "status", answer.status, 201);
@@ -42,22 +42,22 @@ async function find(world: World, path: string, token?: string) {
   return world.call(`HEAD ${path}`, { token: own, headers: version });
 }
 
-/** Resumable uploads: tus 1.0 (surface.md section 10). */
+/** Resumable uploads: tus 1.0 (spec/uploads#tus). */
 export const uploads: Group = {
   name: "uploads",
   checks: {
-    "surface.md 10 · OPTIONS /files/uploads: tus 1.0, without a token": async (world) => {
+    "spec/uploads#tus · OPTIONS /files/uploads: tus 1.0, without a token": async (world) => {
       const answer = await world.call("OPTIONS /files/uploads");
       expectThat(answer, String(answer.headers["tus-version"]).split(",").includes("1.0.0"), "Tus-Version with 1.0.0");
       expectThat(answer, Number(answer.headers["tus-max-size"]) > 0, "Tus-Max-Size");
     },
-    "surface.md 10 · an upload in pieces ends in the same kind of object": async (world) => {
+    "spec/uploads#finished-uploads · an upload in parts creates the same kind of object": async (world) => {
       const path = await begin(world, { kind: "video", title: "A title", filetype: "video/mp4" });
       const first = await send(world, path, 0, text.slice(0, 7));
       expectEqual(first, "answer", [first.status, first.headers["upload-offset"]], [204, "7"]);
       const head = await find(world, path);
-      const told = [head.status, head.headers["upload-offset"], head.headers["upload-length"]];
-      expectEqual(head, "how far it has come", told, [200, "7", `${text.length}`]);
+      const progress = [head.status, head.headers["upload-offset"], head.headers["upload-length"]];
+      expectEqual(head, "the upload's progress", progress, [200, "7", `${text.length}`]);
       const last = await send(world, path, 7, text.slice(7));
       expectEqual(last, "answer", [last.status, last.headers["upload-offset"]], [204, `${text.length}`]);
       const file = `/videos/${path.split("/").at(-1)}`;
@@ -68,26 +68,28 @@ export const uploads: Group = {
       const hash = createHash("sha256").update(text).digest("hex");
       expectEqual(answer, "result", [title, contentType, contentHash], ["A title", "video/mp4", hash]);
     },
-    "surface.md 10 · bytes for another place: 409, and nothing changes": async (world) => {
+    "spec/uploads#upload-errors · bytes at a wrong offset: 409, and nothing changes": async (world) => {
       const path = await begin(world);
       expectError(await send(world, path, 3, "x"), { ...further.outOfRange, status: 409 });
       const head = await find(world, path);
       expectEqual(head, "Upload-Offset", head.headers["upload-offset"], "0");
     },
-    "surface.md 10 · bytes with another checksum: 460, and they are dropped": async (world) => {
+    "spec/uploads#upload-errors · bytes with a wrong checksum: 460, and they are discarded": async (world) => {
       const path = await begin(world);
       const headers = { "upload-checksum": `sha1 ${createHash("sha1").update("y").digest("base64")}` };
       expectError(await send(world, path, 0, "x", headers), { ...further.uploadFailed, status: 460 });
       const head = await find(world, path);
       expectEqual(head, "Upload-Offset", head.headers["upload-offset"], "0");
     },
-    "surface.md 10 · parameters of the kind are judged at the beginning; another version is 412": async (world) => {
+    "spec/uploads#upload-metadata · parameters are checked when an upload starts; another tus version is 412": async (
+      world,
+    ) => {
       expectError(await create(world, { kind: "video", bitRate: "fast" }), further.incorrectFormat);
       expectError(await create(world, {}), further.missing);
       const { token } = await sharedUser(world);
       expectError(await world.call("POST /files/uploads", { token }), { ...further.outOfRange, status: 412 });
     },
-    "surface.md 10 · an upload that was given up, or is somebody else's, does not exist": async (world) => {
+    "spec/transport#missing-objects · a cancelled upload, or one of another user, does not exist": async (world) => {
       const path = await begin(world);
       const { token } = await sharedUser(world);
       const other = await otherUser(world);

@@ -5,7 +5,7 @@ import { expectDate, expectEqual, expectError, expectResult, expectThat } from "
 import { idsOf } from "../listing.ts";
 import { changeUser, otherUser, signUp, signUpWith, type TestUser, uniqueName, type World } from "../world.ts";
 
-/** Users who share a last name of their own, in order of creation. */
+/** Users who share a unique last name, in order of creation. */
 const family = shared(async (world) => {
   const lastName = uniqueName("Lovelace");
   const email = `${lastName}@example.com`;
@@ -26,11 +26,13 @@ async function find(world: World, token: string, query: Readonly<Record<string, 
   return world.call("GET /users", { token, query });
 }
 
-/** Searching users (surface.md sections 3 and 5). */
+/** Searching users (spec/users#search-users). */
 export const userSearch: Group = {
   name: "user-search",
   checks: {
-    "surface.md 5 · GET /users: others as others see them, oneself with everything": async (world) => {
+    "spec/users#search-users · GET /users: returns others with public fields, the caller with all fields": async (
+      world,
+    ) => {
       const { lastName, users, ids, token } = await family(world);
       const answer = await find(world, token, { lastName });
       expectEqual(answer, "users, newest first", idsOf(answer), ids.toReversed());
@@ -41,19 +43,19 @@ export const userSearch: Group = {
       if (own === undefined) return;
       const byOne = await find(world, own.token, { lastName, userName: own.userName });
       const me = expectResult(await world.call("GET /users/me", { token: own.token }));
-      expectEqual(byOne, "oneself", expectResult(byOne).pageResults, [me]);
+      expectEqual(byOne, "the caller", expectResult(byOne).pageResults, [me]);
     },
     ...each(
       ["as it is", "in another case"],
-      (how) => `surface.md 5 · GET /users: by userName ${how}`,
+      (how) => `spec/users#search-users · GET /users: by userName ${how}`,
       async (world, how) => {
         const { users, token } = await family(world);
         for (const { id, userName } of users.slice(0, 2)) {
           const answer = await find(world, token, { userName: how === "as it is" ? userName : userName.toUpperCase() });
           expectEqual(answer, "users", idsOf(answer), [id]);
         }
-        const { currentToken: _, ...nobody } = expectResult(await find(world, token, { userName: uniqueName() }));
-        expectEqual(await find(world, token, {}), "page of nobody", nobody, { pageResults: [] });
+        const { currentToken: _, ...page } = expectResult(await find(world, token, { userName: uniqueName() }));
+        expectEqual(await find(world, token, {}), "empty page", page, { pageResults: [] });
       },
     ),
     ...each(
@@ -67,7 +69,7 @@ export const userSearch: Group = {
         [{ gender: "male", firstName: "cherry" }, []],
         [{ gender: "Male", firstName: "apple" }, [1]],
       ] as const,
-      ([query]) => `surface.md 5 · GET /users: by ${JSON.stringify(query)}`,
+      ([query]) => `spec/users#search-users · GET /users: by ${JSON.stringify(query)}`,
       async (world, [query, expected]) => {
         const { lastName, ids, token } = await family(world);
         const answer = await find(world, token, { lastName, ...query });
@@ -75,16 +77,16 @@ export const userSearch: Group = {
         expectEqual(answer, "users", found, expected);
       },
     ),
-    "surface.md 5 · GET /users: by email, the whole of it": async (world) => {
+    "spec/users#search-users · GET /users: an email matches as a whole only": async (world) => {
       const { email, ids, token } = await family(world);
       const answer = await find(world, token, { email });
       expectEqual(answer, "users", idsOf(answer), ids.slice(0, 1));
       for (const part of [email.slice(0, -1), `%${email}`, "%@example.com"]) {
-        const nobody = await find(world, token, { email: part });
-        expectEqual(nobody, `users with the email ${part}`, idsOf(nobody), []);
+        const none = await find(world, token, { email: part });
+        expectEqual(none, `users with the email ${part}`, idsOf(none), []);
       }
     },
-    "surface.md 3 · GET /users: created and lastModified are ranges": async (world) => {
+    "spec/search#filters · GET /users: created and lastModified are ranges": async (world) => {
       const { lastName, token, users, ids } = await family(world);
       const answer = await find(world, token, { lastName });
       const [last] = expectResult(answer).pageResults;
@@ -104,7 +106,7 @@ export const userSearch: Group = {
     },
     ...each(
       ["created", "-created", "firstName", "-firstName", "userName", "-userName"],
-      (sortOrder) => `surface.md 3 · GET /users: sortOrder ${sortOrder}; tokens bring back filters and order`,
+      (sortOrder) => `spec/search#sort-order · GET /users: sortOrder ${sortOrder}; tokens restore filters and order`,
       async (world, sortOrder) => {
         const { lastName, token, ids } = await family(world);
         const name = sortOrder.replace("-", "");
@@ -121,18 +123,19 @@ export const userSearch: Group = {
         expectThat(page, !("nextToken" in expectResult(page)), "no nextToken");
       },
     ),
-    "surface.md 5 · GET /users: who is in celebMode appears to nobody else, and again afterwards": async (world) => {
-      const user = await signUp(world);
-      const { token } = await otherUser(world);
-      const { userName } = user;
-      for (const celebMode of [true, false]) {
-        await changeUser(world, user, { celebMode });
-        const answer = await find(world, token, { userName });
-        expectEqual(answer, "users", idsOf(answer), celebMode ? [] : [user.id]);
-        const own = await find(world, user.token, { userName });
-        expectEqual(own, "oneself", idsOf(own), [user.id]);
-      }
-    },
+    "spec/users#celebmode · GET /users: a user in celebMode is hidden from others, and visible again afterwards":
+      async (world) => {
+        const user = await signUp(world);
+        const { token } = await otherUser(world);
+        const { userName } = user;
+        for (const celebMode of [true, false]) {
+          await changeUser(world, user, { celebMode });
+          const answer = await find(world, token, { userName });
+          expectEqual(answer, "users", idsOf(answer), celebMode ? [] : [user.id]);
+          const own = await find(world, user.token, { userName });
+          expectEqual(own, "the caller", idsOf(own), [user.id]);
+        }
+      },
     ...each(
       [
         { gender: "X" },
@@ -144,7 +147,7 @@ export const userSearch: Group = {
         { pageSize: "many" },
         { pagingToken: "nothing" },
       ],
-      (query) => `surface.md 2 · GET /users: 400 ParameterIncorrectFormat for ${JSON.stringify(query)}`,
+      (query) => `spec/users#search-users · GET /users: 400 ParameterIncorrectFormat for ${JSON.stringify(query)}`,
       async (world, query) => {
         const { token } = await family(world);
         const message = new RegExp(String(Object.keys(query)[0]));

@@ -35,7 +35,7 @@ const Key = Type.Object({
 });
 export const KeyPage = PageOf(Key);
 
-/** A key as it is, without counting its devices. */
+/** A key without the number of its devices. */
 export const ChangedKey = Type.Object({
   id: Key.properties.id,
   label: Key.properties.label,
@@ -46,7 +46,7 @@ export const ChangedKey = Type.Object({
 
 export const NewKey = Type.Object({
   id: Type.String(),
-  appkey: Type.String({ description: "Told this once." }),
+  appkey: Type.String({ description: "Shown only once." }),
   label: Type.Optional(Type.String()),
   created: WireDate,
 });
@@ -72,7 +72,7 @@ export function presentNewKey({ id, appkey, label, created_at }: NewApplicationK
   return { id, appkey, ...(label !== null && { label }), created: formatDate(created_at) };
 }
 
-/** What became of a key: one that was retired stays so when the others are given up. */
+/** The state of a key: a retired key stays retired when all keys are replaced. */
 function stateOf({ retired_at, generation, key_generation }: ApplicationKey): (typeof keyStates)[number] {
   if (retired_at !== null) return "retired";
   return generation === key_generation ? "active" : "compromised";

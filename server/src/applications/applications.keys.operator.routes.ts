@@ -24,7 +24,7 @@ import { countDevices, findKey, listKeys } from "./applications.keys.store.ts";
 import { createKey, liveKeysMax, replaceKeys, retireKey } from "./applications.keys.ts";
 import { nameRule, readName } from "./applications.names.ts";
 
-/** The keys of an application, and the ends of all tokens below it or below one of them. */
+/** The keys of an application, and the revocation of all tokens of the application or of one key. */
 export function applicationsKeysOperatorRoutes(services: {
   readonly database: Database;
   readonly revocations: Revocations;
@@ -47,10 +47,10 @@ export function applicationsKeysOperatorRoutes(services: {
     status: 200,
     result: KeyPage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters }) {
+    async handle({ caller, path: { appid }, parameters, call }) {
       await requireApplication(appid, reads);
       const listing = `keys of ${appid}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       const page = await listKeys(appid, request.position, request.size, reads);
       const uses = new Map<string, Awaited<ReturnType<typeof countDevices>>>();
       for (const { id } of page.rows) uses.set(id, await countDevices(appid, id, reads));
@@ -64,7 +64,7 @@ export function applicationsKeysOperatorRoutes(services: {
     method: "POST",
     path: "/_/api/applications/{appid}/keys",
     operation: "createApplicationKey",
-    summary: "Create one more key of an application; it is told this once, and those before stay good",
+    summary: "Create one more key of an application; it is shown only once, and those before stay good",
     tag: "Operators",
     caller: "operator",
     pathParameters: KeysPath,
@@ -150,7 +150,7 @@ export function applicationsKeysOperatorRoutes(services: {
     method: "POST",
     path: "/_/api/applications/{appid}/compromised",
     operation: "replaceApplicationKeys",
-    summary: "End every token and every key of an application at once, and create a new key, which is told this once",
+    summary: "End every token and every key of an application at once, and create a new key, which is shown only once",
     tag: "Operators",
     caller: "operator",
     pathParameters: KeysPath,
@@ -163,7 +163,7 @@ export function applicationsKeysOperatorRoutes(services: {
     },
   });
 
-  /** A transaction on an application that is there. */
+  /** Runs a transaction on an existing application. */
   function write<T>(appid: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return database.write(async (transaction) => {
       await requireApplication(appid, transaction.queries);

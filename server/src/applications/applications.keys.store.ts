@@ -10,18 +10,18 @@ import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { digestSecret, newApplicationKey } from "../lib/secrets.ts";
 
-/** A key of an application, without what devices register with, of which only the digest is stored. */
+/** A key of an application, without its secret, of which only the digest is stored. */
 export interface ApplicationKey {
   readonly id: string;
   readonly label: string | null;
   readonly created_at: number;
   readonly retired_at: number | null;
   readonly generation: number;
-  /** Of the application: a key of another one is dead. */
+  /** The generation of the application: a key of an earlier generation is invalid. */
   readonly key_generation: number;
 }
 
-/** A key that has just been made. It is told this once. */
+/** A new key. Its secret is shown only once. */
 export interface NewApplicationKey {
   readonly id: string;
   readonly appkey: string;
@@ -29,7 +29,7 @@ export interface NewApplicationKey {
   readonly created_at: number;
 }
 
-/** Makes a key of the generation that the application is in, to be committed with the caller's transaction. */
+/** Inserts a key of the application's current generation, in the caller's transaction. */
 export async function insertKey(
   applicationId: string,
   label: string | null,
@@ -54,7 +54,7 @@ export async function insertKey(
   return { ...key, appkey };
 }
 
-/** A page of an application's keys, oldest first, the dead ones too. */
+/** A page of an application's keys, oldest first, including invalid ones. */
 export function listKeys(
   applicationId: string,
   position: Position,
@@ -79,13 +79,13 @@ export async function findKey(
   return key;
 }
 
-/** Keys that devices can register with. */
+/** Counts the keys that devices can register with. */
 export async function countLiveKeys(applicationId: string, queries: Queries): Promise<number> {
   const [{ keys } = { keys: 0 }] = await countLive(queries, { applicationId });
   return Number(keys);
 }
 
-/** From now on nobody registers with it; what was given by it, `Revocations.endKeyTokens` ends. */
+/** Retires a key, so that devices can no longer register with it; `Revocations.endKeyTokens` revokes its tokens. */
 export async function updateKeyRetired(applicationId: string, id: string, at: number, queries: Queries): Promise<void> {
   await queries
     .updateTable("application_keys")
@@ -95,7 +95,7 @@ export async function updateKeyRetired(applicationId: string, id: string, at: nu
     .execute();
 }
 
-/** Devices that registered with a key when they did last, and when the last of them did. */
+/** The devices whose last registration used a key, and the time of the latest. */
 export interface KeyUse {
   readonly devices: number;
   readonly lastRegisteredAt: number | undefined;
@@ -103,7 +103,7 @@ export interface KeyUse {
 
 const devicesPerStep = 10_000;
 
-/** Counts the devices of a key in steps, between which others have their turn: they may be millions. */
+/** Counts the devices of a key, possibly millions, in steps that yield to the event loop. */
 export async function countDevices(applicationId: string, keyId: string, reads: Queries): Promise<KeyUse> {
   const ofKey = { applicationId, keyId };
   const [latest] = await findLatest(reads, ofKey);
@@ -112,7 +112,7 @@ export async function countDevices(applicationId: string, keyId: string, reads: 
   let from = 0;
   while (from <= latest.registered_at) {
     const [step] = await findAfter(reads, { ...ofKey, from, count: devicesPerStep });
-    // Those of one moment are counted together, however many they are.
+    // Devices with equal times are counted in the same step.
     const until = Math.max(from + 1, step?.registered_at ?? latest.registered_at + 1);
     const [counted] = await countBetween(reads, { ...ofKey, from, until });
     devices += Number(counted?.devices ?? 0);

@@ -48,7 +48,7 @@ async function assertRefused(application: NewApplication): Promise<void> {
   assert.deepEqual([status, body.error], [401, "AuthAppCredentialsInvalid"]);
 }
 
-/** What a token gets in this process and in another one. */
+/** The status that a token gets in this process and in another one. */
 async function statusesOf(userToken: string): Promise<number[]> {
   return [
     (await test.call("GET /users/me", { token: userToken })).status,
@@ -56,8 +56,9 @@ async function statusesOf(userToken: string): Promise<number[]> {
   ];
 }
 
+// spec/operators#application-keys
 describe("the keys of an application", () => {
-  it("several are good at once, each listed with the devices that registered with it last, and when", async () => {
+  it("several keys can be active, and each is listed with the number and time of its last registrations", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const firstAt = test.now();
@@ -90,8 +91,8 @@ describe("the keys of an application", () => {
     const { nextToken } = (await operate("GET", appid, "/keys?pageSize=2")).body.result;
     const rest = await operate("GET", appid, `/keys?pagingToken=${nextToken}`);
     assert.deepEqual(rest.body.result.pageResults, pageResults.slice(2));
-    const elsewhere = await operate("GET", test.application.appid, `/keys?pagingToken=${nextToken}`);
-    assert.equal(elsewhere.body.error, "ParameterIncorrectFormat", "hostile.md 14");
+    const foreign = await operate("GET", test.application.appid, `/keys?pagingToken=${nextToken}`);
+    assert.equal(foreign.body.error, "ParameterIncorrectFormat", "hostile.md 14");
     const known = JSON.stringify([listed.body, test.logLines]);
     for (const { appkey } of [application, second, third]) assert.ok(!known.includes(appkey.slice(3)));
   });
@@ -104,7 +105,7 @@ describe("the keys of an application", () => {
     }
   });
 
-  it("a hundred are active at most, also when they are asked for at once", async () => {
+  it("at most a hundred keys are active, even with concurrent requests", async () => {
     const { appid } = await test.createApplication();
     const answers = await Promise.all(Array.from({ length: 110 }, () => operate("POST", appid, "/keys")));
     assert.equal(answers.filter(({ status }) => status === 201).length, 99);
@@ -114,7 +115,7 @@ describe("the keys of an application", () => {
     assertError(refused, 400, "ParameterOutOfRange", 514, message);
   });
 
-  it("counts more devices than a step has, those of one moment too, and no other key's", async () => {
+  it("devices are counted correctly across steps, with equal times, and only for their own key", async () => {
     const { appid } = await test.createApplication();
     const key = await createKey(appid);
     await insertDevices(appid, key.id, 10_500, "5");
@@ -132,7 +133,7 @@ describe("the keys of an application", () => {
   });
 });
 
-/** Numbers from 0 on, as a table `numbers (n)` for a statement that inserts as many rows. */
+/** The numbers from 0 on, as a table `numbers (n)` for a statement that inserts `count` rows. */
 function numbers(count: number) {
   return sql`with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n < ${count} - 1)`;
 }
@@ -149,7 +150,7 @@ async function insertDevices(appid: string, keyId: string, count: number, at: st
   );
 }
 
-/** Tokens of a user, each on the user's own device. */
+/** Inserts tokens of a user, each on a device of its own. */
 async function insertTokens(appid: string, userId: string, count: number): Promise<void> {
   const step = 20_000;
   for (let start = 0; start < count; start += step) {
@@ -167,8 +168,9 @@ async function insertTokens(appid: string, userId: string, count: number): Promi
   }
 }
 
+// spec/operators#application-keys
 describe("retiring a key", () => {
-  it("nobody registers with it any more, and tokens below it are dead on the next request everywhere", async () => {
+  it("devices can no longer register with it, and every process refuses its tokens from the next request on", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const old = await test.signUp("Old", application);
@@ -195,7 +197,7 @@ describe("retiring a key", () => {
     );
   });
 
-  it("the last active one only when its id is repeated, also when the last two are retired at once", async () => {
+  it("the last active key is retired only if its id is repeated, even with concurrent requests", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     await createKey(appid);
@@ -218,7 +220,7 @@ describe("retiring a key", () => {
     assert.equal((await register({ appid, appkey: (await createKey(appid)).appkey })).status, 201);
   });
 
-  it("a key that a registration is under way with gives no token that outlives it", async () => {
+  it("a registration during the retirement of its key does not return a token that stays valid", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     await createKey(appid);
@@ -233,8 +235,8 @@ describe("retiring a key", () => {
   });
 });
 
-describe("revoking at the upper levels of the kill tree", () => {
-  it("all tokens of a key, and nobody else's; the key stays good", async () => {
+describe("revoking at the upper levels of the token tree", () => {
+  it("revokes all tokens of a key and no others; the key stays active", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const key = await createKey(appid);
@@ -245,7 +247,7 @@ describe("revoking at the upper levels of the kill tree", () => {
     assert.equal((await register({ appid, appkey: key.appkey })).status, 201);
   });
 
-  it("all tokens of an application, and no other's; its keys stay good", async () => {
+  it("revokes all tokens of an application and no others; its keys stay active", async () => {
     const application = await test.createApplication();
     const neighbour = await test.signUp();
     const { token: userToken, deviceToken } = await test.signUp("Jane", application);
@@ -261,13 +263,16 @@ describe("revoking at the upper levels of the kill tree", () => {
   });
 });
 
-/** What an app does by itself, as service.md has it: it registers, logs in, and begins anew when its token is refused. */
+/**
+ * Behaves like an app (spec/authentication#revocation): it registers, logs in, and registers again when its token is
+ * refused.
+ */
 function startApp(configuration: { key: NewApplication }) {
   const user = { username: "Honest", password: "correct horse" };
   let userToken = "";
 
   async function begin(operation: "POST /users" | "POST /users/login"): Promise<void> {
-    const { appid, appkey } = configuration.key; // as its makers have deployed it last
+    const { appid, appkey } = configuration.key; // as last deployed
     const body = { appid, appkey, platform: "test", uniqueId: "an app's own" };
     const device = (await test.call("POST /devices", { body })).body.result?.accessToken;
     userToken = (await test.call(operation, { token: device, body: user })).body.result?.accessToken;
@@ -284,8 +289,9 @@ function startApp(configuration: { key: NewApplication }) {
   };
 }
 
+// spec/operators#application-keys
 describe("a compromised application", () => {
-  it("one write ends every token and key in every process; an app comes back by itself with the new key", async () => {
+  it("one write revokes every token and key in every process; an app recovers by itself with the new key", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const second = await createKey(appid);
@@ -319,7 +325,7 @@ describe("a compromised application", () => {
     assert.deepEqual([first.devices, last.devices], [0, 1]);
   });
 
-  it("a signedUrl opens its one file until it expires, and no longer while the application is suspended", async () => {
+  it("a signedUrl gives access to its file until it expires, but not while the application is suspended", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { token: userToken } = await test.signUp("Jane", application);
@@ -334,7 +340,7 @@ describe("a compromised application", () => {
     assert.equal(await statusNow(), 200);
   });
 
-  it("as often as need be; keys made before are dead, also when they are made at the same time", async () => {
+  it("keys can be replaced repeatedly, even concurrently with the creation of keys", async () => {
     const { appid } = await test.createApplication();
     const calls = ["/keys", "/compromised", "/keys", "/compromised", "/keys"];
     const answers = await Promise.all(
@@ -350,7 +356,7 @@ describe("a compromised application", () => {
     assert.ok([...states.values()].includes("active"));
   });
 
-  it("two hundred thousand tokens end with the next request, and none of their rows is touched", async () => {
+  it("two hundred thousand tokens are revoked by the next request, without a change to their rows", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const user = await test.signUp("Jane", application);

@@ -13,7 +13,7 @@ import {
   updateKeyRetired,
 } from "./applications.keys.store.ts";
 
-/** Keys of an application that devices can register with at the same time. */
+/** The maximum number of keys that devices can register with. */
 export const liveKeysMax = 100;
 
 interface Services {
@@ -23,7 +23,7 @@ interface Services {
   readonly ids: IdGenerator;
 }
 
-/** One more key. @returns undefined when there are {@link liveKeysMax} already */
+/** Creates a key. @returns undefined if there are {@link liveKeysMax} already */
 export async function createKey(
   applicationId: string,
   label: string | null,
@@ -36,11 +36,11 @@ export async function createKey(
 }
 
 /**
- * Takes a key out of use: nobody registers with it any more, and every token below it is dead. One that is dead already
- * stays as it is.
+ * Retires a key: devices can no longer register with it, and every token below it is revoked. Does nothing if it is
+ * invalid already.
  *
- * @param mayBeLast false to let the last one live that devices can register with: then the answer is "last"
- * @returns undefined when there is no such key
+ * @param mayBeLast false to refuse the last active key: then the result is "last"
+ * @returns undefined if there is no such key
  */
 export async function retireKey(
   applicationId: string,
@@ -61,8 +61,8 @@ export async function retireKey(
 }
 
 /**
- * Gives up all keys of an application at once, and every token: one write, however many there are. What devices come
- * back with is the new key.
+ * Invalidates all keys and tokens of an application with one write, however many there are, and creates a new key, with
+ * which devices register again.
  */
 export async function replaceKeys(
   applicationId: string,

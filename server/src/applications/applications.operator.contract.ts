@@ -22,10 +22,10 @@ export const Application = Type.Object({
   movingTo: Type.Optional(Type.String({ description: "The region that it is on its way to." })),
 });
 
-/** What the application's devices register with. */
+/** The credentials that devices of the application register with. */
 export const CreatedApplication = Type.Object({
   appid: Type.String(),
-  appkey: Type.String({ description: "Told this once." }),
+  appkey: Type.String({ description: "Shown only once." }),
   name: Type.String(),
   created: WireDate,
 });

@@ -8,8 +8,10 @@ import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { Outgoing } from "../outgoing/outgoing.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import type { Policies } from "../tenancy/policies.ts";
+import type { SettingsSealer } from "../tenancy/sealed-settings.ts";
 import { applicationsKeysOperatorRoutes } from "./applications.keys.operator.routes.ts";
 import { nameRule, readName } from "./applications.names.ts";
 import {
@@ -34,13 +36,15 @@ import {
   updateApplicationDeleted,
 } from "./applications.store.ts";
 
-/** The applications of the deployment, for who runs it. */
+/** The applications of the deployment, for operators. */
 export function applicationsOperatorRoutes(services: {
   readonly database: Database;
   readonly policies: Policies;
+  readonly settingsSealer: SettingsSealer;
   readonly revocations: Revocations;
   readonly background: Background;
   readonly bytes: ByteStore;
+  readonly outgoing: Outgoing;
   readonly paging: Paging;
   readonly clock: Clock;
   readonly ids: IdGenerator;
@@ -58,8 +62,8 @@ export function applicationsOperatorRoutes(services: {
     status: 200,
     result: ApplicationPage,
     errors: [],
-    async handle({ caller, parameters }) {
-      const request = paging.read("applications", caller, parameters);
+    async handle({ caller, parameters, call }) {
+      const request = await paging.read("applications", caller, parameters, call);
       const page = await listLiveApplications(request.position, request.size, database.reads);
       return paging.present("applications", caller, request, page, presentApplication);
     },
@@ -69,7 +73,7 @@ export function applicationsOperatorRoutes(services: {
     method: "POST",
     path: "/_/api/applications",
     operation: "createApplication",
-    summary: "Create an application; its key is told this once",
+    summary: "Create an application; its key is shown only once",
     tag: "Operators",
     caller: "operator",
     parameters: CreateApplication,
@@ -122,11 +126,11 @@ export function applicationsOperatorRoutes(services: {
     },
   });
 
-  /** Every caller of the application is judged again, in this process as in the others. */
+  /** Invalidates the cached policies, so that every process decides again about every caller of the application. */
   function setSuspended(appid: string, at: number | null): Promise<LiveApplication | undefined> {
     return database.write(async (transaction) => {
       await requireApplication(appid, transaction.queries);
-      revocations.judgeAgain(transaction);
+      revocations.invalidatePolicies(transaction);
       return updateApplication(appid, { suspended_at: at }, transaction.queries);
     });
   }
@@ -181,10 +185,10 @@ export function applicationsOperatorRoutes(services: {
         throw new ApiError("ParameterOutOfRange", "confirm must be the id of the application that is to be deleted.");
       }
       await database.write((transaction) => {
-        revocations.judgeAgain(transaction);
+        revocations.invalidatePolicies(transaction);
         return updateApplicationDeleted(appid, clock.now(), transaction.queries);
       });
-      // What a shutdown leaves is maintenance's.
+      // Maintenance finishes what a shutdown interrupts.
       background.run("deleteApplicationRows", (signal) =>
         deleteApplicationRows(appid, { database, bytes }, { signal }),
       );

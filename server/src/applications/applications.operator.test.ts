@@ -28,7 +28,7 @@ function list(query = "", by = token) {
 }
 
 describe("GET /_/api/applications", () => {
-  it("200 the live applications, oldest first, whole, without anything secret; deleted ones are gone", async () => {
+  it("lists the live applications, oldest first, without secrets and without deleted ones", async () => {
     const times = [test.now()];
     test.advance(1_000);
     const gone = await test.createApplication("Gone");
@@ -47,7 +47,7 @@ describe("GET /_/api/applications", () => {
     assertResult(answer, 200, { pageResults, currentToken });
   });
 
-  it("is paged in both directions, also among applications of one moment", async () => {
+  it("pages in both directions, also among applications with equal times", async () => {
     for (let n = 0; n < 5; n += 1) await test.createApplication(`of one moment ${n}`);
     const all: Item[] = (await list("?pageSize=100")).body.result.pageResults;
     const walked: Item[] = [];
@@ -65,7 +65,7 @@ describe("GET /_/api/applications", () => {
     assert.deepEqual((await list("?pagingToken=3;1")).body.result.pageResults, all.slice(1, 4));
   });
 
-  it("a page token is for the operator who got it", async () => {
+  it("a page token is valid only for its operator", async () => {
     const { nextToken } = (await list("?pageSize=1")).body.result;
     const other = await test.createOperator();
     const refused = await list(`?pagingToken=${nextToken}`, other.token);
@@ -78,8 +78,9 @@ const suspended = [403, "AuthAPICallDisabledByDeveloper", 257, "The application 
 const dead = [401, "AuthAccessTokenInvalid", 261, "Incorrect token type."] as const;
 const noItem = [404, "ItemDoesNotExist", 769, "The item does not exist."] as const;
 
+// spec/operators#application-names, spec/operators#deleted-applications
 describe("an application, by operators", () => {
-  it("201 with an id and a key that register devices, told once; then it is read and renamed", async () => {
+  it("is created with an id and a key that is shown only once, can register devices, and can be read and renamed", async () => {
     const answer = await test.call("POST /_/api/applications", { token, body: { name: "  Näme 👋 " } });
     const { appid, appkey } = answer.body.result;
     assert.match(appid, /^app_[0-9a-z]{26}$/);
@@ -97,7 +98,7 @@ describe("an application, by operators", () => {
     assert.ok(!JSON.stringify(test.logLines).includes(appkey.slice(3)));
   });
 
-  it("a name has 1 to 256 characters on one line, and nothing else is set by a client (hostile.md 9)", async () => {
+  it("a name has 1 to 256 characters on one line, and clients can set nothing else (hostile.md 9)", async () => {
     const rule = "name must have 1 to 256 characters, none of them a line break or a control character.";
     const { appid } = await test.createApplication("Kept");
     for (const name of ["  ", "a\nb", "a\u0007b", "a\u2028b", "x".repeat(257)]) {
@@ -124,7 +125,7 @@ describe("an application, by operators", () => {
     assert.deepEqual(read, { id: result.appid, name: body.name, created: `/Date(${test.now()})/` });
   });
 
-  it("suspend and resume work from the next request on, in this process and in another, and can be repeated", async () => {
+  it("is suspended and resumed from the next request on, in every process, and repeatedly", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const user = await test.signUp("Jane", application);
@@ -146,7 +147,7 @@ describe("an application, by operators", () => {
     }
   });
 
-  it("is deleted when its id is repeated: at once for clients and operators, its rows in the background", async () => {
+  it("is deleted if its id is repeated: at once for clients and operators, its rows in the background", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const user = await test.signUp("Jane", application);
@@ -171,7 +172,7 @@ describe("an application, by operators", () => {
     assert.equal(await isErased(appid), true);
   });
 
-  it("a deletion that nobody goes on with after a restart is finished by maintenance, and its confirmation may be a query", async () => {
+  it("a deletion that a restart interrupts is finished by maintenance, and its confirmation may be a query parameter", async () => {
     const { appid } = await test.createApplication();
     const third = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     const answer = await third.call(`DELETE /_/api/applications/${appid}?confirm=${appid}`, { token });

@@ -1,9 +1,13 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import type { RawParameters } from "../http/call.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { Choice, List, Members, RawJson, Text } from "../http/wire.ts";
+import { Choice, Flag, List, Members, RawJson, Text } from "../http/wire.ts";
 import { signingSecretCharacters } from "../lib/secrets.ts";
-import { type ApplicationSettings, readApplicationSettings } from "../tenancy/application-settings.ts";
+import {
+  type ApplicationSettings,
+  locationDataWords,
+  readApplicationSettings,
+} from "../tenancy/application-settings.ts";
 import { mailMembers } from "../tenancy/mail-settings.ts";
 
 export const SettingsPath = Type.Object(applicationPathParameters);
@@ -26,15 +30,26 @@ const members = {
     Members({ description: "{application, caller, operations: {<operation>: …}}, each {perSecond, burst}." }),
   ),
   mail: Type.Optional(
-    Members({ description: `{${mailMembers.join(", ")}}, in place of MAIL_FROM and SMTP_URL; without the password.` }),
+    Members({
+      description: `{${mailMembers.join(", ")}}; the first two in place of MAIL_FROM and SMTP_URL, without the password.`,
+    }),
+  ),
+  locationData: Type.Optional(
+    Choice(locationDataWords, {
+      description: "What others get of videos and blobs of users with locationFuzzing; strip without it.",
+    }),
+  ),
+  debug: Type.Optional(Flag({ description: "Social logins tell which check they failed; false without it." })),
+  email: Type.Optional(
+    Members({ description: "{requirePassword}: true refuses another address of a user without currentPassword." }),
   ),
 } satisfies Record<keyof ApplicationSettings, unknown>;
 
-/** All of them: what the body does not say is unset. */
+/** All settings: absent members are unset. */
 export const PutSettings = Type.Object(members);
-/** Each of them as a whole: what the body does not say stays, what is null is unset. */
+/** Some settings, each as a whole: absent members stay, null unsets a member. */
 export const ChangeSettings = Type.Object(members);
-/** The same members, as JSON of what may be shown. */
+/** The same members without secrets, as JSON. */
 export const Settings = RawJson({ ...Type.Object(members) });
 
 export const PutSigningSecret = Type.Object({
@@ -46,9 +61,9 @@ export const PutSigningSecret = Type.Object({
     }),
   ),
 });
-export const SigningSecret = Type.Object({ secret: Type.String({ description: "Told this once." }) });
+export const SigningSecret = Type.Object({ secret: Type.String({ description: "Shown only once." }) });
 
-/** The settings that a body holds. @throws ApplicationSettingsError naming what is wrong, unknown members too */
+/** The settings in a body. @throws ApplicationSettingsError naming every problem, including unknown members */
 export function readSettings(parameters: Static<typeof PutSettings>, raw: RawParameters): ApplicationSettings {
   return readApplicationSettings({ ...unknownMembers(raw), ...parameters });
 }
@@ -63,7 +78,7 @@ export function readChangedSettings(
   return readApplicationSettings({ ...unknownMembers(raw), ...Object.fromEntries(kept), ...parameters });
 }
 
-/** Elsewhere they are ignored; who misspells a setting must hear of it. */
+/** Other operations ignore unknown members; here a misspelled setting must be reported. */
 function unknownMembers(raw: RawParameters): Record<string, unknown> {
   const names = new Set(Object.keys(members).map((name) => name.toLowerCase()));
   return Object.fromEntries([...raw].filter(([name]) => !names.has(name.toLowerCase())));

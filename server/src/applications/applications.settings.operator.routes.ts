@@ -2,16 +2,20 @@ import { requireApplication } from "../auth/operated-application.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
-import { type Route, route } from "../http/route.ts";
+import { type OperatorCaller, type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
+import { mayDo } from "../lib/roles.ts";
 import { newSigningSecret } from "../lib/secrets.ts";
+import { type Outgoing, OutgoingError } from "../outgoing/outgoing.ts";
 import {
   type ApplicationSettings,
   ApplicationSettingsError,
-  loadApplicationSettings,
+  loadGuardedSettings,
 } from "../tenancy/application-settings.ts";
 import { type Policies, updateSigningSecret } from "../tenancy/policies.ts";
-import { changeApplicationSettings, shownSettings } from "../tenancy/settings-changes.ts";
+import { changedUrls } from "../tenancy/public-only.ts";
+import type { SettingsSealer } from "../tenancy/sealed-settings.ts";
+import { changeApplicationSettings, changedSettings, shownSettings } from "../tenancy/settings-changes.ts";
 import {
   ChangeSettings,
   PutSettings,
@@ -23,13 +27,19 @@ import {
   SigningSecret,
 } from "./applications.settings.operator.contract.ts";
 
-/** What operators set for an application: all of it counts from the next request on, in every process. */
+/** The settings of an application, for operators: changes are effective from the next request on, in every process. */
 export function applicationsSettingsOperatorRoutes(services: {
   readonly database: Database;
   readonly policies: Policies;
+  readonly settingsSealer: SettingsSealer;
   readonly revocations: Revocations;
+  readonly outgoing: Outgoing;
 }): Route[] {
-  const { database, policies, revocations } = services;
+  const { database, policies, settingsSealer, revocations, outgoing } = services;
+
+  async function loadOpened(appid: string): Promise<ApplicationSettings> {
+    return settingsSealer.open(appid, await loadGuardedSettings(appid, database.reads)).settings;
+  }
 
   const getSettings = route({
     method: "GET",
@@ -44,16 +54,54 @@ export function applicationsSettingsOperatorRoutes(services: {
     errors: ["ItemDoesNotExist"],
     async handle({ path: { appid } }) {
       await requireApplication(appid, database.reads);
-      return present(await loadApplicationSettings(appid, database.reads));
+      return present(await loadOpened(appid));
     },
   });
 
-  async function change(appid: string, read: (current: ApplicationSettings) => ApplicationSettings): Promise<string> {
+  /** @throws ApplicationSettingsError naming changed URLs that do not lead to public addresses only */
+  async function requirePublicUrls(
+    appid: string,
+    read: (current: ApplicationSettings) => ApplicationSettings,
+  ): Promise<void> {
+    const current = await loadOpened(appid);
+    const changed = changedUrls(current, changedSettings(current, read));
+    const judge = async ([setting, url]: [string, string]) => ((await isPublic(url)) ? [] : [setting]);
+    const wrong = await database.apart(`public ${JSON.stringify([...changed])}`, () =>
+      Promise.all([...changed].map(judge)),
+    );
+    if (wrong.flat().length > 0) {
+      throw new ApplicationSettingsError(wrong.flat().map((setting) => `${setting} ${publicUrlRule}`));
+    }
+  }
+
+  async function isPublic(url: string): Promise<boolean> {
+    try {
+      await outgoing.findPublicAddresses(new URL(url).hostname);
+      return true;
+    } catch (error) {
+      if (!(error instanceof OutgoingError)) throw error;
+      return false;
+    }
+  }
+
+  async function change(
+    appid: string,
+    { role }: OperatorCaller,
+    read: (current: ApplicationSettings) => ApplicationSettings,
+  ): Promise<string> {
     await requireApplication(appid, database.reads);
+    const mayReachInternal = mayDo(role, "owner");
+    if (!mayReachInternal) await requirePublicUrls(appid, read).catch(refuseWrong);
     const changed = await database
       .write((transaction) => {
-        revocations.judgeAgain(transaction);
-        return changeApplicationSettings(appid, read, database.dialect, transaction.queries);
+        revocations.invalidatePolicies(transaction);
+        return changeApplicationSettings(
+          appid,
+          read,
+          { mayReachInternal },
+          { dialect: database.dialect, sealer: settingsSealer },
+          transaction.queries,
+        );
       })
       .catch(refuseWrong);
     if (changed === undefined) throw new ApiError("ItemDoesNotExist");
@@ -72,8 +120,8 @@ export function applicationsSettingsOperatorRoutes(services: {
     status: 200,
     result: Settings,
     errors: ["ItemDoesNotExist"],
-    handle: ({ path: { appid }, parameters, call }) =>
-      change(appid, () => readSettings(parameters, call.readParameters())),
+    handle: ({ caller, path: { appid }, parameters, call }) =>
+      change(appid, caller, () => readSettings(parameters, call.readParameters())),
   });
 
   const changeSettings = route({
@@ -88,15 +136,15 @@ export function applicationsSettingsOperatorRoutes(services: {
     status: 200,
     result: Settings,
     errors: ["ItemDoesNotExist"],
-    handle: ({ path: { appid }, parameters, call }) =>
-      change(appid, (current) => readChangedSettings(current, parameters, call.readParameters())),
+    handle: ({ caller, path: { appid }, parameters, call }) =>
+      change(appid, caller, (current) => readChangedSettings(current, parameters, call.readParameters())),
   });
 
   /** @throws ApiError ItemDoesNotExist */
   async function setSecret(appid: string, secret: string | null): Promise<void> {
     const sealed = secret === null ? null : policies.seal(appid, secret);
     const isSet = await database.write((transaction) => {
-      revocations.judgeAgain(transaction);
+      revocations.invalidatePolicies(transaction);
       return updateSigningSecret(appid, sealed, transaction.queries);
     });
     if (!isSet) throw new ApiError("ItemDoesNotExist");
@@ -106,7 +154,7 @@ export function applicationsSettingsOperatorRoutes(services: {
     method: "PUT",
     path: "/_/api/applications/{appid}/signing-secret",
     operation: "putSigningSecret",
-    summary: "Set the shared secret of signed requests in place of the one before; it is told this once",
+    summary: "Set the shared secret of signed requests in place of the one before; it is shown only once",
     tag: "Operators",
     caller: "operator",
     pathParameters: SettingsPath,
@@ -139,6 +187,8 @@ export function applicationsSettingsOperatorRoutes(services: {
 
   return [getSettings, putSettings, changeSettings, putSigningSecret, deleteSigningSecret];
 }
+
+const publicUrlRule = "must lead to public addresses only; an owner can set any other";
 
 function present(settings: ApplicationSettings): string {
   return JSON.stringify(shownSettings(settings));

@@ -6,6 +6,15 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { SMTPServer } from "smtp-server";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import { maintain } from "../maintenance.ts";
+import {
+  type ApplicationSettings,
+  loadGuardedSettings,
+  parseApplicationSettings,
+  updateApplicationSettings,
+} from "../tenancy/application-settings.ts";
+import { openSigningSecret } from "../tenancy/policies.ts";
+import { sealOutdatedSettings } from "../tenancy/settings-changes.ts";
 
 let test: TestApp;
 /** Another process on the same database. */
@@ -28,8 +37,9 @@ function operate(operation: string, appid: string, body?: object, app = test): P
   return app.call(`${method} /_/api/applications/${appid}/${rest}`, { token, ...(body && { body }) });
 }
 
+// spec/operators#application-settings
 describe("the settings of an application, by operators", () => {
-  it("none at first; PUT replaces all, PATCH some of them, where null unsets one", async () => {
+  it("are empty at first; PUT replaces all, PATCH some of them, and null unsets one", async () => {
     const { appid } = await test.createApplication();
     const neighbour = await test.createApplication();
     assertResult(await operate("GET", appid), 200, { oidc: {} });
@@ -42,6 +52,7 @@ describe("the settings of an application, by operators", () => {
       origins: ["https://app.example.com"],
       signedRequests: "optional",
       mail: { from: "App <app@example.com>" },
+      debug: true,
     };
     assertResult(await operate("PUT", appid, all), 200, all);
     assertResult(await operate("GET", appid), 200, all);
@@ -59,7 +70,7 @@ describe("the settings of an application, by operators", () => {
     assertResult(await operate("GET", neighbour.appid), 200, { oidc: {} });
   });
 
-  it("what is wrong is told all at once, and nothing of it is stored", async () => {
+  it("all problems are reported at once, and nothing is stored", async () => {
     const { appid } = await test.createApplication();
     await operate("PUT", appid, { retention: { metricsDays: 7 } });
     const wrong = {
@@ -70,7 +81,7 @@ describe("the settings of an application, by operators", () => {
       sgnedRequests: "required",
     };
     const message = [
-      'the body has an unknown member "sgnedRequests"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail',
+      'the body has an unknown member "sgnedRequests"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail, locationData, debug, email',
       'retention has an unknown member "days"; it can have metricsDays, crashReportsDays',
       "retention.metricsDays must be an integer from 1 to 3650",
       "disabledOperations must be a list of at most 100 texts such as POST /users",
@@ -94,7 +105,7 @@ describe("the settings of an application, by operators", () => {
     assertResult(await operate("GET", appid), 200, { oidc: {}, retention: { metricsDays: 7 } });
   });
 
-  it("of very many wrong members the first fifty are told", async () => {
+  it("the first fifty of very many wrong members are reported", async () => {
     const { appid } = await test.createApplication();
     const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`a${n}`, 0]));
     for (const body of [many, { oidc: many }, { limits: { operations: many } }]) {
@@ -108,7 +119,7 @@ describe("the settings of an application, by operators", () => {
     assertError(await operate("PUT", appid, { mail: { from } }), 400, "ParameterOutOfRange", 514, rule);
   });
 
-  it("changes of different members at once all count", async () => {
+  it("concurrent changes of different members are all stored", async () => {
     const { appid } = await test.createApplication();
     const changes = [
       { retention: { metricsDays: 7 } },
@@ -123,7 +134,7 @@ describe("the settings of an application, by operators", () => {
     assertResult(await operate("GET", appid), 200, Object.assign({ oidc: {} }, ...changes));
   });
 
-  it("count from the next request on, in this process and in another", async () => {
+  it("are effective from the next request on, in every process", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const user = await test.signUp("Jane", application);
@@ -145,7 +156,7 @@ describe("the shared secret of signed requests, by operators", () => {
     return createHmac("sha256", secret).update(signed).digest("hex");
   }
 
-  it("given or made, it is told once, counts at the next request in every process, and is stored sealed", async () => {
+  it("given or generated, is shown only once, effective from the next request in every process, and stored sealed", async () => {
     const application = await test.createApplication();
     const { appid, appkey } = application;
     const user = await test.signUp("Jane", application);
@@ -168,12 +179,16 @@ describe("the shared secret of signed requests, by operators", () => {
     assert.equal(registration.body.result.serverSignature, sign(secret, `${appkey}\n`));
 
     assertResult(await operate("DELETE signing-secret", appid), 200, true);
-    assert.deepEqual([await me(test, secret), await me(other, secret)], [401, 401], "required, so nobody comes in");
+    assert.deepEqual(
+      [await me(test, secret), await me(other, secret)],
+      [401, 401],
+      "required, so unsigned requests are refused",
+    );
     await operate("PATCH", appid, { signedRequests: null });
     assert.deepEqual([await me(test, secret), await me(other, secret)], [200, 200]);
   });
 
-  it("is never shown again, neither by operators' routes nor in the log nor in the database", async () => {
+  it("is never shown again by operator routes, the log or the database", async () => {
     const { appid } = await test.createApplication();
     const { secret } = (await operate("PUT signing-secret", appid, {})).body.result;
     const read = [
@@ -187,7 +202,7 @@ describe("the shared secret of signed requests, by operators", () => {
     assert.ok(!JSON.stringify([read.map((answer) => answer.text), rows, test.logLines]).includes(secret));
   });
 
-  it("one that is too short or too long is refused, and not echoed", async () => {
+  it("is refused if it is too short or too long, and not echoed", async () => {
     const { appid } = await test.createApplication();
     for (const [secret, rule] of [
       ["fifteen letters", "at least 16"],
@@ -199,8 +214,8 @@ describe("the shared secret of signed requests, by operators", () => {
   });
 });
 
-describe("mail settings of an application: surface.md section 5", () => {
-  /** A real SMTP server that wants a password, and what arrives at it. */
+describe("mail settings of an application: spec/operators#secret-settings", () => {
+  /** Starts an SMTP server that requires a password, and records its mails. */
   async function startSmtp(t: TestContext) {
     const arrived: { user: unknown; from: string; text: string }[] = [];
     const server = new SMTPServer({
@@ -218,7 +233,7 @@ describe("mail settings of an application: surface.md section 5", () => {
     const listener = server.listen(0, "127.0.0.1");
     await once(listener, "listening");
     t.after(() => new Promise<void>((resolve) => server.close(resolve)));
-    const { port } = listener.address() as { port: number }; // it listens on TCP
+    const { port } = listener.address() as { port: number }; // the server listens on TCP
     return { host: `127.0.0.1:${port}`, arrived };
   }
 
@@ -229,7 +244,7 @@ describe("mail settings of an application: surface.md section 5", () => {
     assert.equal((await test.call("POST /users/password", { token: deviceToken, body })).status, 200);
   }
 
-  it("mails go out by the application's server and sender; its password is not shown, and kept when it comes back", async (t) => {
+  it("mails use the application's server and sender; its password is not shown, and kept when the shown settings are written back", async (t) => {
     const application = await test.createApplication();
     const { appid } = application;
     const { host, arrived } = await startSmtp(t);
@@ -251,7 +266,7 @@ describe("mail settings of an application: surface.md section 5", () => {
     assert.ok(!JSON.stringify(test.logLines).includes("s3cret"));
   });
 
-  it("the password of one server is not sent to another, nor for another user", async (t) => {
+  it("the password of a server is not sent to another server, nor for another user", async (t) => {
     const application = await test.createApplication();
     const { appid } = application;
     const { host, arrived } = await startSmtp(t);
@@ -269,7 +284,7 @@ describe("mail settings of an application: surface.md section 5", () => {
     assert.deepEqual(arrived, []);
   });
 
-  it("a URL that would do more than name a server is refused, and not echoed", async () => {
+  it("a URL that does more than name a server is refused, and not echoed", async () => {
     const { appid } = test.application;
     const wrong = [
       "",
@@ -286,6 +301,137 @@ describe("mail settings of an application: surface.md section 5", () => {
       const answer = await operate("PATCH", appid, { mail: { smtpUrl } });
       const rule = "mail.smtpUrl must be an smtp:// or smtps:// URL with a host, and without a path or a query.";
       assertError(answer, 400, "ParameterOutOfRange", 514, rule);
+    }
+  });
+});
+
+describe("secrets in settings are sealed at rest", () => {
+  const smtpUrl = "smtp://user:s3cret%2Fword@mail.example";
+  const shown = { oidc: {}, mail: { smtpUrl: "smtp://user@mail.example" } };
+
+  function findRow(appid: string) {
+    const applications = test.app.database.reads.selectFrom("applications").selectAll();
+    return applications.where("application_id", "=", appid).executeTakeFirstOrThrow();
+  }
+
+  async function open(appid: string, app = test) {
+    return app.app.settingsSealer.open(appid, await loadGuardedSettings(appid, app.app.database.reads));
+  }
+
+  function store(appid: string, settings: ApplicationSettings, sealed: string | null = null) {
+    return test.app.database.write(({ queries }) => updateApplicationSettings(appid, settings, queries, { sealed }));
+  }
+
+  function startUnder(secrets: string): Promise<TestApp> {
+    return startTestApp({ DATABASE_URL: test.config.databaseUrl, ROLLCALL_SECRET: secrets });
+  }
+
+  it("the row never contains the password, and another application cannot use the sealed value", async () => {
+    const [{ appid }, neighbour] = [await test.createApplication(), await test.createApplication()];
+    assertResult(await operate("PUT", appid, { mail: { smtpUrl } }), 200, shown);
+    assertResult(await operate("PATCH", appid, { debug: true }), 200, { ...shown, debug: true });
+    assertResult(await operate("PATCH", appid, { debug: null, mail: shown.mail }), 200, shown);
+    const row = await findRow(appid);
+    assert.ok(!JSON.stringify(row).includes("s3cret"), JSON.stringify(row));
+    assert.equal((await open(appid)).settings.mail?.smtpUrl, smtpUrl);
+
+    await store(neighbour.appid, parseApplicationSettings(row.settings), row.sealed_settings);
+    assert.equal((await open(neighbour.appid)).isLocked, true);
+    await operate("PATCH", appid, { mail: null });
+    assert.equal((await findRow(appid)).sealed_settings, null);
+  });
+
+  it("a value that an earlier release stored in clear is readable, and maintenance seals it", async () => {
+    const { appid } = await test.createApplication();
+    await operate("PUT", appid, { mail: { smtpUrl: "smtp://before:other@mail.example" } });
+    const before = await findRow(appid);
+    await store(appid, { oidc: {}, mail: { smtpUrl } }, before.sealed_settings);
+    assertResult(await operate("GET", appid), 200, shown);
+    await maintain(test.app);
+    assert.ok(!JSON.stringify(await findRow(appid)).includes("s3cret"));
+    assert.deepEqual(await open(appid), {
+      settings: { oidc: {}, mail: { smtpUrl } },
+      isLocked: false,
+      isOutdated: false,
+    });
+  });
+
+  it("a concurrent change of the settings is not lost", async () => {
+    const { appid } = await test.createApplication();
+    await store(appid, { oidc: {}, mail: { smtpUrl } });
+    const found = await loadGuardedSettings(appid, test.app.database.reads);
+    await store(appid, { oidc: {}, mail: { smtpUrl: "smtp://new:word@mail.example" }, debug: true });
+    await sealOutdatedSettings(appid, found, { database: test.app.database, sealer: test.app.settingsSealer });
+    const { settings, isOutdated } = await open(appid);
+    assert.deepEqual(
+      [settings, isOutdated],
+      [{ oidc: {}, mail: { smtpUrl: "smtp://new:word@mail.example" }, debug: true }, false],
+    );
+  });
+
+  it("an earlier release can parse the row, and keeps the server when it writes the row back", async () => {
+    const { appid } = await test.createApplication();
+    await operate("PUT", appid, { mail: { smtpUrl } });
+    const { settings, sealed_settings } = await findRow(appid);
+    const earlier = parseApplicationSettings(settings); // earlier releases use the same parser
+    assert.equal(earlier.mail?.smtpUrl, "smtp://sealed.invalid");
+    await test.app.database.write(({ queries }) =>
+      queries
+        .updateTable("applications")
+        .set({ settings: JSON.stringify({ ...earlier, debug: true }) })
+        .where("application_id", "=", appid)
+        .execute(),
+    );
+    assert.equal((await findRow(appid)).sealed_settings, sealed_settings);
+    assertResult(await operate("GET", appid), 200, { ...shown, debug: true });
+    assertResult(await operate("PUT", appid, earlier), 200, shown);
+    assert.equal((await open(appid)).settings.mail?.smtpUrl, smtpUrl);
+  });
+
+  it("maintenance reseals all secrets of an application with the newest secret", async () => {
+    const { appid } = await test.createApplication();
+    await operate("PUT", appid, { mail: { smtpUrl } });
+    await operate("PUT signing-secret", appid, { secret: "a shared secret of requests" });
+    const [oldSecret, newSecret] = [test.config.secrets?.[0] ?? "", "a newer secret for tests that is long enough"];
+    const rotated = await startUnder(`${newSecret},${oldSecret}`);
+    await maintain(rotated.app);
+    await rotated.close();
+    const after = await startUnder(newSecret);
+    try {
+      assert.equal((await open(appid, after)).settings.mail?.smtpUrl, smtpUrl);
+      const sealed = (await findRow(appid)).signing_secret ?? "";
+      assert.equal(openSigningSecret(appid, sealed, [newSecret]), "a shared secret of requests");
+      assert.equal((await open(appid)).isLocked, true, "a process without the newest secret cannot unseal it");
+      await maintain(test.app);
+      assert.equal((await open(appid, after)).isLocked, false, "other secrets do no harm");
+    } finally {
+      await after.close();
+    }
+  });
+
+  it("settings can be read, changed and replaced without the secret", async () => {
+    const { appid } = await test.createApplication();
+    await operate("PUT", appid, { mail: { from: "a@b.example", smtpUrl } });
+    const without = await startUnder("quite another secret for tests");
+    try {
+      const operator = await without.createOperator("an operator without the secret");
+      const path = `/_/api/applications/${appid}/settings`;
+      const call = (method: string, body?: object) =>
+        without.call(`${method} ${path}`, { token: operator.token, ...(body && { body }) });
+      const locked = { oidc: {}, mail: { from: "a@b.example", smtpUrl: "smtp://sealed.invalid" } };
+      assertResult(await call("GET"), 200, locked);
+      assertResult(await call("PATCH", { debug: true }), 200, { ...locked, debug: true });
+      assertResult(await call("PUT", locked), 200, locked);
+      assert.equal((await open(appid)).settings.mail?.smtpUrl, smtpUrl, "the value stays for the secret it belongs to");
+      await maintain(without.app);
+      assertResult(await call("PUT", { mail: { smtpUrl } }), 200, shown);
+      assert.equal((await open(appid, without)).settings.mail?.smtpUrl, smtpUrl);
+      for (const sealed of ["", "no JSON", "null", "[]", '{"mail.smtpUrl":5}', '{"mail.smtpUrl":"x"}']) {
+        await store(appid, locked, sealed);
+        assertResult(await call("GET"), 200, locked);
+      }
+    } finally {
+      await without.close();
     }
   });
 });

@@ -6,7 +6,7 @@ import { deleteSomeRows } from "../db/erasure.ts";
 import { leaseMsMax } from "../db/leases.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
-import { tablesInErasureOrder } from "../db/tables.ts";
+import { tablesInErasureOrder } from "../db/table-catalogue.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
@@ -14,21 +14,21 @@ import { newApplicationKey } from "../lib/secrets.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { insertKey } from "./applications.keys.store.ts";
 
-/** What a client registers its devices with. The key is told this once; only its digest is stored. */
+/** The credentials that a client registers its devices with. The key is shown only once; its digest is stored. */
 export interface NewApplication {
   readonly appid: string;
   readonly appkey: string;
 }
 
-/** What an application is going to be known by. */
+/** Generates the credentials of an application. */
 export function newApplication(ids: IdGenerator): NewApplication {
   return { appid: ids.newId("App"), appkey: newApplicationKey() };
 }
 
 /**
- * Creates an application with its first key, to be committed with the caller's transaction.
+ * Creates an application with its first key, in the caller's transaction.
  *
- * @param credentials what it is to be known by, where that has been told before
+ * @param credentials credentials that were generated elsewhere
  */
 export async function insertApplication(
   name: string,
@@ -51,9 +51,9 @@ export interface ListedApplication {
   readonly createdAt: number;
   readonly isSuspended: boolean;
   readonly isBeingDeleted: boolean;
-  /** Set while it is imported: then it is not to be erased before. */
+  /** Set during an import: the application must not be erased before this time. */
   readonly importingUntil: number | null;
-  /** The region that it is on its way to. */
+  /** The region that the application is moving to. */
   readonly movingTo: string | null;
 }
 
@@ -91,7 +91,7 @@ export function findLiveApplication(applicationId: string, queries: Queries): Pr
     .executeTakeFirst();
 }
 
-/** Renames, suspends (`suspended_at`) or resumes (null). @returns undefined when there is no such application */
+/** Renames, suspends (`suspended_at`) or resumes (null) an application. @returns undefined if it does not exist */
 export function updateApplication(
   applicationId: string,
   changed: { readonly name: string } | { readonly suspended_at: number | null },
@@ -106,7 +106,7 @@ export function updateApplication(
     .executeTakeFirst();
 }
 
-/** A page of them, oldest first. */
+/** A page of live applications, oldest first. */
 export function listLiveApplications(
   position: Position,
   size: number,
@@ -128,26 +128,26 @@ const byCreation: Order<LiveApplication> = {
 };
 
 /**
- * Marks an application as deleted: from now on its key registers nothing and none of its tokens is accepted.
+ * Marks an application as deleted: from now on devices cannot register, and none of its tokens is valid.
  *
- * @returns false when there is no such application
+ * @returns false if the application does not exist
  */
 export async function updateApplicationDeleted(applicationId: string, at: number, queries: Queries): Promise<boolean> {
   const updated = await queries
     .updateTable("applications")
-    .set({ deleted_at: at, importing_until: null }) // an import of it comes to an end, too
+    .set({ deleted_at: at, importing_until: null }) // also ends an import
     .where("application_id", "=", applicationId)
     .executeTakeFirst();
   return updated.numUpdatedRows === 1n;
 }
 
-/** Ends an import that has not been heard of: what there is of it can be erased then. @returns false when it goes on */
+/** Ends an import whose lease has lapsed, so that its data can be erased. @returns false if it is still running */
 export async function endLapsedImport(applicationId: string, now: number, queries: Queries): Promise<boolean> {
   const ended = await queries
     .updateTable("applications")
     .set({ importing_until: null })
     .where("application_id", "=", applicationId)
-    // As `isHeld` has it.
+    // The rule of `isHeld`.
     .where(({ or, eb }) => or([eb("importing_until", "<=", now), eb("importing_until", ">", now + leaseMsMax)]))
     .executeTakeFirst();
   return ended.numUpdatedRows === 1n;
@@ -156,11 +156,11 @@ export async function endLapsedImport(applicationId: string, now: number, querie
 const rowsPerStep = 1_000;
 
 /**
- * Erases a deleted application's rows in bounded steps, and the bytes of its files, the application itself last. Can be
- * stopped at any moment and begun again. Several may be at it: who comes late leaves alone what has been imported under the
- * same id since.
+ * Erases a deleted application's rows in bounded steps, the bytes of its files, and finally the application itself. Can
+ * be interrupted and repeated. Several processes may do this: a late one does not touch an application that was
+ * imported under the same id since.
  *
- * @param onStep hears of every step how many rows have been erased so far
+ * @param onStep is called after every step with the number of rows erased so far
  */
 export async function deleteApplicationRows(
   applicationId: string,
@@ -176,13 +176,13 @@ export async function deleteApplicationRows(
         if (!(await isToBeErased(applicationId, database.dialect, queries))) return undefined;
         return deleteSomeRows(table, { application_id: applicationId }, rowsPerStep, queries);
       });
-      if (done === undefined) return; // somebody else has come to the end
+      if (done === undefined) return; // another process has finished
       step = done;
       erased += step;
       onStep?.(erased);
     } while (step > 0);
   }
-  // The application last, so that what a kill leaves of its bytes is still somebody's.
+  // The application comes last, so that after a crash its remaining bytes still belong to an application.
   if (!(await database.write(({ queries }) => isToBeErased(applicationId, database.dialect, queries)))) return;
   await bytes.deleteAll(`${applicationId}/`, signal);
   await database.write(({ queries }) =>
@@ -195,7 +195,7 @@ export async function deleteApplicationRows(
   );
 }
 
-/** Whether it is marked as deleted, and not being imported; in a transaction the row stays there until that ends. */
+/** True if it is marked as deleted, and not being imported; locks the row until the transaction ends. */
 async function isToBeErased(applicationId: string, dialect: Dialect, queries: Queries): Promise<boolean> {
   const { rows } = await sql`
     select 1 from applications

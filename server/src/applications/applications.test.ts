@@ -25,7 +25,7 @@ function markDeleted(appid: string): Promise<boolean> {
   return test.app.database.write(({ queries }) => updateApplicationDeleted(appid, test.now(), queries));
 }
 
-/** An application with at least one row in every table. */
+/** Creates an application with at least one row in every table. */
 async function createFullApplication(): Promise<NewApplication> {
   const application = await test.createApplication("Full");
   const user = await test.signUp("Jane", application);
@@ -46,6 +46,15 @@ async function createFullApplication(): Promise<NewApplication> {
       .insertInto("password_resets")
       .values({ application_id, ...reset })
       .execute();
+    const mail = { id: "mal_1", user_id: user.id, kind: "notice", sealed: "", attempts: 0, due_at: 0, expires_at: 0 };
+    await queries
+      .insertInto("mail_outbox")
+      .values({ application_id, ...mail })
+      .execute();
+    await queries
+      .insertInto("mail_limits")
+      .values({ application_id, subject: "s", times: "[]", expires_at: test.now() + 1e12 })
+      .execute();
     const key = `${application_id}/gone/`;
     await queries.insertInto("loose_bytes").values({ application_id, key, loose_at: test.now() }).execute();
     await queries.insertInto("unfinished_erasures").values({ application_id, object_id: "gone" }).execute();
@@ -53,7 +62,7 @@ async function createFullApplication(): Promise<NewApplication> {
   return application;
 }
 
-/** How many rows the application has in each table, of those that have any. */
+/** Counts the rows of the application in each table that has any. */
 async function countRows(appid: string): Promise<Record<string, number>> {
   const { reads } = test.app.database;
   const tables = (await reads.introspection.getTables()).filter(({ columns }) =>
@@ -86,6 +95,9 @@ const oneRowEach = {
   crash_reports: 1,
   user_tokens: 1,
   password_resets: 1,
+  mail_outbox: 1,
+  mail_limits: 1,
+  recognized_devices: 1,
   location_shifts: 1,
   identities: 1,
   checkins: 1,
@@ -95,12 +107,13 @@ const oneRowEach = {
   upload_segments: 1,
   file_usage: 2,
   kept_replies: 1,
+  idempotency_usage: 1,
   metadata: 1,
   unfinished_erasures: 1,
 };
 
 describe("creating an application", () => {
-  it("gives an id and a key that register devices, and nothing when the transaction fails", async () => {
+  it("returns an id and a key that register devices, and leaves nothing if the transaction fails", async () => {
     const { appid, appkey } = await test.createApplication();
     assert.match(appid, /^app_[0-9a-z]+$/);
     assert.match(appkey, /^rk_[\w-]{43}$/);
@@ -115,7 +128,7 @@ describe("creating an application", () => {
     assert.equal(answer.body.error, "AuthAppCredentialsInvalid");
   });
 
-  it("lists applications, oldest first, without anything secret", async () => {
+  it("applications are listed, oldest first, without secrets", async () => {
     const created = await test.createApplication("Listed");
     const listed = await listApplications(test.app.database.reads);
     assert.deepEqual(listed.at(-1), {
@@ -132,8 +145,9 @@ describe("creating an application", () => {
   });
 });
 
+// spec/operators#deleted-applications
 describe("deleting an application", () => {
-  it("from the next request on its credentials and all its tokens are refused, before a row is erased", async () => {
+  it("its credentials and tokens are refused from the next request on, before any row is erased", async () => {
     const application = await test.createApplication();
     const { token, deviceToken } = await test.signUp("Jane", application);
     assert.equal((await test.call("GET /users/me", { token })).status, 200);
@@ -152,11 +166,11 @@ describe("deleting an application", () => {
     assert.equal(registration.body.error, "AuthAppCredentialsInvalid");
   });
 
-  it("an application that does not exist is no success", async () => {
+  it("an application that does not exist is not reported as deleted", async () => {
     assert.equal(await markDeleted(test.app.ids.newId("App")), false);
   });
 
-  it("erases its rows in every table that has any, and nobody else's", async () => {
+  it("erases its rows in every table, and no others", async () => {
     const gone = await createFullApplication();
     const kept = await createFullApplication();
     assert.deepEqual(await countRows(gone.appid), oneRowEach);
@@ -173,7 +187,7 @@ describe("deleting an application", () => {
     assert.ok(!listed.some(({ appid }) => appid === gone.appid));
   });
 
-  it("erases in bounded steps, can be broken off at any of them, and is finished by maintenance", async () => {
+  it("erases in bounded steps, can be interrupted at any of them, and is finished by maintenance", async () => {
     const { appid } = await createFullApplication();
     const [owner] = await test.app.database.reads
       .selectFrom("checkins")
@@ -207,10 +221,11 @@ describe("deleting an application", () => {
     assert.deepEqual(await countRows(appid), {});
   });
 
-  it("maintenance touches no application that lives", async () => {
+  it("maintenance does not touch live applications", async () => {
     const { appid } = await createFullApplication();
     await maintain(test.app);
-    const { unfinished_erasures: _, ...lasting } = oneRowEach; // what is left of an object is no application's
+    // Remaining rows of an object do not count as application data.
+    const { unfinished_erasures: _, ...lasting } = oneRowEach;
     assert.deepEqual(await countRows(appid), lasting);
   });
 });

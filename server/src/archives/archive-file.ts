@@ -5,24 +5,26 @@ import { PlainFailure } from "../failure.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 
 const writtenAtOnce = 262_144;
-/** So much is put on the disk at a time: a write of the database waits for no more than this. */
+/** Bytes written between two syncs to disk, so that a database write waits for no more than this. */
 const syncedAtOnce = 2_097_152;
 
 /**
- * Writes an archive to a file that is not there yet, for this account's eyes only. Under its name there is a whole one or none;
- * until then it lies beside it, as `FILE.partial`.
+ * Writes an archive to a new file that only this account can read. The file appears under its name when it is complete;
+ * until then it is `FILE.partial`.
  *
- * @throws PlainFailure when there is such a file
+ * @throws PlainFailure if the file exists
  */
 export async function writeArchiveFile<Result>(
   path: string,
   archive: AsyncGenerator<Uint8Array, Result>,
 ): Promise<Result> {
-  if (existsSync(path)) throw new PlainFailure(`There is a file ${path} already: archives are never written over.`);
+  if (existsSync(path)) throw new PlainFailure(`${path} already exists, and archives are never overwritten.`);
   const partial = `${path}.partial`;
   const file = await open(partial, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
-    throw new PlainFailure(`${partial} is being written, or was left by one that was interrupted: then delete it.`);
+    throw new PlainFailure(
+      `${partial} exists: another process is writing it, or was interrupted. In the latter case delete the file.`,
+    );
   });
   const interrupt = (signal: NodeJS.Signals) => {
     unlinkSync(partial);
@@ -34,13 +36,13 @@ export async function writeArchiveFile<Result>(
     const result = await writeAll(file, archive);
     await file.sync();
     await file.close();
-    if (existsSync(path)) throw new PlainFailure(`There is a file ${path} by now: archives are never written over.`);
+    if (existsSync(path)) throw new PlainFailure(`${path} was created meanwhile, and archives are never overwritten.`);
     await rename(partial, path);
     await syncFolder(dirname(path));
     return result;
   } catch (error) {
-    // What it reads from would stay open, and the process with it.
-    await archive.return(undefined as never).catch(() => {}); // nobody takes what it returns
+    // Closes the sources of the archive, which would keep the process running.
+    await archive.return(undefined as never).catch(() => {}); // the return value is not used
     await file.close().catch(() => {});
     await rm(partial, { force: true });
     throw error;
@@ -49,7 +51,7 @@ export async function writeArchiveFile<Result>(
   }
 }
 
-/** A file as it is read by who loads an archive. */
+/** Reads an archive file as the loading functions expect it. */
 export function readArchiveFile(path: string): AsyncIterable<Uint8Array> {
   return createReadStream(path, { highWaterMark: writtenAtOnce });
 }

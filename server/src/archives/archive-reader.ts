@@ -3,19 +3,21 @@ import { Checks, entriesPerCheck, isCheck } from "./checks.ts";
 import { ArchiveError, endName } from "./format.ts";
 import { blockBytes, parseTarHeader, tarEnd, tarPadding } from "./tar.ts";
 
-/** One entry of an archive. Read its bytes, or do not: then they are passed over. */
+/** One entry of an archive. Its bytes are skipped if they are not read. */
 export interface ArchiveEntry {
   readonly name: string;
   readonly size: number;
   readonly bytes: AsyncIterable<Uint8Array>;
+  /** The digest of the bytes read so far, in hex. */
+  sha256(): string;
 }
 
-const cut = "The archive ends before its end";
+const cut = "The archive is truncated";
 const damaged = "The archive is damaged";
 
 /**
- * The entries of an archive, in one pass, checked while they are read: when this ends without an error, every bit was as it
- * was written. Until then nothing is certain but what has been read before the last entry of digests.
+ * Iterates over the entries of an archive in one pass, and verifies them: if this ends without an error, every bit is
+ * as it was written. Until then only what precedes the last entry of digests is verified.
  *
  * @throws ArchiveError
  */
@@ -29,49 +31,51 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>): AsyncGene
       if (header.equals(tarEnd.subarray(0, blockBytes))) break;
       const parsed = parseTarHeader(header);
       if (parsed === undefined) {
-        throw new ArchiveError(last === "" ? "This is no archive of Rollcall" : `${damaged} behind ${last}`);
+        throw new ArchiveError(last === "" ? "This is not a Rollcall archive" : `${damaged} after ${last}`);
       }
       const { name, size } = parsed;
       if (isCheck(name)) {
         const expected = checks.take();
         const isOfThem = name === expected.name && size === expected.content.length;
         const written = isOfThem ? await input.take(size) : undefined;
-        if (written?.equals(expected.content) !== true) throw new ArchiveError(differing(expected.content, written));
+        if (written?.equals(expected.content) !== true)
+          throw new ArchiveError(describeDifferences(expected.content, written));
       } else {
-        if (checks.waiting > entriesPerCheck) throw new ArchiveError(`${damaged} behind ${last}`); // or digests pile up
-        if (last === endName) throw new ArchiveError(`${damaged} behind ${last}`);
+        // Bounds the memory for digests.
+        if (checks.waiting > entriesPerCheck) throw new ArchiveError(`${damaged} after ${last}`);
+        if (last === endName) throw new ArchiveError(`${damaged} after ${last}`);
         const digest = createHash("sha256");
         const rest = { size, onPiece: (piece: Uint8Array) => void digest.update(piece) };
-        yield { name, size, bytes: input.pieces(rest) };
-        for await (const _ of input.pieces(rest)); // what nobody has read
+        yield { name, size, bytes: input.pieces(rest), sha256: () => digest.copy().digest("hex") };
+        for await (const _ of input.pieces(rest)); // skips unread bytes
         checks.add(name, digest.digest("hex"));
         last = name;
       }
       if (!(await input.take(tarPadding(size).length)).equals(tarPadding(size))) {
-        throw new ArchiveError(`${damaged} behind ${name}`);
+        throw new ArchiveError(`${damaged} after ${name}`);
       }
     }
     const isWhole = (await input.take(blockBytes)).equals(tarEnd.subarray(blockBytes)) && (await input.isAtEnd());
-    if (!isWhole) throw new ArchiveError(`${damaged} behind its end`);
+    if (!isWhole) throw new ArchiveError(`${damaged} after its end`);
     if (last !== endName || checks.waiting > 1) throw new ArchiveError(cut);
   } finally {
     await input.close();
   }
 }
 
-/** Says which entries are not as they were written, as far as that can be told. */
-function differing(read: Buffer, written: Buffer | undefined): string {
+/** Names the entries that differ from what was written, as far as they can be determined. */
+function describeDifferences(read: Buffer, written: Buffer | undefined): string {
   const lines = new Set(written?.toString("latin1").split("\n"));
   const names = read
     .toString("latin1")
     .split("\n")
     .filter((line) => !lines.has(line))
     .map((line) => line.slice(line.lastIndexOf(" ") + 1));
-  const isTold = written !== undefined && names.length > 0 && names.length <= 10;
-  return isTold ? `${damaged}: ${names.join(", ")}` : `${damaged}: its digests are not those of its entries`;
+  const canBeNamed = written !== undefined && names.length > 0 && names.length <= 10;
+  return canBeNamed ? `${damaged}: ${names.join(", ")}` : `${damaged}: its digests do not match its entries`;
 }
 
-/** Bytes that arrive in pieces of any size, and are taken in others. */
+/** Rechunks bytes: they arrive and are consumed in pieces of different sizes. */
 class Input {
   readonly #source: AsyncIterator<Uint8Array>;
   #pending: Uint8Array = new Uint8Array();
@@ -86,7 +90,7 @@ class Input {
     return pieces.length === 1 && pieces[0] !== undefined ? Buffer.from(pieces[0]) : Buffer.concat(pieces);
   }
 
-  /** @param rest counts down, so that who stops early leaves what another one goes on with */
+  /** @param rest counts down, so that a reader that stops early leaves the rest to the next one */
   async *pieces(rest: { size: number; onPiece(piece: Uint8Array): void }): AsyncGenerator<Uint8Array> {
     while (rest.size > 0) {
       if (!(await this.#fill())) throw new ArchiveError(cut);
@@ -106,7 +110,7 @@ class Input {
     await this.#source.return?.();
   }
 
-  /** @returns whether there is something */
+  /** @returns whether bytes are available */
   async #fill(): Promise<boolean> {
     while (this.#pending.length === 0) {
       const { done, value } = await this.#source.next();

@@ -2,7 +2,7 @@ import { createHash, hash } from "node:crypto";
 import { Checks, entriesPerCheck } from "./checks.ts";
 import { tarEnd, tarHeader, tarPadding } from "./tar.ts";
 
-/** Writes the entries of an archive one after the other: each method yields the next bytes of it. */
+/** Writes the entries of an archive in sequence: each method yields the next bytes. */
 export class ArchiveWriter {
   readonly #checks = new Checks();
 
@@ -14,7 +14,7 @@ export class ArchiveWriter {
 
   /**
    * @returns the SHA-256 of the bytes
-   * @throws Error when there are not as many of them as was said
+   * @throws Error if their number is not `size`
    */
   async *stream(name: string, size: number, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, string> {
     const digest = createHash("sha256");
@@ -34,7 +34,7 @@ export class ArchiveWriter {
     return sha256;
   }
 
-  /** The digests of what has none yet, and the end. */
+  /** Yields the remaining digests and the end of the archive. */
   *end(): Generator<Uint8Array> {
     yield* this.#check();
     yield tarEnd;

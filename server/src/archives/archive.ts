@@ -5,6 +5,7 @@ import { PlainFailure } from "../failure.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import { ArchiveWriter } from "./archive-writer.ts";
+import { type BufferFile, createBufferFile } from "./buffer-file.ts";
 import {
   type ArchiveEnd,
   type ArchiveHead,
@@ -13,51 +14,54 @@ import {
   headName,
   type MissingObject,
   missingName,
+  missingPerPart,
   rowsName,
 } from "./format.ts";
-import type { Pace } from "./pace.ts";
 import { writeRows } from "./rows.ts";
-import { createSpool, type Spool } from "./spool.ts";
+import type { Throttle } from "./throttle.ts";
 
-/** What goes into an archive. */
+/** The contents of an archive. */
 export interface ArchiveContents {
   readonly head: Omit<ArchiveHead, "migrations">;
-  /** In the order in which they can be loaded. */
+  /** In an order in which they can be loaded. */
   readonly tables: readonly string[];
   /** Entries between the head and the tables. */
   readonly extras: readonly { readonly name: string; readonly content: Buffer }[];
-  /** Changes a row before it is written; undefined leaves it out. */
+  /** Changes a row before it is written; undefined omits it. */
   readonly change?: (table: string, row: StoredRow) => StoredRow | undefined;
 }
 
 export interface ArchiveServices {
   readonly databaseUrl: string;
   readonly bytes: ByteStore;
-  /** Without one it is written as fast as can be. */
-  readonly pace?: Pace;
+  /** Absent for full speed. */
+  readonly throttle?: Throttle;
 }
 
-/** How far an archive has come. */
+/** The progress of an archive. */
 export interface ArchiveProgress {
   readonly rows: number;
+  /** An estimate; undefined if the engine has none. */
+  readonly rowsTotal?: number | undefined;
   readonly files: number;
-  /** Of files. */
-  readonly bytes?: number;
+  /** Bytes of files. */
+  readonly bytes: number;
+  /** Known once the rows are written. Does not include unfinished uploads. */
+  readonly filesTotal?: { readonly files: number; readonly bytes: number };
 }
 
-/** An object of the store that a row of the snapshot names. */
+/** An object of the store that a row of the snapshot refers to. */
 interface NamedObject extends Omit<MissingObject, "why"> {
-  /** Of an upload that is not finished it is not known. */
+  /** Unknown for an unfinished upload. */
   readonly length?: number;
   readonly sha256?: string;
 }
 
-const missingPerPart = 1_000;
-
 /**
- * All bytes of an archive. Rows are those of one moment; the snapshot ends before the first file is read, so that the database
- * keeps nothing for it. What a key names never changes, so that files are those of the same moment; one that is deleted in
- * the meantime is named as deleted, and goes when the archive is loaded, as if that had been a moment earlier.
+ * Yields the bytes of an archive. All rows are of one moment; the snapshot ends before the first file is read, so that
+ * the database need not keep old row versions for long. Objects never change, so files are of the same moment; a file
+ * that is deleted meanwhile is listed as deleted, and is removed when the archive is loaded, as if it had been deleted
+ * just before the snapshot.
  *
  * @param snapshot is closed when its rows have been read
  */
@@ -65,23 +69,33 @@ export async function* writeArchive(
   snapshot: Snapshot,
   contents: ArchiveContents,
   services: ArchiveServices,
-  onProgress: (progress: ArchiveProgress) => void = () => {},
+  onProgress?: (progress: ArchiveProgress) => void,
 ): AsyncGenerator<Uint8Array, ArchiveEnd> {
   const { head, extras } = contents;
   if (snapshot.migrations.includes(restoringName)) {
     await snapshot.close();
-    throw new PlainFailure("The database is half restored: there is nothing to archive yet.");
+    throw new PlainFailure("A restore into the database is not finished. Run it again before making an archive.");
   }
   const writer = new ArchiveWriter();
-  const spool = await createSpool<NamedObject>();
+  const buffer = await createBufferFile<NamedObject>();
   try {
     yield* writer.entry(headName, toJson({ ...head, migrations: snapshot.migrations }));
     for (const { name, content } of extras) yield* writer.entry(name, content);
-    const rows = yield* writeTables(writer, snapshot, contents, { spool, pace: services.pace }, onProgress);
+    const filesTotal = { files: 0, bytes: 0 };
+    async function note(object: NamedObject): Promise<void> {
+      filesTotal.files += 1;
+      filesTotal.bytes += object.length ?? 0;
+      await buffer.add(object);
+    }
+    const rowsTotal = onProgress && (await estimateRows(snapshot, contents));
+    const rows = yield* writeTables(writer, snapshot, contents, { note, throttle: services.throttle }, (written) =>
+      onProgress?.({ rows: written, rowsTotal, files: 0, bytes: 0 }),
+    );
     await snapshot.close();
 
-    const files = yield* writeFiles(writer, spool, services, (done) =>
-      onProgress({ ...done, rows: Object.values(rows).reduce((sum, count) => sum + count, 0) }),
+    const written = Object.values(rows).reduce((sum, count) => sum + count, 0);
+    const files = yield* writeFiles(writer, buffer, services, (done) =>
+      onProgress?.({ ...done, filesTotal, rows: written, rowsTotal: written }),
     );
     const end: ArchiveEnd = { rows, ...files };
     yield* writer.entry(endName, toJson(end));
@@ -89,45 +103,61 @@ export async function* writeArchive(
     return end;
   } finally {
     await snapshot.close();
-    await spool.close();
+    await buffer.close();
   }
+}
+
+/** @returns undefined if a table has no estimate */
+async function estimateRows(
+  snapshot: Snapshot,
+  { head: { applicationId }, tables }: ArchiveContents,
+): Promise<number | undefined> {
+  const having = applicationId === undefined ? {} : { application_id: applicationId };
+  let total = 0;
+  for (const table of tables) {
+    if (!snapshot.tables.includes(table)) continue;
+    const rows = await snapshot.estimateRows(table, having);
+    if (rows !== undefined) total += rows;
+    else if (applicationId !== undefined) return undefined;
+  }
+  return total;
 }
 
 async function* writeTables(
   writer: ArchiveWriter,
   snapshot: Snapshot,
   { head: { applicationId, isWithoutFiles }, tables, change = (_table, row) => row }: ArchiveContents,
-  { spool, pace }: { readonly spool: Spool<NamedObject>; readonly pace: Pace | undefined },
-  onProgress: (progress: ArchiveProgress) => void,
+  services: { note(object: NamedObject): Promise<void>; readonly throttle: Throttle | undefined },
+  onProgress: (rows: number) => void,
 ): AsyncGenerator<Uint8Array, ArchiveEnd["rows"]> {
   const having = applicationId === undefined ? {} : { application_id: applicationId };
   const counts: Record<string, number> = {};
   let total = 0;
   for (const table of tables) {
-    if (!snapshot.tables.includes(table)) continue; // of an older schema
+    if (!snapshot.tables.includes(table)) continue; // missing in an older schema
     async function* changed() {
       for await (const stored of snapshot.rows(table, having)) {
         const row = change(table, stored);
         if (row === undefined) continue;
         const object = isWithoutFiles ? undefined : objectOf(table, row);
-        if (object !== undefined) await spool.add(object);
+        if (object !== undefined) await services.note(object);
         yield row;
       }
     }
     counts[table] = 0;
     let part = 0;
-    for await (const { content, rows } of writeRows(changed(), pace)) {
+    for await (const { content, rows } of writeRows(changed(), services.throttle)) {
       part += 1;
       yield* writer.entry(rowsName(table, part), content);
       counts[table] += rows;
       total += rows;
-      onProgress({ rows: total, files: 0 });
+      onProgress(total);
     }
   }
   return counts;
 }
 
-/** The bytes that a row stands for. Scaled pictures are made again. */
+/** The object that a row refers to. Scaled pictures are not archived, because they can be generated again. */
 function objectOf(table: string, row: StoredRow): NamedObject | undefined {
   const text = (column: string) => String(row[column]);
   const applicationId = text("application_id");
@@ -142,8 +172,8 @@ function objectOf(table: string, row: StoredRow): NamedObject | undefined {
 
 async function* writeFiles(
   writer: ArchiveWriter,
-  spool: Spool<NamedObject>,
-  { databaseUrl, bytes, pace }: ArchiveServices,
+  buffer: BufferFile<NamedObject>,
+  { databaseUrl, bytes, throttle }: ArchiveServices,
   onProgress: (done: { files: number; bytes: number }) => void,
 ): AsyncGenerator<Uint8Array, Omit<ArchiveEnd, "rows">> {
   const done = { files: 0, bytes: 0 };
@@ -153,20 +183,25 @@ async function* writeFiles(
   async function* writeMissing(): AsyncGenerator<Uint8Array> {
     if (missing.length === 0) return;
     part += 1;
-    const settled = await tellDeleted(missing, databaseUrl);
+    const settled = await markDeleted(missing, databaseUrl);
     for (const { why } of settled) counts[why] += 1;
     yield* writer.entry(missingName(part), Buffer.from(settled.map((each) => `${JSON.stringify(each)}\n`).join("")));
     missing = [];
   }
 
-  for await (const { length, sha256, ...object } of spool.items()) {
+  for await (const { length, sha256, ...object } of buffer.items()) {
     const size = await bytes.size(object.key);
     const isThere = size !== undefined && size === (length ?? size);
     const content = isThere ? await bytes.read(object.key).catch(orMissing) : undefined;
     if (size === undefined || content === undefined) {
       missing.push({ ...object, why: "lost" });
     } else {
-      const found = yield* writer.stream(fileName(object.key), size, paced(content, pace));
+      let read = 0;
+      const onChunk = (length: number) => {
+        read += length;
+        onProgress({ files: done.files, bytes: done.bytes + read });
+      };
+      const found = yield* writer.stream(fileName(object.key), size, paced(content, throttle, onChunk));
       if (sha256 !== undefined && found !== sha256) missing.push({ ...object, why: "damaged" });
       done.files += 1;
       done.bytes += size;
@@ -178,15 +213,20 @@ async function* writeFiles(
   return { ...done, missing: counts };
 }
 
-async function* paced(chunks: AsyncIterable<Uint8Array>, pace: Pace | undefined): AsyncGenerator<Uint8Array> {
+async function* paced(
+  chunks: AsyncIterable<Uint8Array>,
+  throttle: Throttle | undefined,
+  onChunk: (length: number) => void,
+): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     yield chunk;
-    await pace?.rest();
+    onChunk(chunk.length);
+    await throttle?.rest();
   }
 }
 
-/** What is not in the store any more, and not in the database either, has been deleted since the snapshot. */
-async function tellDeleted(missing: readonly MissingObject[], databaseUrl: string): Promise<MissingObject[]> {
+/** Marks as deleted what is missing in both the store and the database: it was deleted after the snapshot. */
+async function markDeleted(missing: readonly MissingObject[], databaseUrl: string): Promise<MissingObject[]> {
   const now = await openSnapshot(databaseUrl);
   const settled: MissingObject[] = [];
   try {

@@ -13,7 +13,9 @@ import { deleteApplicationRows, updateApplicationDeleted } from "../applications
 import type { StoredRow } from "../db/snapshot.ts";
 import { maintain } from "../maintenance.ts";
 import { loadSecrets } from "../server-secret.ts";
+import { loadGuardedSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
 import { openSigningSecret, sealSigningSecret, updateSigningSecret } from "../tenancy/policies.ts";
+import { createSettingsSealer } from "../tenancy/sealed-settings.ts";
 import { ArchiveWriter } from "./archive-writer.ts";
 import { archiveApplication, NoSuchApplication } from "./export-application.ts";
 import { ArchiveError, endName, fileName, headName, rowsName } from "./format.ts";
@@ -43,7 +45,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A deployment on the database that is tested, or on the embedded one. */
+/** Starts a deployment on the tested database, or on the embedded one. */
 async function start(name: string, isEmbedded: boolean, settings: Record<string, string> = {}): Promise<TestApp> {
   const database = isEmbedded ? undefined : await createTestDatabase(join(folder, name));
   if (database !== undefined) given.push(database);
@@ -51,6 +53,7 @@ async function start(name: string, isEmbedded: boolean, settings: Record<string,
 }
 
 for (const [direction, fromEmbedded] of Object.entries({ "to the embedded database": false, "from it": true })) {
+  // spec/deployment#application-archives, spec/regions#moving-what-is-copied
   describe(`an exported application, ${direction}`, () => {
     let source: TestApp;
     let target: TestApp;
@@ -67,7 +70,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       await target.close();
     });
 
-    it("is the same in the other deployment: rows, bytes, tokens", async () => {
+    it("is identical in the other deployment: rows, bytes and tokens", async () => {
       const { appid } = source.application;
       const { jane, john, checkinId, blobId, blob } = full;
       const neighbour = await readTables(target.config.databaseUrl, exportedTables, target.application.appid);
@@ -79,7 +82,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
         JSON.stringify({ application_id: appid, bytes, files, user_id });
       const pictureBytes = full.picture.length;
       expected["file_usage"] = [
-        usage(blob.length + pictureBytes + 1, 3, ""), // the upload that is not finished stays behind
+        usage(blob.length + pictureBytes + 1, 3, ""), // the unfinished upload is not exported
         usage(blob.length, 1, jane.id),
         usage(pictureBytes + 1, 2, john.id),
       ].sort();
@@ -99,7 +102,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       assert.equal((await target.call("POST /users/login", { token, body: again })).status, 200);
     });
 
-    it("is left alone by an erasure of what was there before, which comes late", async () => {
+    it("survives a late erasure of its deleted predecessor", async () => {
       const there = await readTables(source.config.databaseUrl);
       await deleteApplicationRows(source.application.appid, source.app);
       assert.deepEqual(await readTables(source.config.databaseUrl), there);
@@ -107,7 +110,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       assert.ok(bytes.equals(full.blob));
     });
 
-    it("is refused where it is already, and nothing of that changes", async () => {
+    it("is refused where it already exists, and the existing one does not change", async () => {
       const { appid } = source.application;
       const there = await readTables(source.config.databaseUrl);
       const exists = new ApplicationExists(`there is an application ${appid} already`);
@@ -117,6 +120,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
   });
 }
 
+// spec/deployment#application-archives
 describe("importing an application", () => {
   let source: TestApp;
   let target: TestApp;
@@ -133,7 +137,7 @@ describe("importing an application", () => {
     await target.close();
   });
 
-  /** The archive, with a halt in it before its last bytes. */
+  /** The archive, with a pause before its last bytes. */
   function halting(at = archive.length - 4_096): {
     readonly bytes: AsyncGenerator<Buffer>;
     readonly halted: Promise<void>;
@@ -165,17 +169,20 @@ describe("importing an application", () => {
 
   const keysOf = ({ application: { appid } }: TestApp) => join(target.config.dataDir, "files", appid);
 
-  it("is refused where the store is that of the deployment it comes from: one erasure would take the files of both", async () => {
+  it("is refused if both deployments use the same store, because an erasure would delete the files of both", async () => {
     const { appid } = source.application;
     const services = { ...servicesOf(target), bytes: source.app.bytes };
-    await assert.rejects(importApplication(Readable.from([archive]), services), /give this deployment a FILES_URL/);
+    await assert.rejects(
+      importApplication(Readable.from([archive]), services),
+      /FILES_URL must differ from that of the deployment/,
+    );
     await maintain(target.app);
     const downloaded = await download(source, `/blobs/${full.blobId}/file`, { token: full.jane.token });
     assert.ok(downloaded.bytes.equals(full.blob));
     assert.deepEqual((await readTables(target.config.databaseUrl, ["applications"], appid))["applications"], []);
   });
 
-  it("nobody sees it before it is whole, maintenance leaves it alone, and neighbours write meanwhile", async () => {
+  it("the application is invisible until it is complete, maintenance leaves it alone, and neighbours can write", async () => {
     const { appid } = source.application;
     const operator = await target.createOperator();
     const { bytes, halted, goOn } = halting();
@@ -197,7 +204,7 @@ describe("importing an application", () => {
     await remove(target);
   });
 
-  it("one that breaks off, is damaged or not whole leaves nothing", async () => {
+  it("an interrupted, damaged or incomplete import leaves nothing behind", async () => {
     const { bytes, halted, fail } = halting();
     const imported = importInto(target, bytes);
     await halted;
@@ -211,10 +218,10 @@ describe("importing an application", () => {
     assert.ok(!existsSync(keysOf(source)));
   });
 
-  it("what a process leaves that dies is erased by maintenance, minutes later", async () => {
+  it("maintenance erases what a killed process has left, after some minutes", async () => {
     const { bytes, halted, fail } = halting();
     const imported = importInto(target, bytes).catch(() => {});
-    await halted; // and is never heard of again
+    await halted; // as if its process had died
     await maintain(target.app);
     assert.ok((await countRows()) > 20);
     target.advance(300_001);
@@ -226,7 +233,7 @@ describe("importing an application", () => {
     assert.equal(await countRows(), 0);
   });
 
-  it("one that stood still until it was erased has no part in the next one, which is whole", async () => {
+  it("an import that stalled until it was erased does not affect the next import", async () => {
     const { appid } = source.application;
     const first = halting();
     const forgotten = importInto(target, first.bytes);
@@ -239,7 +246,7 @@ describe("importing an application", () => {
     const imported = importInto(target, second.bytes);
     await second.halted;
     first.goOn();
-    await assert.rejects(forgotten, { message: `The import of ${appid} was ended by somebody else` });
+    await assert.rejects(forgotten, { message: `The import of ${appid} was ended by another process` });
     assert.equal(await canRegister(), false);
     second.goOn();
     await imported;
@@ -247,7 +254,7 @@ describe("importing an application", () => {
     await remove(target);
   });
 
-  it("so it is when the clock of that process was years ahead", async () => {
+  it("the same holds if the clock of the stalled process was years ahead", async () => {
     const { bytes, halted, fail } = halting();
     const imported = importInto(target, bytes).catch(() => {});
     await halted;
@@ -266,22 +273,22 @@ describe("importing an application", () => {
     await imported;
   });
 
-  it("one that was given up by apps delete does not come to its end", async () => {
+  it("an import that apps delete has given up does not finish", async () => {
     const { appid } = source.application;
     const { bytes, halted, goOn } = halting();
     const imported = importInto(target, bytes);
     await halted;
     await remove(target);
     goOn();
-    await assert.rejects(imported, { message: `The import of ${appid} was ended by somebody else` });
+    await assert.rejects(imported, { message: `The import of ${appid} was ended by another process` });
     assert.equal(await countRows(), 0);
   });
 
-  it("rows and bytes of another application are refused", async () => {
+  it("rows and objects of another application are refused", async () => {
     const { appid } = target.application;
     const theirs: { table: string; rows: readonly StoredRow[] }[] = [];
     const { head, end } = await loadArchive(Readable.from([archive]), {
-      async rows(table, rows) {
+      async rows({ table, rows }) {
         theirs.push({ table, rows });
       },
     });
@@ -304,7 +311,7 @@ describe("importing an application", () => {
       ),
       {
         name: "ArchiveError",
-        message: "The archive holds rows of devices that are not the application's",
+        message: "Row 1 of devices is not of this application",
       },
     );
     await assert.rejects(
@@ -314,14 +321,14 @@ describe("importing an application", () => {
       ),
       {
         name: "ArchiveError",
-        message: `The archive holds ${key}, which belongs to no file of it`,
+        message: `The archive holds ${key}, which belongs to none of its files`,
       },
     );
     assert.equal(await countRows(), 0);
     assert.equal(await target.app.bytes.size(key), undefined);
   });
 
-  it("a key that names no object of the application is refused, and reaches nothing (hostile.md 18, 27)", async () => {
+  it("a key that names no object of the application is refused, and has no effect (hostile.md 18, 27)", async () => {
     const { head } = await loadArchive(Readable.from([archive]), {});
     const { appid } = source.application;
     assert.ok(head.storedKey?.startsWith(`${appid}/`));
@@ -344,11 +351,11 @@ describe("importing an application", () => {
     }
   });
 
-  it("settings that nobody could have set are refused: maintenance would stop at them, for all applications", async () => {
+  it("invalid settings are refused, because they would stop maintenance for all applications", async () => {
     const theirs: { table: string; rows: readonly StoredRow[] }[] = [];
     const { appid } = await source.createApplication();
     const { head, end } = await loadArchive(exportFrom(source, appid), {
-      async rows(table, rows) {
+      async rows({ table, rows }) {
         theirs.push({ table, rows });
       },
     });
@@ -370,11 +377,16 @@ describe("importing an application", () => {
     await maintain(target.app);
   });
 
-  it("under another secret everything comes but the tokens; signed requests go on, and it can have another name", async () => {
+  it("under another secret everything is imported except tokens; signed requests keep working, and the name can change", async () => {
     const { appid, appkey } = source.application;
     const secret = "a shared secret of signed requests";
     const sealed = sealSigningSecret(appid, secret, loadSecrets(source.config));
     await source.app.database.write(({ queries }) => updateSigningSecret(appid, sealed, queries));
+    const smtpUrl = "smtps://someone:s3cret@mail.example";
+    const stored = source.app.settingsSealer.seal(appid, { oidc: {}, mail: { from: "a@b.example", smtpUrl } }, null);
+    await source.app.database.write(({ queries }) =>
+      updateApplicationSettings(appid, stored.settings, queries, { sealed: stored.sealed }),
+    );
     const other = await start("secret", false, { ROLLCALL_SECRET: "quite another secret for tests" });
     try {
       const { hasTokens } = await importInto(other, exportFrom(source), { name: "Moved" });
@@ -384,6 +396,13 @@ describe("importing an application", () => {
       const { name, signing_secret } = JSON.parse(application);
       assert.deepEqual([name, rows["user_tokens"]], ["Moved", []]);
       assert.equal(openSigningSecret(appid, signing_secret, loadSecrets(other.config)), secret);
+      assert.ok(!application.includes("s3cret"));
+      const imported = await loadGuardedSettings(appid, other.app.database.reads);
+      assert.deepEqual(other.app.settingsSealer.open(appid, imported), {
+        settings: { oidc: {}, mail: { from: "a@b.example", smtpUrl } },
+        isLocked: false,
+        isOutdated: false,
+      });
       const device = await other.call("POST /devices", { body: { appid, appkey, platform: "test" } });
       assert.equal(device.status, 201);
     } finally {
@@ -391,7 +410,41 @@ describe("importing an application", () => {
     }
   });
 
-  it("in another region nobody sees signed in who is not, even under the same secret", async () => {
+  it("the mail server that an earlier release stored in clear is exported apart from the rows, and imported sealed", async () => {
+    const { appid } = await source.createApplication();
+    const settings = { oidc: {}, mail: { smtpUrl: "smtps://someone:s3cret@mail.example" } };
+    await source.app.database.write(({ queries }) => updateApplicationSettings(appid, settings, queries));
+    const exported = await buffer(exportFrom(source, appid));
+    let rows = "";
+    let smtpUrl: string | undefined;
+    await loadArchive(Readable.from([exported]), {
+      async smtpUrl(content) {
+        smtpUrl = content;
+      },
+      async rows(part) {
+        rows += JSON.stringify(part.rows);
+      },
+    });
+    assert.deepEqual([smtpUrl, rows.includes("s3cret")], [settings.mail.smtpUrl, false]);
+    await importInto(target, Readable.from([exported]));
+    const imported = await loadGuardedSettings(appid, target.app.database.reads);
+    assert.ok(!JSON.stringify(imported).includes("s3cret"));
+    assert.deepEqual(target.app.settingsSealer.open(appid, imported).settings, settings);
+  });
+
+  it("an application whose mail server cannot be unsealed is exported without it", async () => {
+    const { appid } = await source.createApplication();
+    const sealer = createSettingsSealer(["a secret that is lost, of another server"]);
+    const lost = sealer.seal(appid, { oidc: {}, mail: { smtpUrl: "smtps://someone:s3cret@mail.example" } }, null);
+    await source.app.database.write(({ queries }) =>
+      updateApplicationSettings(appid, lost.settings, queries, { sealed: lost.sealed }),
+    );
+    await importInto(target, exportFrom(source, appid));
+    const imported = await loadGuardedSettings(appid, target.app.database.reads);
+    assert.equal(target.app.settingsSealer.open(appid, imported).isLocked, true);
+  });
+
+  it("user tokens of another region are not valid, even under the same secret", async () => {
     const { appid, appkey } = source.application;
     const other = await start("region", false, { REGION: "eu" });
     try {
@@ -407,21 +460,21 @@ describe("importing an application", () => {
     }
   });
 
-  it("what is exported while it moves says nothing of that, or nobody could serve it where it is restored", async () => {
+  it("an application that is exported during a move can be served where it is restored", async () => {
     const { appid } = await source.createApplication();
     await source.app.database.write(({ queries }) =>
       queries.updateTable("applications").set({ moving_to: "eu" }).where("application_id", "=", appid).execute(),
     );
     const movingTo: unknown[] = [];
     await loadArchive(exportFrom(source, appid), {
-      async rows(table, rows) {
+      async rows({ table, rows }) {
         if (table === "applications") movingTo.push(...rows.map((row) => row["moving_to"]));
       },
     });
     assert.deepEqual(movingTo, [null]);
   });
 
-  it("there is no export of what is not there or being deleted", async () => {
+  it("a missing or deleted application cannot be exported", async () => {
     const gone = await source.createApplication();
     await remove(source, gone.appid, false);
     for (const id of [gone.appid, source.app.ids.newId("App")]) {
@@ -429,7 +482,7 @@ describe("importing an application", () => {
     }
   });
 
-  /** As `apps delete` does. */
+  /** Deletes an application as `apps delete` does. */
   async function remove({ app }: TestApp, appid = source.application.appid, isErased = true): Promise<void> {
     await app.database.write(({ queries }) => updateApplicationDeleted(appid, app.clock.now(), queries));
     if (isErased) await deleteApplicationRows(appid, app);

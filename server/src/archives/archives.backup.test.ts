@@ -18,7 +18,7 @@ import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
-import { runProgram, sqliteUrl, startTestApp, type TestApp } from "../../test/harness.ts";
+import { runProgram, sqliteUrl, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { download } from "../../test/uploads.ts";
 import { type Config, loadConfig } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
@@ -35,10 +35,10 @@ import { backUp } from "./backup.ts";
 import { archiveApplication } from "./export-application.ts";
 import { endName, headName } from "./format.ts";
 import { loadArchive } from "./load.ts";
-import { restore } from "./restore.ts";
+import { type RestoreOptions, restore } from "./restore.ts";
 import { archivedTables } from "./tables.ts";
 
-/** Backups of a deployment that is served, restored into others. */
+/** Backups of a running deployment, restored into others. */
 
 let test: TestApp;
 let full: FullApplication;
@@ -65,7 +65,7 @@ function settingsOf({ config }: TestApp): Settings {
   return { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ROLLCALL_SECRET: secrets?.join() ?? "" };
 }
 
-/** Of an empty deployment on the database that is tested, or on the embedded one. */
+/** The settings of an empty deployment on the tested database, or on the embedded one. */
 async function emptyDeployment(isEmbedded = false): Promise<Settings> {
   const dataDir = join(folder, `${databases.length}`);
   const database = await createTestDatabase(dataDir);
@@ -78,13 +78,13 @@ function backUpTest({ app, config }: TestApp) {
   return backUp(config, { ...app, secrets: loadSecrets(config) });
 }
 
-function restoreInto(settings: Settings, path = file, options: { isForced?: boolean; isOtherSecret?: boolean } = {}) {
-  const { isForced = false, isOtherSecret = false } = options;
+function restoreInto(settings: Settings, path = file, options: Partial<RestoreOptions> = {}) {
   const config: Config = loadConfig(settings);
-  return restore(() => readArchiveFile(path), config, { isForced, isOtherSecret, clock: createClock() });
+  const defaults = { isForced: false, isOtherSecret: false, isKeepingTokens: true, clock: createClock() };
+  return restore(() => readArchiveFile(path), config, { ...defaults, ...options });
 }
 
-/** Nothing but the message is told, and nothing is changed. */
+/** Asserts that the error has only a message, and that nothing has changed. */
 async function assertRefused(refused: Promise<unknown>, message: RegExp): Promise<void> {
   await assert.rejects(refused, (error) => {
     assert.ok(error instanceof PlainFailure);
@@ -93,14 +93,14 @@ async function assertRefused(refused: Promise<unknown>, message: RegExp): Promis
   });
 }
 
-/** Everything but the log of what was done. */
+/** Everything except the audit log. */
 async function readData(databaseUrl: string) {
   const tables = archivedTables.filter((table) => table !== "audit_log");
   return readTables(databaseUrl, tables);
 }
 
 describe("rollcall backup, verify-backup, restore", () => {
-  it("a backup is written beside the server, for its owner alone, never over another file, and is restored", async () => {
+  it("a backup is written by a running server, readable only by its owner, never over another file, and can be restored", async () => {
     const backup = await runProgram("src/cli.ts", ["backup", file], settingsOf(test));
     assert.equal(backup.stderr, "");
     assert.match(backup.stdout, /^wrote .*backup\.tar: \d+ rows, 4 files of \d+ bytes\n$/);
@@ -112,8 +112,8 @@ describe("rollcall backup, verify-backup, restore", () => {
       runProgram("src/cli.ts", ["verify-backup", file], {}),
       runProgram("src/cli.ts", ["restore", file], settings),
     ]);
-    assert.match(again.stderr, /^There is a file .*backup\.tar already: archives are never written over\.\n$/);
-    assert.match(verified.stdout, /^whole: a backup of .*\n\d+ rows, 4 files/);
+    assert.match(again.stderr, /backup\.tar already exists, and archives are never overwritten\.\n$/);
+    assert.match(verified.stdout, /^intact: a backup of .*\n\d+ rows, 4 files/);
     assert.match(restored.stdout, /^restored \d+ rows, 4 files/);
     assert.deepEqual([again.code, verified.code, restored.code], [1, 0, 0]);
     const { audit_log: entries = [] } = await readTables(settings.DATABASE_URL, ["audit_log"]);
@@ -123,14 +123,15 @@ describe("rollcall backup, verify-backup, restore", () => {
   });
 });
 
+// spec/deployment#consistent-backups, spec/deployment#backup-secrets
 describe("a backup", () => {
-  it("has something of every table in it, here", async () => {
+  it("the test data has rows in every table", async () => {
     const rows = await readTables(test.config.databaseUrl);
     for (const table of archivedTables) assert.ok((rows[table] ?? []).length > 0, `fill ${table} in fillApplication`);
   });
 
   for (const [where, isEmbedded] of Object.entries({ "a database like it": false, "an embedded one": true })) {
-    it(`is the same restored into ${where}: every row, every file, every token`, async () => {
+    it(`restored into ${where} has every row, file and token`, async () => {
       const before = await readData(test.config.databaseUrl);
       const settings = await emptyDeployment(isEmbedded);
       await restoreInto(settings);
@@ -150,7 +151,7 @@ describe("a backup", () => {
     });
   }
 
-  it("a file that is deleted while it is written is deleted in what is restored, with all that belongs to it", async () => {
+  it("a file that is deleted during the backup is deleted after a restore, with everything that belongs to it", async () => {
     const other = await startTestApp();
     try {
       const { jane, john, blobId, pictureId } = await fillApplication(other);
@@ -159,7 +160,7 @@ describe("a backup", () => {
         let isDeleted = false;
         for await (const bytes of backUpTest(other)) {
           yield bytes;
-          if (isDeleted) continue; // the moment of the rows has passed, and no file has been read
+          if (isDeleted) continue; // the rows have been read, and no file yet
           isDeleted = true;
           await other.call(`DELETE /pictures/${pictureId}`, { token: john.token });
         }
@@ -187,7 +188,7 @@ describe("a backup", () => {
     }
   });
 
-  it("says which files have lost their bytes or are not what was uploaded, and holds the rest; the command fails", async () => {
+  it("reports missing and damaged files, contains everything else, and makes the command fail", async () => {
     const other = await startTestApp();
     try {
       const { blobId, pictureId, picture } = await fillApplication(other);
@@ -202,7 +203,7 @@ describe("a backup", () => {
       assert.equal(code, 1);
       assert.match(
         stderr,
-        /^1 files have no bytes in the store, 1 files are not as they were uploaded\. Everything else is in/,
+        /^1 files have no bytes in the store, 1 files differ from what was uploaded\. Everything else is in/,
       );
       const missing = new Map<string, string>();
       const load = { missing: async ({ id, why }: { id: string; why: string }) => void missing.set(id, why) };
@@ -214,13 +215,13 @@ describe("a backup", () => {
     }
   });
 
-  it("can leave out the bytes of files, for who keeps their store safe by other means", async () => {
+  it("can omit the files, for operators with another backup of the store", async () => {
     const path = join(folder, "rows.tar");
     const { app, config } = test;
     const services = { ...app, secrets: loadSecrets(config) };
     await writeArchiveFile(path, backUp(config, services, { isWithoutFiles: true }));
     const settings = { ...(await emptyDeployment()), FILES_URL: config.filesUrl };
-    await restoreInto(settings, path); // what is in the store stays
+    await restoreInto(settings, path); // the store is not changed
     assert.deepEqual(await readData(settings.DATABASE_URL), await readData(config.databaseUrl));
     const restored = await startTestApp(settings);
     const { jane, blobId, blob } = full;
@@ -229,11 +230,11 @@ describe("a backup", () => {
     await restored.close();
   });
 
-  it("that finds the disk full ends, leaves nothing, and says why", async () => {
+  it("fails on a full disk with the reason, and leaves nothing behind", async () => {
     const path = join(folder, "full.tar");
     const cli = join(import.meta.dirname, "../cli.ts");
     const TMPDIR = mkdtempSync(join(folder, "tmp-"));
-    const limited = ["--fsize=100000", process.execPath, cli, "backup", path]; // the kernel lets no file grow beyond it
+    const limited = ["--fsize=100000", process.execPath, cli, "backup", path]; // the kernel limits the size of files
     function assertFull(): void {
       const { status, stderr } = spawnSync("prlimit", limited, {
         env: { PATH: process.env["PATH"], TMPDIR, ...settingsOf(test) },
@@ -245,7 +246,7 @@ describe("a backup", () => {
       assert.ok(!existsSync(path) && !existsSync(`${path}.partial`));
       assert.deepEqual(readdirSync(TMPDIR), []);
     }
-    assertFull(); // in the midst of the files
+    assertFull(); // among the files
 
     const { database } = test.app;
     const texts = { actor_id: "", actor_name: "", application_id: "", target: "", address: "", request_id: "" };
@@ -259,13 +260,13 @@ describe("a backup", () => {
     }));
     await database.write(({ queries }) => queries.insertInto("audit_log").values(rows).execute());
     try {
-      assertFull(); // in the midst of the rows
+      assertFull(); // among the rows
     } finally {
       await database.write(({ queries }) => queries.deleteFrom("audit_log").where("action", "=", "big").execute());
     }
   });
 
-  it("holds the secret that lies in DATA_DIR, and brings it along", async () => {
+  it("contains the secret that is stored in DATA_DIR, and restores it", async () => {
     const source = { ...(await emptyDeployment(true)), ROLLCALL_SECRET: "" };
     const target = { ...(await emptyDeployment(true)), ROLLCALL_SECRET: "" };
     const deployment = await startTestApp(source);
@@ -287,27 +288,132 @@ describe("a backup", () => {
   });
 });
 
-describe("a backup of nothing", () => {
-  it("is refused, whether there is no database or nothing in it", async () => {
+describe("a backup of an empty deployment", () => {
+  it("is refused, whether the database is missing or empty", async () => {
     const { app, config } = test;
     const services = { ...app, secrets: loadSecrets(config) };
     const settings = await emptyDeployment();
     await assertRefused(
       backUp(loadConfig(settings), services).next(),
-      /^There is (no database|nothing of Rollcall in the)/,
+      /^There is no database|is not a Rollcall database\.$/,
     );
     const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
-    await assertRefused(backUp(loadConfig(settings), services).next(), /^There is nothing of Rollcall in /);
+    await assertRefused(backUp(loadConfig(settings), services).next(), /is not a Rollcall database\.$/);
     await database.close();
   });
 });
 
+// spec/deployment#restored-tokens
+describe("tokens after a restore", () => {
+  let source: TestApp;
+  const archive = join(folder, "tokens.tar");
+  before(async () => {
+    source = await startTestApp({ ROLLCALL_SECRET: test.config.secrets?.join() ?? "" });
+  });
+  after(() => source.close());
+
+  async function register({ call }: TestApp): Promise<string> {
+    const { appid, appkey } = source.application;
+    const registered = await call("POST /devices", { body: { appid, appkey, platform: "test", uniqueId: "one" } });
+    assert.equal(registered.status, 201, registered.text);
+    return registered.body.result.accessToken;
+  }
+
+  async function signIn({ call }: TestApp, token: string, { userName: username, password }: TestUser): Promise<string> {
+    const login = await call("POST /users/login", { token, body: { username, password } });
+    assert.equal(login.status, 200, login.text);
+    return login.body.result.accessToken;
+  }
+
+  async function isGood({ call }: TestApp, token: string): Promise<boolean> {
+    const { status } = await call("GET /devices/current", { token });
+    assert.ok(status === 200 || status === 401, `${status}`);
+    return status === 200;
+  }
+
+  it("earlier tokens are refused, even those that were issued and revoked after the backup; new ones are valid", async () => {
+    const { appid } = source.application;
+    const jane = await source.signUp("Jane");
+    const operator = await source.createOperator();
+    const first = await register(source);
+    const code = { application_id: appid, user_id: jane.id, digest: "d", tries_left: 3, expires_at: 9e12 };
+    await source.app.database.write(({ queries }) => queries.insertInto("password_resets").values(code).execute());
+    const waiting = {
+      application_id: appid,
+      user_id: jane.id,
+      sealed: "",
+      attempts: 0,
+      due_at: 9e12,
+      expires_at: 9e12,
+    };
+    const mails = ["resetCode", "addressChanged"].map((kind) => ({ ...waiting, id: kind, kind }));
+    await source.app.database.write(({ queries }) => queries.insertInto("mail_outbox").values(mails).execute());
+    await writeArchiveFile(archive, backUpTest(source));
+
+    const issued = [jane.token, jane.deviceToken, first, await signIn(source, first, jane)];
+    const { revocations, database } = source.app;
+    for (let times = 0; times < 5; times += 1) {
+      await database.write((transaction) => revocations.endApplicationTokens(appid, transaction));
+      const device = await register(source);
+      issued.push(device, await signIn(source, device, jane));
+    }
+    await database.write((transaction) => revocations.endApplicationTokens(appid, transaction));
+    for (const token of issued) assert.equal(await isGood(source, token), false);
+
+    const settings = await emptyDeployment();
+    await restoreInto(settings, archive, { isKeepingTokens: false });
+    const left = await readTables(settings.DATABASE_URL, ["user_tokens", "operator_sessions", "password_resets"]);
+    assert.deepEqual(left, { user_tokens: [], operator_sessions: [], password_resets: [] });
+    const outbox = (await readTables(settings.DATABASE_URL, ["mail_outbox"]))["mail_outbox"] ?? [];
+    assert.deepEqual(
+      outbox.map((row) => JSON.parse(row).kind),
+      ["addressChanged"],
+    );
+    const restored = await startTestApp(settings);
+    try {
+      for (const token of issued) assert.equal(await isGood(restored, token), false);
+      assert.equal((await restored.call("GET /_/api/applications", { token: operator.token })).status, 401);
+      const device = await register(restored);
+      assert.ok(await isGood(restored, device));
+      assert.ok(await isGood(restored, await signIn(restored, device, jane)));
+    } finally {
+      await restored.close();
+    }
+  });
+
+  it("a token of a restored deployment is refused after another restore of the same backup", async () => {
+    const [once, twice] = [await emptyDeployment(), await emptyDeployment()];
+    await restoreInto(once, archive, { isKeepingTokens: false });
+    const restored = await startTestApp(once);
+    const device = await register(restored);
+    await restored.close();
+    await restoreInto(twice, archive, { isKeepingTokens: false });
+    const again = await startTestApp(twice);
+    assert.equal(await isGood(again, device), false);
+    await again.close();
+  });
+
+  it("--keep-tokens restores tokens as they were in the backup, including revoked ones", async () => {
+    const settings = await emptyDeployment();
+    const kept = await runProgram("src/cli.ts", ["restore", archive, "--keep-tokens"], settings);
+    assert.match(kept.stdout, /^restored \d+ rows, 0 files of 0 bytes\n$/);
+    assert.equal((await readTables(settings.DATABASE_URL, ["user_tokens"]))["user_tokens"]?.length, 1);
+    const ended = await runProgram("src/cli.ts", ["restore", archive, "--force"], settings);
+    assert.match(
+      ended.stdout,
+      /\nall tokens have ended: devices must register again, users and operators must sign in again\n$/,
+    );
+    assert.deepEqual((await readTables(settings.DATABASE_URL, ["user_tokens"]))["user_tokens"], []);
+  });
+});
+
+// spec/deployment#restore
 describe("restoring", () => {
-  it("what is damaged or no backup is refused before anything is written", async () => {
+  it("damaged backups and other files are refused before anything is written", async () => {
     const settings = await emptyDeployment();
     const wrong = join(folder, "wrong.tar");
     writeFileSync(wrong, "no backup at all".repeat(100));
-    await assertRefused(restoreInto(settings, wrong), /^This is no archive of Rollcall$/);
+    await assertRefused(restoreInto(settings, wrong), /^This is not a Rollcall archive$/);
     const archive = readFileSync(file);
     writeFileSync(wrong, archive.subarray(0, archive.length / 2));
     await assertRefused(restoreInto(settings, wrong), /^The archive /);
@@ -327,13 +433,10 @@ describe("restoring", () => {
       yield* writer.end();
     }
     await writeArchiveFile(path, forged());
-    await assertRefused(
-      restoreInto(await emptyDeployment(), path),
-      /^The archive was made by a newer release than this one/,
-    );
+    await assertRefused(restoreInto(await emptyDeployment(), path), /^The archive was made by a newer release\./);
   });
 
-  it("a backup of an older schema is brought up to date", async () => {
+  it("a backup of an older schema is migrated", async () => {
     const source = await emptyDeployment();
     const released = migrations.slice(0, 12).map(({ name }) => name);
     const old = await openDatabase(source.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
@@ -364,14 +467,22 @@ describe("restoring", () => {
             deleted_at: null,
             settings: "{}",
           },
-          ...{ suspended_at: null, signing_secret: null, key_generation: 0, importing_until: null, moving_to: null },
+          ...{
+            suspended_at: null,
+            signing_secret: null,
+            key_generation: 0,
+            importing_until: null,
+            moving_to: null,
+            public_only: null,
+            sealed_settings: null,
+          },
         },
       ],
     );
     assert.equal(JSON.parse(operators[0] ?? "").role, "owner");
   });
 
-  it("an exported application alone makes a deployment of its own", async () => {
+  it("an exported application can be restored as a deployment of its own", async () => {
     const path = join(folder, "application.tar");
     const { app, config, application } = test;
     const services = { ...config, ...app, secrets: loadSecrets(config) };
@@ -382,9 +493,9 @@ describe("restoring", () => {
     assert.deepEqual(await rows(settings.DATABASE_URL), await rows(config.databaseUrl));
   });
 
-  it("under another secret it is refused; with --other-secret users sign in anew", async () => {
+  it("another secret is refused; with --other-secret users have to sign in again", async () => {
     const settings = { ...(await emptyDeployment()), ROLLCALL_SECRET: "quite another secret for tests" };
-    const message = /^The secret of this backup came from its environment: set ROLLCALL_SECRET to what it was\./;
+    const message = /^The secret of this backup came from its environment: set ROLLCALL_SECRET to the same value\./;
     await assertRefused(restoreInto(settings), message);
     await restoreInto(settings, file, { isOtherSecret: true });
     const restored = await startTestApp(settings);
@@ -392,25 +503,25 @@ describe("restoring", () => {
     await restored.close();
   });
 
-  it("where there is something it is refused, also where files alone are; --force deletes what there is", async () => {
+  it("a deployment with data is refused, even if it has only files; --force deletes the data", async () => {
     const settings = await emptyDeployment();
     const stray = join(settings.DATA_DIR, "files", "app_of_others");
     mkdirSync(stray, { recursive: true });
     await assertRefused(
       restoreInto(settings),
-      /^There is something already: .*files has files in it\. With --force it is deleted\.$/,
+      /^The target is not empty: .*files contains files\. Use --force to delete its contents\.$/,
     );
     await restoreInto(settings, file, { isForced: true });
     assert.ok(!existsSync(stray));
     await assertRefused(
       restoreInto(settings),
-      /^There is something already: the database has data in it, .*files has files in it/,
+      /^The target is not empty: the database contains data, .*files contains files/,
     );
     await restoreInto(settings, file, { isForced: true });
     assert.deepEqual(await readData(settings.DATABASE_URL), await readData(test.config.databaseUrl));
   });
 
-  it("what can be read only once is refused before anything is deleted, with --force too", async () => {
+  it("an input that can be read only once is refused before anything is deleted, even with --force", async () => {
     const settings = await emptyDeployment();
     await restoreInto(settings);
     const before = await readData(settings.DATABASE_URL);
@@ -419,7 +530,7 @@ describe("restoring", () => {
     while (!existsSync(pipe)) await setImmediate();
     try {
       const { code, stderr } = await runProgram("src/cli.ts", ["restore", pipe, "--force"], settings);
-      assert.match(stderr, /^.*pipe is no file that can be read twice, as restore does\.\n$/);
+      assert.match(stderr, /^.*pipe is not a regular file\. restore reads it twice: save it as a file first\.\n$/);
       assert.equal(code, 1);
       assert.deepEqual(await readData(settings.DATABASE_URL), before);
     } finally {
@@ -427,14 +538,14 @@ describe("restoring", () => {
     }
   });
 
-  it("half of it is never served: it has to be run again with --force", async () => {
+  it("an interrupted restore is never served, and must be repeated with --force", async () => {
     const settings = await emptyDeployment();
     const bucket = {
       FILES_URL: "s3://bucket?endpoint=http://127.0.0.1:1",
       AWS_ACCESS_KEY_ID: "a",
       AWS_SECRET_ACCESS_KEY: "a",
     };
-    await assert.rejects(restoreInto({ ...settings, ...bucket })); // at the first file
+    await assert.rejects(restoreInto({ ...settings, ...bucket })); // fails at the first file
     const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
     const message = /^A restore into this database was not finished\. Run it again, with --force\.$/;
     await assertRefused(migrate(database), message);
@@ -443,7 +554,7 @@ describe("restoring", () => {
     assert.deepEqual(await readData(settings.DATABASE_URL), await readData(test.config.databaseUrl));
   });
 
-  it("one during which another one has begun ends, and does not say that the database is whole", async () => {
+  it("a restore fails if another one has begun meanwhile, and does not mark the database as complete", async () => {
     const settings = await emptyDeployment();
     const archive = readFileSync(file);
     let times = 0;
@@ -452,7 +563,7 @@ describe("restoring", () => {
       const lastTables = archive.indexOf("tables/operators/");
       yield archive.subarray(0, lastTables);
       if (times === 2) {
-        // It looked who has the database before this one had opened it.
+        // The first process checked for other users of the database before this one opened it.
         const other = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
         await beginRestoring(
           migrations.map(({ name }) => name),
@@ -472,8 +583,8 @@ describe("restoring", () => {
     await database.close();
   });
 
-  it("a database that is served is never restored into", async () => {
+  it("a database in use is never restored into", async () => {
     const refused = restoreInto(settingsOf(test), file, { isForced: true });
-    await assertRefused(refused, /^The database is in use: stop what runs on it first\.$/);
+    await assertRefused(refused, /^The database is in use\. Stop the processes that use it first\.$/);
   });
 });

@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** Bytes that arrive in pieces of this size. */
+/** Yields the bytes in pieces of this size. */
 async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
@@ -31,7 +31,7 @@ function verify(bytes: Buffer, size = 65_536) {
   return loadArchive(inPieces(bytes, size), {});
 }
 
-/** Where each entry begins, and its name. */
+/** The position and name of each entry. */
 function entriesOf(bytes: Buffer): { name: string; start: number; end: number }[] {
   const entries = [];
   for (let start = 0; ; ) {
@@ -43,14 +43,15 @@ function entriesOf(bytes: Buffer): { name: string; start: number; end: number }[
   }
 }
 
+// spec/deployment#archive-checks
 describe("an archive", () => {
-  it("is read whole in pieces of any size", async () => {
+  it("can be read in pieces of any size", async () => {
     const { head, end } = await verify(archive);
     assert.deepEqual([head.kind, head.region, end.files, end.missing.lost], ["backup", "main", 4, 0]);
     for (const size of [1, 511, 513, archive.length]) assert.deepEqual(await verify(archive, size), { head, end });
   });
 
-  it("with a single bit flipped anywhere is refused", async () => {
+  it("is refused if any single bit is flipped", async () => {
     const step = Math.max(1, Math.floor(archive.length / 400)) | 1;
     for (let at = 0; at < archive.length; at += step) {
       const flipped = Buffer.from(archive);
@@ -59,7 +60,7 @@ describe("an archive", () => {
     }
   });
 
-  it("names the file whose bytes have changed", async () => {
+  it("with changed bytes is refused with the name of the file", async () => {
     const file = entriesOf(archive).find(({ name }) => name.startsWith("files/"));
     assert.ok(file);
     const changed = Buffer.from(archive);
@@ -67,7 +68,7 @@ describe("an archive", () => {
     await assert.rejects(verify(changed), { message: `The archive is damaged: ${file.name}` });
   });
 
-  it("that is cut anywhere, goes on behind its end, or is none, is refused", async () => {
+  it("is refused if it is truncated, continues after its end, or is something else", async () => {
     for (let length = 0; length < archive.length; length += Math.floor(archive.length / 100)) {
       await assert.rejects(verify(archive.subarray(0, length)), ArchiveError, `${length} of ${archive.length}`);
     }
@@ -79,7 +80,7 @@ describe("an archive", () => {
     }
   });
 
-  it("without one of its entries, with one twice, or in another order, is refused", async () => {
+  it("is refused if an entry is missing, repeated or out of order", async () => {
     const entries = entriesOf(archive);
     assert.ok(entries.length > 20);
     for (const [index, { name, start, end }] of entries.entries()) {
@@ -96,14 +97,14 @@ describe("an archive", () => {
     }
   });
 
-  it("that would fill the memory is refused before it has: countless rows, a huge one, entries without digests", async () => {
+  it("is refused before it fills the memory: too many rows, a huge row, entries without digests", async () => {
     const begun = () => archive.subarray(0, entriesOf(archive)[0]?.end);
     async function* holding(rows: Buffer) {
       yield begun();
       yield* new ArchiveWriter().entry(rowsName("users", 1), rows);
     }
     const countless = holding(gzipSync("{}\n".repeat(1_000_000)));
-    await assert.rejects(loadArchive(countless, {}), /more rows than any that we write/);
+    await assert.rejects(loadArchive(countless, {}), /more rows than the format allows/);
     const huge = holding(gzipSync(`{"a":"${"a".repeat(2_000_000)}"}\n`));
     await assert.rejects(loadArchive(huge, { partBytesMax: 1_000_000 }), /cannot be unpacked/);
 
@@ -116,7 +117,7 @@ describe("an archive", () => {
     assert.ok(read < 1_000, `${read}`);
   });
 
-  it("whose end says nothing is refused", async () => {
+  it("is refused if its end has no counts", async () => {
     const writer = new ArchiveWriter();
     const head = archive.subarray(
       blockBytes,
@@ -126,7 +127,7 @@ describe("an archive", () => {
     await assert.rejects(verify(Buffer.concat(pieces)), ArchiveError);
   });
 
-  it("holds names and sizes that the oldest form of tar has no room for", () => {
+  it("supports names and sizes beyond the original tar format", () => {
     for (const size of [0, 1, 8_589_934_591, 8_589_934_592, 2 ** 52]) {
       for (const name of ["a", `files/${"x".repeat(94)}`, `files/${"y".repeat(80)}/${"z".repeat(90)}`]) {
         assert.deepEqual(parseTarHeader(tarHeader(name, size)), { name, size });

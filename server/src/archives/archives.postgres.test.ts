@@ -9,7 +9,7 @@ import type { Snapshot } from "../db/snapshot.ts";
 import { loadSecrets } from "../server-secret.ts";
 import { backUp } from "./backup.ts";
 
-/** What happens to the connection and to the tables while PostgreSQL is being archived. */
+/** Backups of PostgreSQL under broken connections and concurrent migrations. */
 describe("PostgreSQL: a backup", {
   skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
 }, () => {
@@ -25,7 +25,7 @@ describe("PostgreSQL: a backup", {
   });
   after(() => test.close());
 
-  /** Cuts the connections of archives, and waits until nothing is left of them. */
+  /** Terminates the connections of archives, and waits until they are gone. */
   async function cut(): Promise<void> {
     const { reads } = test.app.database;
     const archiving = sql`datname = current_database() and application_name = 'rollcall archive'`;
@@ -45,10 +45,10 @@ describe("PostgreSQL: a backup", {
     return count;
   }
 
-  it("fails, and the process lives, when its connection is cut between two tables", async () => {
+  it("fails without ending the process if its connection is cut between two tables", async () => {
     const { app, config } = test;
     const archive = backUp(config, { ...app, secrets: loadSecrets(config) });
-    await archive.next(); // the head has been written
+    await archive.next(); // reads the head
     await cut();
     const rest = async () => {
       while ((await archive.next()).done !== true);
@@ -56,7 +56,7 @@ describe("PostgreSQL: a backup", {
     await assert.rejects(rest());
   });
 
-  it("never takes a table for whole whose connection was cut while it was read", async () => {
+  it("does not treat a table as complete if the connection was cut while it was read", async () => {
     const snapshot = await openSnapshot(test.config.databaseUrl);
     try {
       await assert.rejects(countRows(snapshot, "audit_log", cut));
@@ -66,7 +66,7 @@ describe("PostgreSQL: a backup", {
     }
   });
 
-  it("is of one schema, and holds up a migration until its rows are read", async () => {
+  it("is consistent with one schema, and blocks a migration until its rows are read", async () => {
     const { app, config } = test;
     const snapshot = await openSnapshot(config.databaseUrl);
     const later = {

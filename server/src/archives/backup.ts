@@ -5,19 +5,19 @@ import type { ByteStore } from "../storage/byte-store.ts";
 import { version } from "../version.ts";
 import { type ArchiveProgress, writeArchive } from "./archive.ts";
 import { type ArchiveEnd, fingerprintOf, secretName } from "./format.ts";
-import type { Pace } from "./pace.ts";
 import { archivedTables } from "./tables.ts";
+import type { Throttle } from "./throttle.ts";
 
 export interface BackupOptions {
-  /** Leaves out the bytes of files. */
+  /** Omits the bytes of files. */
   readonly isWithoutFiles?: boolean;
   readonly onProgress?: (progress: ArchiveProgress) => void;
 }
 
 /**
- * All bytes of a backup of the deployment, which may be served meanwhile. Every write that was answered before this is
- * called is in it. Where the secrets lie in DATA_DIR they are in it, too; where they come from the environment it holds
- * their fingerprints alone.
+ * Yields the bytes of a backup of the deployment, which may be running. It contains every write that was answered
+ * before this call. It contains the secrets if they are stored in DATA_DIR; if they come from the environment, it
+ * contains only their fingerprints.
  */
 export async function* backUp(
   config: Pick<Config, "databaseUrl" | "region" | "secrets">,
@@ -25,7 +25,7 @@ export async function* backUp(
     readonly bytes: ByteStore;
     readonly clock: Clock;
     readonly secrets: readonly string[];
-    readonly pace?: Pace;
+    readonly throttle?: Throttle;
   },
   { isWithoutFiles = false, onProgress }: BackupOptions = {},
 ): AsyncGenerator<Uint8Array, ArchiveEnd> {

@@ -1,18 +1,18 @@
 import { hash } from "node:crypto";
 
-/** So many entries at most have their digests in one entry of digests. */
+/** The maximum number of entries per entry of digests. */
 export const entriesPerCheck = 512;
 
 /**
- * The digests of what has been written or read: what goes into an archive now and then as an entry of its own, in the form
- * that `sha256sum -c` reads. Each of these begins with the digest of the one before, so that nothing between the first
- * entry and the last can be changed, lost or put elsewhere. Who reads makes the same text, and compares.
+ * The digests of written or read entries, which are added to the archive as entries of their own, in the format of
+ * `sha256sum -c`. Each begins with the digest of the previous one, so that no entry can be changed, removed or moved
+ * unnoticed. The reader builds the same text and compares.
  */
 export class Checks {
   #lines: string[] = [];
   #count = 0;
 
-  /** How many entries wait to be in the next one. */
+  /** The number of entries that wait for the next entry of digests. */
   get waiting(): number {
     return this.#lines.length;
   }
@@ -21,7 +21,7 @@ export class Checks {
     this.#lines.push(`${sha256}  ${name}\n`);
   }
 
-  /** The next entry of digests. */
+  /** Returns the next entry of digests. */
   take(): { readonly name: string; readonly content: Buffer } {
     this.#count += 1;
     const name = `checks/${this.#count.toString().padStart(8, "0")}.sha256`;
@@ -31,7 +31,7 @@ export class Checks {
   }
 }
 
-/** Whether it holds digests. */
+/** True for an entry of digests. */
 export function isCheck(name: string): boolean {
   return name.startsWith("checks/");
 }

@@ -6,7 +6,8 @@ import type { Clock } from "../lib/clock.ts";
 import { openSigningSecret } from "../tenancy/policies.ts";
 import { version } from "../version.ts";
 import { type ArchiveProgress, type ArchiveServices, writeArchive } from "./archive.ts";
-import { type ArchiveEnd, fingerprintOf, signingSecretName } from "./format.ts";
+import { type ArchiveEnd, fingerprintOf, signingSecretName, smtpUrlName } from "./format.ts";
+import { openSettingsRow } from "./settings-row.ts";
 import { exportedTables } from "./tables.ts";
 
 export interface ExportServices extends ArchiveServices {
@@ -16,20 +17,20 @@ export interface ExportServices extends ArchiveServices {
   readonly clock: Clock;
 }
 
-/** There is no such application, or it is being deleted. */
+/** The application does not exist, or is being deleted. */
 export class NoSuchApplication extends PlainFailure {
   override name = "NoSuchApplication";
 }
 
 /**
- * An archive of one application with everything that it owns, which `importApplication` reads in another deployment, on either
- * engine: the application as it was when the reading begins. Its neighbours and itself are served meanwhile; for a move
- * suspend it first, since what is written later is not in it.
+ * Archives one application with everything that it owns, for `importApplication` in another deployment on either
+ * engine: as it is when reading begins. The application and its neighbours can be served meanwhile; suspend it first
+ * for a move, because later writes are not included.
  *
- * It holds the shared secret of signed requests in clear. Left out are kept replies, and uploads that are not finished.
- * User tokens are good wherever secret and region are the same.
+ * The archive contains the shared secret of signed requests and the password of the mail server in clear. Stored
+ * responses and unfinished uploads are left out. User tokens stay valid where secret and region are the same.
  *
- * @returns what there was
+ * @returns a summary of the archive
  * @throws NoSuchApplication
  */
 export async function* archiveApplication(
@@ -43,6 +44,7 @@ export async function* archiveApplication(
     const unfinished = await sumUnfinishedUploads(applicationId, snapshot);
     const sealed = application["signing_secret"];
     const signing = typeof sealed === "string" ? openSigningSecret(applicationId, sealed, secrets) : undefined;
+    const { row: withoutSecrets, smtpUrl } = openSettingsRow(application, secrets);
     const head = {
       format: "rollcall-archive",
       version: 1,
@@ -55,9 +57,12 @@ export async function* archiveApplication(
       secrets: secrets.map(fingerprintOf),
       isWithoutFiles: false,
     } as const;
-    const extras = signing === undefined ? [] : [{ name: signingSecretName, content: Buffer.from(signing) }];
+    const extras = [
+      { name: signingSecretName, text: signing },
+      { name: smtpUrlName, text: smtpUrl },
+    ].flatMap(({ name, text }) => (text === undefined ? [] : [{ name, content: Buffer.from(text) }]));
     function change(table: string, row: StoredRow): StoredRow | undefined {
-      if (table === "applications") return { ...row, signing_secret: null, moving_to: null };
+      if (table === "applications") return { ...withoutSecrets, signing_secret: null, moving_to: null };
       if (table === "file_usage") return without(unfinished.get(String(row["user_id"])), row);
       return row;
     }
@@ -88,7 +93,7 @@ interface Usage {
   files: number;
 }
 
-/** What uploads that are not finished have been charged with, by user; under "" all of them. */
+/** The usage of unfinished uploads, by user; under "" their sum. */
 async function sumUnfinishedUploads(applicationId: string, snapshot: Snapshot): Promise<ReadonlyMap<string, Usage>> {
   const sums = new Map<string, Usage>();
   for await (const row of snapshot.rows("resumable_uploads", { application_id: applicationId })) {

@@ -1,71 +1,77 @@
 import { hkdfSync } from "node:crypto";
 import { PlainFailure } from "../failure.ts";
+import { kindOfId } from "../lib/ids.ts";
 
-/** The first entry: what it is that follows. */
+/** The first entry, which describes the archive. */
 export interface ArchiveHead {
   readonly format: "rollcall-archive";
   readonly version: 1;
   /** A whole deployment, or one application of it. */
   readonly kind: "backup" | "application";
-  /** When it was begun, ISO 8601. */
+  /** When the archive was begun, ISO 8601. */
   readonly created: string;
-  /** The release that made it. */
+  /** The release that wrote it. */
   readonly release: string;
   readonly region: string;
-  /** Of one application alone. */
+  /** For an archive of one application only. */
   readonly applicationId?: string;
-  /** Of an application with files: an object that it has in its store, by which another deployment tells whether it has the same. */
+  /**
+   * For an application with files: one of its objects, by which an import detects that both deployments use the same
+   * store.
+   */
   readonly storedKey?: string;
-  /** What the schema was made by; an older one is brought up to date when it is restored. */
+  /** The migrations of its schema; a restore migrates an older schema. */
   readonly migrations: readonly string[];
   /** Fingerprints of the secrets of the deployment, newest first. */
   readonly secrets: readonly string[];
-  /** Whether the bytes of files were left out, because they are kept safe by other means. */
+  /** True if the bytes of files were omitted, because they have a backup of their own. */
   readonly isWithoutFiles: boolean;
 }
 
-/** The last entry but its digests: what there was, so that it can be told from what is there. */
+/** The last entry before its digests: counts, for comparison with the contents. */
 export interface ArchiveEnd {
-  /** How many rows of each table. */
+  /** The number of rows of each table. */
   readonly rows: Readonly<Record<string, number>>;
   readonly files: number;
   readonly bytes: number;
-  /** Objects whose bytes are not in the archive, or not as they were uploaded. */
+  /** The number of objects that are missing, or differ from what was uploaded. */
   readonly missing: { readonly [Why in MissingObject["why"]]: number };
 }
 
 /** A line of `missing/…`. */
 export interface MissingObject {
-  /** Of the object in the store. */
+  /** The key of the object in the store. */
   readonly key: string;
   readonly applicationId: string;
-  /** Of the file or of the upload. */
+  /** The id of the file or upload. */
   readonly id: string;
   /**
-   * `deleted` while the archive was written; `lost` is what should have been there; `damaged` is there, and is not what was
-   * uploaded.
+   * `deleted` while the archive was written; `lost` should have been in the store; `damaged` is in the store, but
+   * differs from what was uploaded.
    */
   readonly why: "deleted" | "lost" | "damaged";
 }
 
-/** The archive is no archive, of another version, or not whole; nothing may be made of it. */
+/** The input is not an archive, or has another version, or is incomplete or damaged; it must not be loaded. */
 export class ArchiveError extends PlainFailure {
   override name = "ArchiveError";
 }
 
 export const headName = "rollcall.json";
 export const endName = "end.json";
-/** The file `secret` of DATA_DIR, where the secrets come from there. */
+/** The file `secret` of DATA_DIR, if the secrets are stored there. */
 export const secretName = "secret";
-/** The shared secret of an application's signed requests, in clear, because it is stored sealed. */
+/** The shared secret of an application's signed requests, in clear because the row has it sealed. */
 export const signingSecretName = "signing-secret";
+/** The mail server of an application, `mail.smtpUrl` of its settings, in clear for the same reason. */
+export const smtpUrlName = "smtp-url";
 
 /** The name of a part of a table. */
 export function rowsName(table: string, part: number): string {
   return `tables/${table}/${part.toString().padStart(8, "0")}.ndjson.gz`;
 }
 
-/** The table that an entry is a part of. */
+/** The table that an entry belongs to. */
 export function tableOf(name: string): string | undefined {
   return /^tables\/([a-z_]+)\/\d{8,}\.ndjson\.gz$/.exec(name)?.[1];
 }
@@ -76,10 +82,13 @@ export function fileName(key: string): string {
   return `${filesFolder}${key}`;
 }
 
-/** The key of the object that an entry holds. */
+/** The key of the object that an entry contains. */
 export function keyOf(name: string): string | undefined {
   return name.startsWith(filesFolder) ? name.slice(filesFolder.length) : undefined;
 }
+
+/** The maximum number of missing objects per entry. */
+export const missingPerPart = 1_000;
 
 export function missingName(part: number): string {
   return `missing/${part.toString().padStart(8, "0")}.ndjson`;
@@ -89,32 +98,45 @@ export function isMissingName(name: string): boolean {
   return name.startsWith("missing/");
 }
 
-/** Tells secrets apart without telling them. */
+/** Identifies a secret without revealing it. */
 export function fingerprintOf(secret: string): string {
   return Buffer.from(hkdfSync("sha256", secret, "rollcall", "archive fingerprint", 16)).toString("hex");
 }
 
 /** @throws ArchiveError */
 export function parseHead(content: Buffer): ArchiveHead {
-  const head = parseObject(content, headName) as Partial<ArchiveHead>; // every member is looked at below
-  if (head.format !== "rollcall-archive") throw new ArchiveError("This is no archive of Rollcall");
-  if (head.version !== 1) throw new ArchiveError(`The archive has version ${head.version}, and this release reads 1`);
-  const { kind, applicationId, migrations, secrets } = head;
-  const isRight =
+  const head = parseObject(content, headName) as Partial<ArchiveHead>; // every member is checked below
+  if (head.format !== "rollcall-archive") throw new ArchiveError("This is not a Rollcall archive");
+  if (head.version !== 1) {
+    throw new ArchiveError(`The archive has the version ${shown(head.version)}, and this release reads 1`);
+  }
+  const { kind, applicationId, storedKey, migrations, secrets } = head;
+  // Files are erased by the prefix of their keys: an invalid id could match those of another application.
+  const isApplicationId = typeof applicationId === "string" && kindOfId(applicationId) === "App";
+  const isValid =
     typeof head.isWithoutFiles === "boolean" &&
-    (kind === "backup" || (kind === "application" && typeof applicationId === "string")) &&
-    (head.storedKey === undefined || typeof head.storedKey === "string") &&
-    [head.created, head.release, head.region].every((text) => typeof text === "string") &&
-    [migrations, secrets].every((texts) => Array.isArray(texts) && texts.every((text) => typeof text === "string"));
-  if (!isRight) throw new ArchiveError(`${headName} of the archive is not right`);
-  return head as ArchiveHead; // it is, by now
+    (kind === "backup" ? applicationId === undefined : kind === "application" && isApplicationId) &&
+    (storedKey === undefined || (typeof storedKey === "string" && isApplicationId)) &&
+    [head.created, head.release, head.region].every(isLabel) &&
+    [migrations, secrets].every((texts) => Array.isArray(texts) && texts.every(isLabel));
+  if (!isValid) throw new ArchiveError(`${headName} of the archive is invalid`);
+  return head as ArchiveHead; // checked above
+}
+
+/** Texts of the head are printed to a terminal. */
+function isLabel(text: unknown): boolean {
+  return typeof text === "string" && /^[A-Za-z0-9_.:+ -]{1,128}$/.test(text);
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 64) ?? "none";
 }
 
 /** @throws ArchiveError */
 export function parseEnd(content: Buffer): ArchiveEnd {
-  const end = parseObject(content, endName) as Partial<ArchiveEnd>; // compared with what has been read, member by member
-  if (!isObject(end.rows) || !isObject(end.missing)) throw new ArchiveError(`${endName} of the archive is not right`);
-  return end as ArchiveEnd; // as above
+  const end = parseObject(content, endName) as Partial<ArchiveEnd>; // each member is compared with the contents
+  if (!isObject(end.rows) || !isObject(end.missing)) throw new ArchiveError(`${endName} of the archive is invalid`);
+  return end as ArchiveEnd; // checked by its caller
 }
 
 function parseObject(content: Buffer, name: string): object {
@@ -122,9 +144,9 @@ function parseObject(content: Buffer, name: string): object {
     const value: unknown = JSON.parse(content.toString("utf8"));
     if (isObject(value)) return value;
   } catch {
-    // said below
+    // reported below
   }
-  throw new ArchiveError(`${name} of the archive is not right`);
+  throw new ArchiveError(`${name} of the archive is invalid`);
 }
 
 function isObject(value: unknown): value is object {

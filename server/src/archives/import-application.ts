@@ -6,11 +6,11 @@ import { migrations } from "../db/migrations/list.ts";
 import type { StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
+import { signingSecretCharacters } from "../lib/secrets.ts";
 import { type ByteStore, isKey } from "../storage/byte-store.ts";
-import { findTaker } from "../storage/loose-bytes.ts";
-import { ApplicationSettingsError, parseApplicationSettings } from "../tenancy/application-settings.ts";
 import { sealSigningSecret } from "../tenancy/policies.ts";
-import { type ArchiveEnd, ArchiveError, type ArchiveHead, fingerprintOf } from "./format.ts";
+import { FileLoader } from "./file-loader.ts";
+import { type ArchiveEnd, ArchiveError, type ArchiveHead, fingerprintOf, signingSecretName } from "./format.ts";
 import {
   findAnyApplication,
   giveUpImport,
@@ -22,54 +22,57 @@ import {
 } from "./imports.store.ts";
 import { loadArchive } from "./load.ts";
 import { removeDeleted } from "./missing-objects.ts";
-import { piecesOf, RowLoader } from "./row-loader.ts";
-import { exportedTables } from "./tables.ts";
+import { isBoundedHash } from "./password-hashes.ts";
+import { type LoadedRows, piecesOf, RowLoader } from "./row-loader.ts";
+import { sealSettingsRow } from "./settings-row.ts";
 
 export interface ImportServices {
   readonly database: Database;
   readonly bytes: ByteStore;
   readonly clock: Clock;
-  /** The name of this one: tokens are good in that which issued them. */
+  /** The name of this region, because tokens are valid only in the region that issued them. */
   readonly region: string;
   /** Newest first. */
   readonly secrets: readonly string[];
 }
 
 export interface ImportOptions {
-  /** In place of the name that it had. */
+  /** Replaces the name of the application. */
   readonly name?: string | undefined;
-  /** Runs before anything is written. @throws whatever the import is to be refused with */
+  /** Runs before anything is written. @throws to refuse the import */
   readonly admit?: (applicationId: string) => Promise<void>;
-  /** Runs in the transaction that shows the application to everybody: what has to happen with that, or not at all. */
+  /** Runs in the transaction that makes the application visible, so that both happen or neither. */
   readonly finish?: (applicationId: string, transaction: Transaction) => Promise<void>;
-  readonly onProgress?: (done: { readonly rows: number; readonly files: number }) => void;
 }
 
 export interface ImportedApplication {
   readonly applicationId: string;
   readonly rows: number;
   readonly end: ArchiveEnd;
-  /** False when the other deployment had another secret, or is another region: then users sign in anew. */
+  /** False if the other deployment has another secret or is another region: then users have to sign in again. */
   readonly hasTokens: boolean;
 }
 
-/** An application of this id is there, or what is left of one. */
+/** An application with this id exists, or is still being erased. */
 export class ApplicationExists extends PlainFailure {
   override name = "ApplicationExists";
 }
 
 const renewMs = 30_000;
-/** It may come from another region to a server: a part is a few MB, and the largest row of an application is small. */
+/**
+ * Bounds the memory of a server that imports from another region: a part is a few MB, and the largest row of an
+ * application is small.
+ */
 const applicationPartBytesMax = 67_108_864;
-/** Users on whom some work was under way at that moment; hardly ever one. */
+/** Users with unfinished background work at the moment of the export; hardly ever more than one. */
 const unfinishedUsersMax = 100_000;
 
 /**
- * Makes an application of what `exportApplication` wrote, under the same ids, in one pass and in small transactions, while
- * its neighbours are served. Nobody sees anything of it until the archive has come to its end and was whole. When this
- * fails nothing stays, and when the process dies maintenance erases what there is within some minutes.
+ * Imports an application that `exportApplication` wrote, under the same ids, in one pass and in small transactions, so
+ * that other applications can be served meanwhile. It is invisible until the whole archive has been read and verified.
+ * A failed import leaves nothing behind; after a crash, maintenance erases the rest within some minutes.
  *
- * @throws ArchiveError when it is no such archive, of another schema, or not whole
+ * @throws ArchiveError if the input is not such an archive, has another schema, or is incomplete or damaged
  * @throws ApplicationExists
  */
 export async function importApplication(
@@ -78,31 +81,32 @@ export async function importApplication(
   options: ImportOptions = {},
 ): Promise<ImportedApplication> {
   const { database, bytes, clock, region, secrets } = services;
-  const loader = new RowLoader();
+  const files = new FileLoader(services, { hasUploads: false });
+  let loader = new RowLoader(new Map());
   const unfinished = new Map<string, UnfinishedUser>();
-  const done = { rows: 0, files: 0 };
+  const done = { rows: 0 };
   let applicationId = "";
   let hasTokens = false;
   let signingSecret: string | null = null;
-  /** Once there is something of it. */
+  let smtpUrl: string | undefined;
+  /** Set once something has been written. */
   let begun: Import | undefined;
 
   const renewing = setInterval(() => {
-    // A failure shows with the next rows, or at the end.
+    // A failure surfaces with the next rows, or at the end.
     const current = begun;
     if (current === undefined) return;
     database.write(({ queries }) => renewImport(current, clock.now(), queries)).catch(() => {});
   }, renewMs);
   renewing.unref();
 
-  async function insert(current: Import, table: string, rows: readonly StoredRow[]): Promise<void> {
-    for (const piece of piecesOf(rows)) {
+  async function insert(current: Import, part: LoadedRows): Promise<void> {
+    for (const piece of piecesOf(part)) {
       await database.write(async ({ queries }) => {
         await renewImport(current, clock.now(), queries);
-        await loader.insert(table, piece, queries);
+        await loader.insert(piece, queries);
       });
-      done.rows += piece.length;
-      options.onProgress?.(done);
+      done.rows += piece.rows.length;
       await setImmediate();
     }
   }
@@ -110,15 +114,17 @@ export async function importApplication(
   async function begin(rows: readonly StoredRow[]): Promise<void> {
     const [application, ...others] = rows;
     if (application === undefined || others.length > 0 || begun !== undefined)
-      throw new ArchiveError("It is of no one application");
-    requireSettings(application);
+      throw new ArchiveError("The archive does not contain exactly one application");
+    const sealed = sealSettingsRow(application, smtpUrl, secrets);
     const name = options.name ?? application["name"] ?? "";
     const current = { applicationId, begunAt: clock.now() };
-    const row = { ...application, ...hiddenColumns(current.begunAt), name, signing_secret: signingSecret };
+    const row = { ...sealed, ...hiddenColumns(current.begunAt), name, signing_secret: signingSecret };
     await database
-      .write(({ queries }) => loader.insert("applications", [row], queries))
+      .write(({ queries }) => loader.insert({ table: "applications", rows: [row], rowsBefore: 0 }, queries))
       .catch(async (error) => {
-        throw isUniqueViolation(error) ? await existsError(applicationId, database) : error;
+        throw error instanceof ArchiveError && isUniqueViolation(error.cause)
+          ? await existsError(applicationId, database)
+          : error;
       });
     begun = current;
     done.rows += 1;
@@ -127,43 +133,49 @@ export async function importApplication(
   try {
     const { end } = await loadArchive(source, {
       partBytesMax: applicationPartBytesMax,
-      async head(head) {
+      async head(head, schema) {
         applicationId = requireApplication(head);
+        // Overrides the rows, so that every row is written into this application.
+        loader = new RowLoader(schema, { application_id: applicationId });
         hasTokens = head.region === region && secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
         const found = await findAnyApplication(applicationId, database.reads);
         if (found !== undefined) throw await existsError(applicationId, database);
-        await requireStoreOfItsOwn(head, bytes);
+        await requireSeparateStore(head, bytes);
         await options.admit?.(applicationId);
       },
       async signingSecret(content) {
+        requireSigningSecret(content);
         signingSecret = sealSigningSecret(applicationId, content, secrets);
       },
-      async rows(table, rows) {
-        requireOwn(applicationId, table, rows);
-        if (table === "applications") return begin(rows);
-        if (begun === undefined) throw new ArchiveError("It is of no one application");
-        if (table === "user_tokens" && !hasTokens) return;
-        await insert(begun, table, table === "users" ? rows.map((row) => postpone(row, unfinished)) : rows);
+      async smtpUrl(content) {
+        smtpUrl = content;
       },
-      async file(key, content) {
-        const [ofApplication, id = ""] = key.split("/");
-        const isOwn = ofApplication === applicationId && begun !== undefined;
-        if (!isOwn || (await findTaker(applicationId, id, database.reads)) === undefined) {
-          throw new ArchiveError(`The archive holds ${key}, which belongs to no file of it`);
+      async rows(part) {
+        const { table, rows } = part;
+        if (table === "applications") return begin(rows);
+        if (begun === undefined) throw new ArchiveError("The archive does not contain exactly one application");
+        if (table === "user_tokens" && !hasTokens) return;
+        if (table !== "users") return insert(begun, part);
+        requirePasswordHashes(part);
+        await insert(begun, { ...part, rows: rows.map((row) => postpone(row, unfinished)) });
+      },
+      async file(file) {
+        if (begun === undefined || !file.key.startsWith(`${applicationId}/`)) {
+          throw new ArchiveError(`The archive holds ${file.key}, which belongs to none of its files`);
         }
-        await bytes.write(key, content);
-        done.files += 1;
-        options.onProgress?.(done);
+        await files.write(file);
       },
       async missing(object) {
         if (object.applicationId !== applicationId)
-          throw new ArchiveError("Something of another application is missing");
+          throw new ArchiveError("The list of missing objects names another application");
+        files.note(object);
         if (object.why === "deleted") await removeDeleted(object, services);
       },
     });
+    files.finish();
     const whole: Import | undefined = begun;
-    if (whole === undefined) throw new ArchiveError("It is of no one application");
-    // What has to be finished of users is theirs who serve from now on.
+    if (whole === undefined) throw new ArchiveError("The archive does not contain exactly one application");
+    // From now on the server finishes the work on these users.
     for (const [id, columns] of unfinished) {
       await database.write(({ queries }) => updateUserUnfinished(applicationId, id, columns, queries));
     }
@@ -173,7 +185,7 @@ export async function importApplication(
     });
     return { applicationId, rows: done.rows, end, hasTokens };
   } catch (error) {
-    if (begun !== undefined) await undo(begun, services).catch(() => {}); // then maintenance does
+    if (begun !== undefined) await undo(begun, services).catch(() => {}); // maintenance erases the rest
     throw error;
   } finally {
     clearInterval(renewing);
@@ -183,50 +195,51 @@ export async function importApplication(
 /** @throws ArchiveError */
 function requireApplication({ kind, applicationId, migrations: theirs }: ArchiveHead): string {
   if (kind !== "application" || applicationId === undefined) {
-    throw new ArchiveError("This is a backup of a whole deployment: see restore");
+    throw new ArchiveError("This is a backup of a whole deployment. Use restore instead");
   }
   const names = migrations.map(({ name }) => name);
   const isNewer = theirs.some((name) => !names.includes(name));
   if (!isNewer && theirs.length === names.length) return applicationId;
   throw new ArchiveError(
     isNewer
-      ? "The archive was made by a newer release than this one: import it with that one"
-      : "The archive was made by an older release: restore it into an empty deployment of this release, and export it there",
+      ? "The archive was made by a newer release. Import it with that release"
+      : "The archive was made by an older release. Restore it into an empty deployment of this release, and export it there",
   );
 }
 
-/** Whoever of the two erased it, or gave this up, would erase the files of both. @throws PlainFailure */
-async function requireStoreOfItsOwn({ applicationId, storedKey }: ArchiveHead, bytes: ByteStore): Promise<void> {
+/**
+ * Deployments must not share a store: when either erased the application, or an import was undone, the files of both
+ * would be deleted. @throws PlainFailure
+ */
+async function requireSeparateStore({ applicationId, storedKey }: ArchiveHead, bytes: ByteStore): Promise<void> {
   if (storedKey === undefined) return;
   if (!storedKey.startsWith(`${applicationId}/`) || !isKey(storedKey))
-    throw new ArchiveError(`${storedKey} is no key of it`);
+    throw new ArchiveError(`${storedKey} is not a key of the application`);
   if ((await bytes.size(storedKey)) === undefined) return;
   throw new PlainFailure(
-    `the files of ${applicationId} are in the store already: give this deployment a FILES_URL other than that of the one it comes from`,
+    `The files of ${applicationId} are already in the store. FILES_URL must differ from that of the deployment that exported it`,
   );
 }
 
-/** Nothing of another application comes in. @throws ArchiveError */
-function requireOwn(applicationId: string, table: string, rows: readonly StoredRow[]): void {
-  const isExported = exportedTables.some((name) => name === table);
-  if (!isExported || rows.some((row) => row["application_id"] !== applicationId)) {
-    throw new ArchiveError(`The archive holds rows of ${table} that are not the application's`);
-  }
+/** @throws ArchiveError */
+function requireSigningSecret(content: string): void {
+  const { min, max } = signingSecretCharacters;
+  const isValid = content.length >= min && content.length <= max && content.isWellFormed();
+  if (!isValid) throw new ArchiveError(`${signingSecretName} of the archive must have ${min} to ${max} characters`);
 }
 
-/** What reads them takes them for checked. @throws ArchiveError */
-function requireSettings({ settings }: StoredRow): void {
-  try {
-    parseApplicationSettings(String(settings));
-  } catch (cause) {
-    if (!(cause instanceof ApplicationSettingsError)) throw cause;
-    throw new ArchiveError("The settings of the application are not right", { cause });
-  }
+/** Bounds the cost of checking a password, which its hash determines. @throws ArchiveError */
+function requirePasswordHashes({ table, rows, rowsBefore }: LoadedRows): void {
+  const index = rows.findIndex(({ password_hash: hash }) => hash !== "" && !isBoundedHash(String(hash)));
+  if (index === -1) return;
+  throw new ArchiveError(
+    `Row ${rowsBefore + index + 1} of ${table} cannot be stored: password_hash must be a hash of this server`,
+  );
 }
 
 type UnfinishedUser = Parameters<typeof updateUserUnfinished>[2];
 
-/** A user on whom maintenance would go on with something, without it: its rows are not all there yet. */
+/** Hides unfinished work on a user from maintenance, which would run without rows that are not imported yet. */
 function postpone(row: StoredRow, unfinished: Map<string, UnfinishedUser>): StoredRow {
   const { id, deleted_at, is_reshifting } = row;
   if (deleted_at === null && is_reshifting === 0) return row;

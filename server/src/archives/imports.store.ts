@@ -1,9 +1,9 @@
 import type { Queries } from "../db/database.ts";
 
 /**
- * An application that is being imported is marked as deleted, so that for everybody else it is not there, and has a time
- * until which whoever imports it is at it. Past that time it is what it is marked as: maintenance erases it. When it was marked
- * tells imports of the same application apart: one that was out for so long has no part in the next one.
+ * An application that is being imported is marked as deleted, so that it is invisible, and has a lease that its
+ * importer renews. After the lease has ended, maintenance erases it like any deleted application. The time of the mark
+ * identifies the import: an import that lost its lease cannot write into a later one of the same application.
  */
 const leaseMs = 300_000;
 
@@ -12,7 +12,7 @@ export interface Import {
   readonly begunAt: number;
 }
 
-/** Moves the time on. @throws Error when somebody has ended the import */
+/** Renews the lease. @throws Error if the import was ended meanwhile */
 export async function renewImport({ applicationId, begunAt }: Import, now: number, queries: Queries): Promise<void> {
   const renewed = await queries
     .updateTable("applications")
@@ -21,15 +21,15 @@ export async function renewImport({ applicationId, begunAt }: Import, now: numbe
     .where("deleted_at", "=", begunAt)
     .where("importing_until", "is not", null)
     .executeTakeFirst();
-  if (renewed.numUpdatedRows !== 1n) throw new Error(`The import of ${applicationId} was ended by somebody else`);
+  if (renewed.numUpdatedRows !== 1n) throw new Error(`The import of ${applicationId} was ended by another process`);
 }
 
-/** The columns of an application that is not to be seen yet. */
+/** The columns of an application that is not visible yet. */
 export function hiddenColumns(begunAt: number) {
   return { deleted_at: begunAt, importing_until: begunAt + leaseMs, moving_to: null };
 }
 
-/** Shows the application: from now on it is served. @throws Error when somebody has ended the import */
+/** Makes the application visible. @throws Error if the import was ended meanwhile */
 export async function showImported({ applicationId, begunAt }: Import, queries: Queries): Promise<void> {
   const shown = await queries
     .updateTable("applications")
@@ -38,10 +38,10 @@ export async function showImported({ applicationId, begunAt }: Import, queries: 
     .where("deleted_at", "=", begunAt)
     .where("importing_until", "is not", null)
     .executeTakeFirst();
-  if (shown.numUpdatedRows !== 1n) throw new Error(`The import of ${applicationId} was ended by somebody else`);
+  if (shown.numUpdatedRows !== 1n) throw new Error(`The import of ${applicationId} was ended by another process`);
 }
 
-/** Gives it up: maintenance erases what there is, if nobody does before. @returns false when it is not being imported */
+/** Gives up an import, so that maintenance erases its data. @returns false if the application is not being imported */
 export async function giveUpImport({ applicationId, begunAt }: Import, queries: Queries): Promise<boolean> {
   const given = await queries
     .updateTable("applications")
@@ -53,7 +53,7 @@ export async function giveUpImport({ applicationId, begunAt }: Import, queries: 
   return given.numUpdatedRows === 1n;
 }
 
-/** What is known of an application of this id, whoever sees it. */
+/** Finds the state of an application, whether it is visible or not. */
 export async function findAnyApplication(
   applicationId: string,
   queries: Queries,
@@ -65,7 +65,7 @@ export async function findAnyApplication(
     .executeTakeFirst();
 }
 
-/** Says of users what maintenance would have taken up while they were being imported. */
+/** Restores the unfinished work of a user, which was hidden from maintenance during the import. */
 export async function updateUserUnfinished(
   applicationId: string,
   id: string,

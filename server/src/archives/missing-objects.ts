@@ -6,7 +6,9 @@ import type { ByteStore } from "../storage/byte-store.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import type { MissingObject } from "./format.ts";
 
-/** Deletes a file or an upload that was deleted while its archive was written, as if that had been a moment earlier. */
+/**
+ * Deletes a file or upload that was deleted while its archive was written, as if that had happened before the snapshot.
+ */
 export async function removeDeleted(
   { applicationId, id }: MissingObject,
   { database, bytes, clock }: { readonly database: Database; readonly bytes: ByteStore; readonly clock: Clock },

@@ -5,11 +5,11 @@ import { readSecretFile, secretFile, secretLines } from "../server-secret.ts";
 import { type ArchiveHead, fingerprintOf } from "./format.ts";
 
 /**
- * Sees to it that the restored deployment opens what the archived one has sealed.
+ * Makes sure that the restored deployment can unseal the data of the archived one.
  *
- * @param archived the file `secret` of the archive, where its secrets lay in DATA_DIR
- * @returns what is to become the file `secret` in DATA_DIR, if anything
- * @throws PlainFailure when it would not
+ * @param archived the file `secret` of the archive, if its secrets were stored in DATA_DIR
+ * @returns the new content of the file `secret` in DATA_DIR, if any
+ * @throws PlainFailure if the secrets differ
  */
 export function requireSecrets(
   { kind, secrets: wanted }: ArchiveHead,
@@ -21,26 +21,26 @@ export function requireSecrets(
   },
 ): string | undefined {
   const { config, isForced, isOtherSecret } = options;
-  if (kind === "application" || isOtherSecret) return undefined; // it has none of its own
+  if (kind === "application" || isOtherSecret) return undefined; // an export has no secret of its own
   const file = secretFile(config.dataDir);
   const there = config.secrets ?? (existsSync(file) ? readSecretFile(file) : undefined);
   const isSame = there?.some((secret) => fingerprintOf(secret) === wanted[0]) === true;
   if (isSame) return undefined;
   const givenUp =
-    "With --other-secret it is restored all the same: then every token is dead, users and operators sign in anew";
+    "With --other-secret it is restored anyway: then all tokens become invalid, users and operators have to sign in again";
   if (archived === undefined) {
     throw new PlainFailure(
-      `The secret of this backup came from its environment: set ROLLCALL_SECRET to what it was.\n${givenUp}, and shared secrets of signed requests have to be set anew.`,
+      `The secret of this backup came from its environment: set ROLLCALL_SECRET to the same value.\n${givenUp}, and shared secrets of signed requests and \`mail.smtpUrl\` have to be set again.`,
     );
   }
   if (config.secrets !== undefined) {
     throw new PlainFailure(
-      `ROLLCALL_SECRET is not the secret of this backup, which \`tar -xOf FILE secret\` prints.\n${givenUp}, and shared secrets of signed requests have to be set anew.`,
+      `ROLLCALL_SECRET is not the secret of this backup, which \`tar -xOf FILE secret\` prints.\n${givenUp}, and shared secrets of signed requests and \`mail.smtpUrl\` have to be set again.`,
     );
   }
   if (there !== undefined && !isForced) {
-    throw new PlainFailure(`There is another secret in ${file} already. With --force it is replaced.`);
+    throw new PlainFailure(`${file} contains another secret. Use --force to replace it.`);
   }
-  if (secretLines(archived).length === 0) throw new PlainFailure("The backup holds no secret");
+  if (secretLines(archived).length === 0) throw new PlainFailure("The backup contains no secret");
   return archived;
 }

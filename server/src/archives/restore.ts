@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import type { Config } from "../config.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { migrate } from "../db/migrate.ts";
-import { migrations } from "../db/migrations/list.ts";
 import { isOccupied } from "../db/occupied.ts";
 import { openDatabase } from "../db/open.ts";
 import { beginRestoring, endRestoring, isEmptyDatabase, requireRestoring } from "../db/restoring.ts";
@@ -13,63 +12,75 @@ import type { StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
 import { loadSecrets, replaceSecretFile } from "../server-secret.ts";
+import { type ByteStore, isKey } from "../storage/byte-store.ts";
 import { openByteStore } from "../storage/open.ts";
 import { sealSigningSecret } from "../tenancy/policies.ts";
+import { type BufferFile, createBufferFile } from "./buffer-file.ts";
+import { FileLoader } from "./file-loader.ts";
 import { ArchiveError, type ArchiveHead, type MissingObject } from "./format.ts";
 import { type LoadedArchive, loadArchive } from "./load.ts";
 import { removeDeleted } from "./missing-objects.ts";
 import { requireSecrets } from "./restore.secrets.ts";
+import { createTokenRevocation } from "./restore.tokens.ts";
 import { RowLoader } from "./row-loader.ts";
-import { createSpool } from "./spool.ts";
+import { schemaOf } from "./schema.ts";
+import { sealSettingsRow } from "./settings-row.ts";
 
 /** A statement may drop a large table. */
 const timeoutMs = 3_600_000;
 
 export interface RestoreOptions {
-  /** Replaces what there is. */
+  /** Replaces existing data. */
   readonly isForced: boolean;
-  /** Goes on under another secret: tokens and whatever else is sealed do not open any more. */
+  /** Accepts another secret: tokens and other sealed data become unreadable. */
   readonly isOtherSecret: boolean;
+  /**
+   * Keeps tokens, operator sessions and reset codes as they were in the backup; those revoked since are valid again.
+   */
+  readonly isKeepingTokens?: boolean;
   readonly clock: Clock;
-  readonly onProgress?: (done: { readonly rows: number; readonly files: number }) => void;
-  /** Runs in the transaction that makes the database one that can be served. */
+  /** Runs in the transaction that ends the restore, after which the database can be served. */
   readonly finish?: (head: ArchiveHead, transaction: Transaction) => Promise<void>;
 }
 
 /**
- * Makes the deployment that the settings name out of an archive, on either engine. The whole archive is checked before
- * anything is written. Until it has come to its end the database is marked, and is not served.
+ * Restores an archive into the deployment that the settings describe, on either engine. The whole archive is verified
+ * before anything is written. Until the restore is complete, the database is marked and cannot be served.
  *
  * @param read opens the archive from its beginning; called twice
- * @throws PlainFailure when it is refused; nothing has been written then
+ * @throws PlainFailure if the restore is refused, before anything is written
  */
 export async function restore(
   read: () => AsyncIterable<Uint8Array>,
   config: Config,
-  { isForced, isOtherSecret, clock, onProgress = () => {}, finish }: RestoreOptions,
+  { isForced, isOtherSecret, isKeepingTokens = false, clock, finish }: RestoreOptions,
 ): Promise<LoadedArchive> {
   if (config.databasePooled) {
     throw new PlainFailure(
-      "restore has to see who uses the database: give it PostgreSQL's own address, not a pooler's.",
+      "DATABASE_URL: restore cannot detect other users of the database through a pooler. Use PostgreSQL's own address.",
     );
   }
   let archivedSecret: string | undefined;
   let signingSecret: string | undefined;
+  let smtpUrl: string | undefined;
   const checked = await loadArchive(read(), {
-    head: async (head) => requireKnownSchema(head),
     async secret(content) {
       archivedSecret = content;
     },
     async signingSecret(content) {
       signingSecret = content;
     },
+    async smtpUrl(content) {
+      smtpUrl = content;
+    },
   });
   const { head } = checked;
   const secretToWrite = requireSecrets(head, archivedSecret, { config, isOtherSecret, isForced });
   if (await isOccupied(config.databaseUrl)) {
-    throw new PlainFailure("The database is in use: stop what runs on it first.");
+    throw new PlainFailure("The database is in use. Stop the processes that use it first.");
   }
-  const files = head.isWithoutFiles ? [] : await listStoredFiles(config); // what is there is what it goes with
+  // An archive without files needs the stored ones.
+  const files = head.isWithoutFiles ? [] : await listStoredFiles(config);
   const database = await openDatabase(config.databaseUrl, { connectionsMax: 2, timeoutMs });
   try {
     if (!isForced) await requireEmpty(database, files, config);
@@ -78,30 +89,33 @@ export async function restore(
     if (secretToWrite !== undefined) replaceSecretFile(config.dataDir, secretToWrite);
 
     const bytes = await openByteStore(config);
-    const deleted = await createSpool<MissingObject>();
-    const loader = new RowLoader();
-    const done = { rows: 0, files: 0 };
+    const [deleted, written] = [await createBufferFile<MissingObject>(), await createBufferFile<string>()];
+    const schema = schemaOf(head.migrations);
+    const loader = new RowLoader(schema);
+    const change = isKeepingTokens ? (_table: string, row: StoredRow) => row : createTokenRevocation();
+    const seal = (row: StoredRow) => sealSecrets(row, { signingSecret, smtpUrl }, config);
+    const fileLoader = new FileLoader({ database, bytes }, { hasUploads: schema.has("upload_segments") });
     try {
       const loaded = await loadArchive(read(), {
-        async rows(table, stored) {
-          const rows =
-            signingSecret === undefined ? stored : stored.map(withSigningSecret(table, signingSecret, config));
+        async rows(part) {
+          const { table, rows } = part;
+          const kept = rows.map((row) => change(table, row)).filter((row) => row !== undefined);
+          const sealed = table === "applications" ? kept.map(seal) : kept;
           await database.write(async ({ queries }) => {
             await requireRestoring(mark, queries);
-            await loader.insert(table, rows, queries);
+            await loader.insert({ ...part, rows: sealed }, queries);
           });
-          done.rows += rows.length;
-          onProgress(done);
         },
-        async file(key, content) {
-          await bytes.write(key, content);
-          done.files += 1;
-          onProgress(done);
+        async file(file) {
+          await written.add(file.key);
+          await fileLoader.write(file);
         },
         async missing(object) {
+          fileLoader.note(object);
           if (object.why === "deleted") await deleted.add(object);
         },
       });
+      fileLoader.finish();
       await migrate(database, undefined, { isRestoring: true });
       for await (const object of deleted.items()) await removeDeleted(object, { database, bytes, clock });
       await database.write(async (transaction) => {
@@ -109,30 +123,47 @@ export async function restore(
         await endRestoring(mark, transaction.queries);
       });
       return loaded;
+    } catch (error) {
+      if (error instanceof ArchiveError) await dropRestored(mark, head, database, { bytes, written });
+      throw error;
     } finally {
       await deleted.close();
+      await written.close();
     }
   } finally {
     await database.close();
   }
 }
 
-/** @throws ArchiveError when it was made by a release that knows more than this one */
-function requireKnownSchema({ migrations: theirs }: ArchiveHead): void {
-  const applied = migrations.slice(0, theirs.length).map(({ name }) => name);
-  const isOurs = theirs.length > 0 && theirs.every((name) => applied.includes(name));
-  if (!isOurs)
-    throw new ArchiveError("The archive was made by a newer release than this one: restore it with that one");
+/**
+ * Drops what was loaded from an invalid archive. The database stays marked: a server that started on an empty one would
+ * create a new deployment with its own key and password.
+ */
+async function dropRestored(
+  mark: string,
+  { migrations }: ArchiveHead,
+  database: Database,
+  { bytes, written }: { readonly bytes: ByteStore; readonly written: BufferFile<string> },
+): Promise<void> {
+  await database.write(({ queries }) => requireRestoring(mark, queries));
+  await beginRestoring(migrations, database);
+  for await (const key of written.items()) if (isKey(key)) await bytes.deleteAll(key);
 }
 
-/** An application of an export brings its shared secret in clear. */
-function withSigningSecret(table: string, secret: string, config: Config): (row: StoredRow) => StoredRow {
-  if (table !== "applications") return (row) => row;
-  const secrets = loadSecrets(config);
-  return (row) => ({ ...row, signing_secret: sealSigningSecret(String(row["application_id"]), secret, secrets) });
+/** Seals the secrets of an exported application, which its archive contains in clear. */
+function sealSecrets(
+  row: StoredRow,
+  { signingSecret, smtpUrl }: { readonly signingSecret: string | undefined; readonly smtpUrl: string | undefined },
+  config: Config,
+): StoredRow {
+  const id = String(row["application_id"]);
+  return {
+    ...(smtpUrl === undefined ? row : sealSettingsRow(row, smtpUrl, loadSecrets(config))),
+    ...(signingSecret !== undefined && { signing_secret: sealSigningSecret(id, signingSecret, loadSecrets(config)) }),
+  };
 }
 
-/** What lies in the folder of files; of a bucket nothing: objects of the same key are replaced there. */
+/** Lists the stored files of a folder; none of a bucket, where objects with the same key are overwritten. */
 async function listStoredFiles({ filesUrl }: Config): Promise<string[]> {
   if (!filesUrl.startsWith("file:")) return [];
   const folder = fileURLToPath(filesUrl);
@@ -144,8 +175,8 @@ async function listStoredFiles({ filesUrl }: Config): Promise<string[]> {
 /** @throws PlainFailure */
 async function requireEmpty(database: Database, files: readonly string[], config: Config): Promise<void> {
   const there: string[] = [];
-  if (!(await isEmptyDatabase(database))) there.push("the database has data in it");
-  if (files.length > 0) there.push(`${fileURLToPath(config.filesUrl)} has files in it`);
+  if (!(await isEmptyDatabase(database))) there.push("the database contains data");
+  if (files.length > 0) there.push(`${fileURLToPath(config.filesUrl)} contains files`);
   if (there.length === 0) return;
-  throw new PlainFailure(`There is something already: ${there.join(", ")}. With --force it is deleted.`);
+  throw new PlainFailure(`The target is not empty: ${there.join(", ")}. Use --force to delete its contents.`);
 }

@@ -1,44 +1,72 @@
 import { CompiledQuery, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
+import { isForeignKeyViolation, isRefusedValue, isUniqueViolation } from "../db/dialect.ts";
 import type { StoredRow } from "../db/snapshot.ts";
+import { ArchiveError } from "./format.ts";
+import type { ArchiveSchema } from "./schema.ts";
 
 const rowsPerStatement = 32;
-/** What one transaction writes: some milliseconds, in which nobody else can on SQLite. */
+/** Bounds a transaction to some milliseconds, during which SQLite blocks other writers. */
 const rowsPerTransaction = 128;
 const charactersPerTransaction = 131_072;
 
-/** Rows in pieces that one transaction can write without keeping others from it. */
-export function* piecesOf(rows: readonly StoredRow[]): Generator<readonly StoredRow[]> {
+/** Splits rows into pieces that one transaction can write without blocking others for long. */
+export function* piecesOf({ rows, ...rest }: LoadedRows): Generator<LoadedRows> {
   let piece: StoredRow[] = [];
   let characters = 0;
+  let { rowsBefore } = rest;
   for (const row of rows) {
     piece.push(row);
     for (const value of Object.values(row)) {
       characters += typeof value === "string" || value instanceof Uint8Array ? value.length : 8;
     }
     if (piece.length < rowsPerTransaction && characters < charactersPerTransaction) continue;
-    yield piece;
+    yield { ...rest, rows: piece, rowsBefore };
+    rowsBefore += piece.length;
     piece = [];
     characters = 0;
   }
-  if (piece.length > 0) yield piece;
+  if (piece.length > 0) yield { ...rest, rows: piece, rowsBefore };
 }
 
-/**
- * Inserts rows of one table as they were stored. A statement is built once for each number of rows, then run with values
- * alone.
- */
+/** Rows that are inserted together. */
+export interface LoadedRows {
+  readonly table: string;
+  readonly rows: readonly StoredRow[];
+  /** The number of rows of the table before these. */
+  readonly rowsBefore: number;
+}
+
+/** Inserts rows of one table unchanged. Each statement is built once per number of rows, then run with values alone. */
 export class RowLoader {
   readonly #statements = new Map<string, string>();
+  readonly #schema: ArchiveSchema;
+  readonly #fixed: StoredRow;
 
-  async insert(table: string, rows: readonly StoredRow[], queries: Queries): Promise<void> {
-    const [first = {}] = rows;
-    const columns = Object.keys(first);
+  /**
+   * @param schema the source of column names, which never come from a row
+   * @param fixed values that override those of the rows
+   */
+  constructor(schema: ArchiveSchema, fixed: StoredRow = {}) {
+    this.#schema = schema;
+    this.#fixed = fixed;
+  }
+
+  /** @throws ArchiveError if the database refuses a row because of its contents */
+  async insert({ table, rows, rowsBefore }: LoadedRows, queries: Queries): Promise<void> {
+    const columns = [...(this.#schema.get(table)?.keys() ?? [])];
     for (let done = 0; done < rows.length; ) {
       const count = rows.length - done >= rowsPerStatement ? rowsPerStatement : 1;
       const some = rows.slice(done, done + count);
-      const values = some.flatMap((row) => columns.map((column) => row[column] ?? null));
-      await queries.executeQuery(CompiledQuery.raw(this.#statementOf(table, columns, count, queries), values));
+      const values = some.flatMap((row) => columns.map((column) => this.#fixed[column] ?? row[column] ?? null));
+      const statement = CompiledQuery.raw(this.#statementOf(table, columns, count, queries), values);
+      await queries.executeQuery(statement).catch((error: unknown) => {
+        const problem = problemOf(error);
+        if (problem === undefined) throw error;
+        const first = rowsBefore + done + 1;
+        const which = count === 1 ? `Row ${first}` : `One of the rows ${first} to ${first + count - 1}`;
+        throw new ArchiveError(`${which} of ${table} ${problem}`, { cause: error });
+      });
       done += count;
     }
   }
@@ -55,4 +83,11 @@ export class RowLoader {
     }
     return statement;
   }
+}
+
+/** Why the database refuses the contents of a row; undefined if it failed for another reason. */
+function problemOf(error: unknown): string | undefined {
+  if (isUniqueViolation(error)) return "has a key that another row has already";
+  if (isForeignKeyViolation(error)) return "refers to a row that does not come before it";
+  return isRefusedValue(error) ? "holds a value that the database refuses" : undefined;
 }

@@ -1,32 +1,34 @@
+import { isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { StoredRow } from "../db/snapshot.ts";
 import { ArchiveError } from "./format.ts";
-import type { Pace } from "./pace.ts";
+import type { Column, ColumnType } from "./schema.ts";
+import type { Throttle } from "./throttle.ts";
 
-/** A part of a table has so many characters of text, or one row more: they are compressed in one go. */
+/** A part of a table is compressed at once, and has about this many characters of text. */
 const charactersPerPart = 262_144;
 const rowsPerPart = 5_000;
-/** Nothing that we write comes near it; what would grow beyond it is no archive of ours. */
-export const partBytesMax = 536_870_912;
+/** Far above anything that is written; a larger part is refused. */
+export const partBytesMax = 268_435_456;
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/** Some rows of a table, as an entry holds them: one JSON object on each line, compressed. */
+/** Some rows of a table as one entry: one JSON object per line, compressed. */
 export interface RowsPart {
   readonly content: Buffer;
   readonly rows: number;
 }
 
-/** Rows in parts of a bounded size. */
-export async function* writeRows(rows: AsyncIterable<StoredRow>, pace?: Pace): AsyncGenerator<RowsPart> {
+/** Splits rows into parts of bounded size. */
+export async function* writeRows(rows: AsyncIterable<StoredRow>, throttle?: Throttle): AsyncGenerator<RowsPart> {
   let text = "";
   let count = 0;
   for await (const row of rows) {
     text += `${JSON.stringify(row, encode)}\n`;
     count += 1;
-    if (pace?.isOver()) await pace.rest();
+    if (throttle?.isOver()) await throttle.rest();
     if (text.length < charactersPerPart && count < rowsPerPart) continue;
     yield { content: await compress(text, { level: 1 }), rows: count };
     text = "";
@@ -35,48 +37,106 @@ export async function* writeRows(rows: AsyncIterable<StoredRow>, pace?: Pace): A
   if (count > 0) yield { content: await compress(text, { level: 1 }), rows: count };
 }
 
+/** The expected form of the rows of a part. */
+export interface RowsForm {
+  readonly table: string;
+  readonly columns: ReadonlyMap<string, Column>;
+  /** The number of rows of the table before this part. */
+  readonly rowsBefore: number;
+  /** The limit of the part, unpacked. */
+  readonly bytesMax?: number;
+}
+
 /**
- * @param bytesMax what it may unpack to
+ * Reads the rows of a part. Each must have exactly the columns of its table with values of their types, and be the same
+ * text that {@link writeRows} would write: so names are unique, and no engine compares names or converts values
+ * differently.
+ *
  * @throws ArchiveError
  */
-export async function readRows(content: Buffer, bytesMax: number = partBytesMax): Promise<StoredRow[]> {
+export async function readRows(content: Buffer, form: RowsForm): Promise<StoredRow[]> {
+  const { table, columns, rowsBefore, bytesMax = partBytesMax } = form;
   const lines = await decompress(content, { maxOutputLength: bytesMax }).catch((cause: unknown) => {
-    throw new ArchiveError("A part of a table cannot be unpacked", { cause });
+    throw new ArchiveError(`A part of ${table} cannot be unpacked`, { cause });
   });
-  // Before anything is made of them: rows of two characters each would be many times as large in memory.
+  // Counted before parsing, because short rows need many times their size in memory.
   let count = 0;
   for (let at = lines.indexOf("\n"); at !== -1; at = lines.indexOf("\n", at + 1)) {
     count += 1;
-    if (count > rowsPerPart) throw new ArchiveError("A part of a table holds more rows than any that we write");
+    if (count > rowsPerPart) throw new ArchiveError(`A part of ${table} has more rows than the format allows`);
   }
+  if (!isUtf8(lines)) throw new ArchiveError(`A part of ${table} is not UTF-8`);
   const text = lines.toString("utf8");
-  if (!text.endsWith("\n")) throw new ArchiveError("A part of a table ends in the middle of a row");
-  return text.slice(0, -1).split("\n").map(decodeRow);
+  if (!text.endsWith("\n")) throw new ArchiveError(`A part of ${table} ends in the middle of a row`);
+  return text
+    .slice(0, -1)
+    .split("\n")
+    .map((line, index) => {
+      const row = decodeRow(line);
+      const problem = row === undefined ? "is no object of JSON" : findProblem(row, line, columns);
+      if (problem !== undefined) throw new ArchiveError(`Row ${rowsBefore + index + 1} of ${table} ${problem}`);
+      return row as StoredRow; // checked above
+    });
 }
 
-/** JSON has neither bytes nor all doubles; no column holds an object, so these cannot be taken for anything else. */
+/**
+ * Encodes bytes and special doubles, which JSON lacks, as objects; no column holds objects, so they are unambiguous.
+ */
 function encode(this: unknown, name: string, value: unknown): unknown {
-  const stored = (this as Record<string, unknown>)[name]; // before toJSON, which a Buffer has
+  const stored = (this as Record<string, unknown>)[name]; // `value` is the result of toJSON, which a Buffer has
   if (stored instanceof Uint8Array) return { base64: Buffer.from(stored).toString("base64") };
   if (typeof value === "number" && !Number.isFinite(value)) return { number: String(value) };
   return value;
 }
 
-function decodeRow(line: string): StoredRow {
+/** @returns undefined if the line is not an object; values that no column can hold stay as they are */
+function decodeRow(line: string): Record<string, unknown> | undefined {
   let row: unknown;
   try {
     row = JSON.parse(line);
-  } catch (cause) {
-    throw new ArchiveError("A row cannot be read", { cause });
+  } catch {
+    return undefined;
   }
-  if (typeof row !== "object" || row === null || Array.isArray(row)) throw new ArchiveError("A row cannot be read");
+  if (typeof row !== "object" || row === null || Array.isArray(row)) return undefined;
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, decode(value)]));
 }
 
-function decode(value: unknown): StoredRow[string] {
-  if (value === null || typeof value === "string" || typeof value === "number") return value;
-  const { base64, number } = value as { base64?: unknown; number?: unknown }; // whatever it is, it may have them
+function decode(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const { base64, number } = value as { base64?: unknown; number?: unknown }; // both members are checked below
   if (typeof base64 === "string") return Buffer.from(base64, "base64");
   if (typeof number === "string") return Number(number);
-  throw new ArchiveError("A row holds a value that no column has");
+  return value;
 }
+
+/** The rule that the row violates, as the end of a sentence. */
+function findProblem(
+  row: Record<string, unknown>,
+  line: string,
+  columns: ReadonlyMap<string, Column>,
+): string | undefined {
+  for (const name of Object.keys(row)) {
+    if (!columns.has(name)) return `has a column ${JSON.stringify(name.slice(0, 64))}, which the table does not have`;
+  }
+  let isPlain = true;
+  for (const [name, column] of columns) {
+    if (!Object.hasOwn(row, name)) return `lacks the column ${name}`;
+    const value = row[name];
+    const rule = value === null ? (column.isNullable ? undefined : "must not be null") : rules[column.type](value);
+    if (rule !== undefined) return `cannot be stored: ${name} ${rule}`;
+    isPlain &&= value === null || (typeof value === "number" ? Number.isFinite(value) : typeof value !== "object");
+  }
+  const written = isPlain ? JSON.stringify(row) : JSON.stringify(row, encode);
+  return written === line ? undefined : "has a repeated column or a value in a different form";
+}
+
+/** What PostgreSQL and SQLite store alike, by column type; each returns the rule that a value violates. */
+const rules: Readonly<Record<ColumnType, (value: unknown) => string | undefined>> = {
+  text: (value) =>
+    typeof value === "string" && value.isWellFormed() && !value.includes("\0")
+      ? undefined
+      : "must be Unicode text without NUL",
+  integer: (value) => (Number.isSafeInteger(value) ? undefined : "must be a whole number between -2^53 and 2^53"),
+  real: (value) => (typeof value === "number" && !Number.isNaN(value) ? undefined : "must be a number"),
+  blob: (value) => (value instanceof Uint8Array ? undefined : "must be bytes in base64"),
+};

@@ -1,27 +1,29 @@
 /**
- * The container: a tar file as POSIX has it (ustar), which any tar program lists and unpacks. A header follows from the
- * name and the size alone, so that a reader can tell whether a single bit of one is wrong.
+ * The container: a POSIX tar file (ustar), which any tar program can list and extract. A header depends only on name
+ * and size, so that a reader detects every flipped bit.
  */
 
-/** Headers and contents are filled up to a multiple of it. */
+/** Headers and contents are padded to a multiple of this. */
 export const blockBytes = 512;
 const nameBytesMax = 100;
 const prefixBytesMax = 155;
-/** What twelve octal digits, the last of which is a space, can say; a larger size is written in binary, as GNU has it. */
+/**
+ * The maximum of twelve octal digits, the last of which is a space; a larger size is written in binary, as in GNU tar.
+ */
 const octalSizeMax = 0o77777777777;
 
-/** What an entry begins with. @throws RangeError when the name does not fit */
+/** The header of an entry. @throws RangeError if the name does not fit */
 export function tarHeader(name: string, size: number): Buffer {
   const header = Buffer.alloc(blockBytes);
   const { prefix, rest } = splitName(name);
   header.write(rest, 0, "ascii");
-  header.write("0000600\0", 100, "ascii"); // mode: for the owner alone
+  header.write("0000600\0", 100, "ascii"); // mode: for the owner only
   header.write("0000000\0", 108, "ascii");
   header.write("0000000\0", 116, "ascii");
   writeSize(size, header);
   header.write("00000000000\0", 136, "ascii"); // time
-  header.write("        ", 148, "ascii"); // what the checksum is counted with
-  header.write("0", 156, "ascii"); // a file
+  header.write("        ", 148, "ascii"); // the checksum is computed with spaces
+  header.write("0", 156, "ascii"); // a regular file
   header.write("ustar\x0000", 257, "latin1");
   header.write(prefix, 345, "ascii");
   const sum = header.reduce((total, byte) => total + byte, 0);
@@ -29,7 +31,7 @@ export function tarHeader(name: string, size: number): Buffer {
   return header;
 }
 
-/** @returns undefined when not every bit of it is as {@link tarHeader} writes it */
+/** @returns undefined unless every bit is as {@link tarHeader} writes it */
 export function parseTarHeader(header: Buffer): { readonly name: string; readonly size: number } | undefined {
   const prefix = readText(header.subarray(345, 500));
   const rest = readText(header.subarray(0, nameBytesMax));
@@ -48,7 +50,7 @@ export function tarPadding(size: number): Buffer {
   return Buffer.alloc((blockBytes - (size % blockBytes)) % blockBytes);
 }
 
-/** What a tar file ends with. */
+/** The end of a tar file. */
 export const tarEnd: Buffer = Buffer.alloc(2 * blockBytes);
 
 const namePattern = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*(\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$/;

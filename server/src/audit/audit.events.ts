@@ -4,33 +4,34 @@ import type { Call } from "../http/call.ts";
 import type { AnyCaller } from "../http/route.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 
-/** Who did it. */
+/** The actor of an event. */
 export interface AuditActor {
   readonly kind: AuditRow["actor_kind"];
-  /** Absent for a kind that has none. */
+  /** Absent for kinds of actor without an id. */
   readonly id?: string;
-  /** Of operators alone: nobody else is named in the log. */
+  /** For operators only: the log names no other actor. */
   readonly name?: string;
 }
 
 /**
- * What happened. Never names of users, passwords, tokens or keys: it is kept longer than they are, and read by others.
+ * An event. It never holds names of users, passwords, tokens or keys: the log is kept longer than they are, and has
+ * other readers.
  */
 export interface AuditEvent {
   readonly actor: AuditActor;
-  /** The name of an operation; another one where there is none. */
+  /** The id of an operation; a name of its own for events outside of operations. */
   readonly action: string;
-  /** Absent for a matter of no application. */
+  /** Absent for events that concern no application. */
   readonly applicationId?: string | undefined;
-  /** What it was done to: an id. */
+  /** The id of the object that changed. */
   readonly target?: string | undefined;
-  /** Where it came from; absent for what came over no network. */
+  /** The address of the actor; absent for events that did not come over the network. */
   readonly call?: Pick<Call, "address" | "requestId"> | undefined;
-  /** A few more words; `error` is that of what was refused. */
+  /** Further details; `error` is the error of a refusal. */
   readonly details?: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The beginning of an event: who calls, of which application. */
+/** Starts an event with the caller and its application. */
 export function calledBy(
   caller: AnyCaller | undefined,
   { address, requestId }: Pick<Call, "address" | "requestId">,
@@ -43,15 +44,15 @@ export function calledBy(
   return { actor, applicationId, call };
 }
 
-/** What is told of a refusal: never more than the name of the error. */
+/** The details of a refusal: only the name of the error. */
 export function refusedWith(condition: ErrorCondition): Pick<AuditEvent, "details"> {
   return { details: { error: errorRow(condition).error } };
 }
 
-/** Of whoever is at the terminal. */
+/** The actor of commands at the terminal. */
 export const atTerminal = { actor: { kind: "cli" } } as const;
 
-/** More than an id, or an address, ever has. Index entries have a bounded size. */
+/** Longer than any real id or address. Index entries have a bounded size. */
 const charactersMax = 256;
 
 /** The row of an event. */
@@ -69,6 +70,8 @@ export function newAuditRow(event: AuditEvent, at: number, ids: IdGenerator): Au
     address: bounded(call?.address ?? ""),
     request_id: call?.requestId ?? "",
     details: JSON.stringify(details, (_name, value) => (typeof value === "string" ? bounded(value) : value)),
+    count: 1,
+    last_at: null,
   };
 }
 

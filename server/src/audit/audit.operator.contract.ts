@@ -12,8 +12,8 @@ export const ListAudit = Type.Object({
   ),
   action: Type.Optional(Text({ maxLength: 256, description: "The name of an operation." })),
   target: Type.Optional(Text({ maxLength: 256, description: "The id of what it was done to." })),
-  from: Type.Optional(DateInput({ description: "Entries made then or later." })),
-  to: Type.Optional(DateInput({ description: "Entries made before then." })),
+  from: Type.Optional(DateInput({ description: "Entries whose first event was then or later." })),
+  to: Type.Optional(DateInput({ description: "Entries whose first event was before then." })),
   ...pagingParameters,
 });
 
@@ -34,6 +34,10 @@ const AuditEntry = Type.Object({
   address: Type.Optional(Type.String()),
   requestId: Type.Optional(Type.String()),
   details: RawJson({ description: "What was given; error for what was refused." }),
+  count: Type.Optional(
+    Type.Integer({ description: "How many equal refusals the entry stands for, if more than one. at is the first." }),
+  ),
+  lastSeen: Type.Optional(WireDate),
 });
 
 export const AuditPage = PageOf(AuditEntry);
@@ -58,5 +62,6 @@ export function presentAuditEntry(row: AuditRow): Static<typeof AuditEntry> {
     ...(row.address !== "" && { address: row.address }),
     ...(row.request_id !== "" && { requestId: row.request_id }),
     details: row.details,
+    ...(row.count > 1 && { count: row.count, lastSeen: formatDate(row.last_at ?? row.at) }),
   };
 }

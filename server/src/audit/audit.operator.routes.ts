@@ -5,7 +5,7 @@ import { AuditPage, ListAudit, presentAuditEntry, readAuditFilters } from "./aud
 import { listAuditRows } from "./audit.store.ts";
 import type { Audit } from "./audit.ts";
 
-/** What operators read of who did what. */
+/** The audit log for operators. */
 export function auditOperatorRoutes(services: {
   readonly database: Database;
   readonly paging: Paging;
@@ -24,8 +24,8 @@ export function auditOperatorRoutes(services: {
     status: 200,
     result: AuditPage,
     errors: [],
-    async handle({ caller, parameters }) {
-      const request = paging.read("audit", caller, parameters);
+    async handle({ caller, parameters, call }) {
+      const request = await paging.read("audit", caller, parameters, call);
       await audit.save();
       const filters = readAuditFilters(request.filters);
       const page = await listAuditRows(filters, request.position, request.size, database.reads);

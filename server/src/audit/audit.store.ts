@@ -7,15 +7,30 @@ import type { AuditRow } from "../db/tables.ts";
 import type { DateRange } from "../lib/dates.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
-/** Rows are put in and dropped when they are old. Nothing changes them: there is no statement that could. */
+/** Rows are inserted, and deleted when they are old. No statement changes a row of `record`. */
 export async function insertAuditRows(rows: readonly AuditRow[], queries: Queries): Promise<void> {
   await queries.insertInto("audit_log").values(rows).execute();
 }
 
-/** Which entries are asked for; all that are given must be alike. */
+/** Inserts rows, or updates the fields of stored rows that further equal refusals change. */
+export async function saveNotedRows(rows: readonly AuditRow[], queries: Queries): Promise<void> {
+  await queries
+    .insertInto("audit_log")
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.column("id").doUpdateSet(({ ref }) => ({
+        count: ref("excluded.count"),
+        last_at: ref("excluded.last_at"),
+        details: ref("excluded.details"),
+      })),
+    )
+    .execute();
+}
+
+/** Filters for entries; all given ones must match. */
 export interface AuditFilters {
   readonly applicationId?: string | undefined;
-  /** The id of an actor, or the kind of one that has none. */
+  /** The id of an actor, or the kind of an actor without an id. */
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
   readonly target?: string | undefined;
@@ -44,7 +59,7 @@ export function listAuditRows(
 
 const rowsPerStep = 1_000;
 
-/** Drops what happened before this time, a bounded number of rows in each transaction. */
+/** Deletes events from before a time, a bounded number of rows per transaction. */
 export async function deleteOldAuditRows(before: number, database: Database, signal?: AbortSignal): Promise<void> {
   let rows: number;
   do {

@@ -7,6 +7,7 @@ import {
   startTestApp,
   type TestApp,
   type TestOperator,
+  type TestUser,
 } from "../../test/harness.ts";
 import type { AuditRow } from "../db/tables.ts";
 import { maintain } from "../maintenance.ts";
@@ -27,7 +28,7 @@ function call(operation: string, body?: object, { token } = owner): Promise<Answ
   return test.call(operation, { token, ...(body && { body }) });
 }
 
-/** The entries of the log that are asked for, newest first. */
+/** The matching entries of the log, newest first. */
 // biome-ignore lint/suspicious/noExplicitAny: entries as they come, to be compared whole
 async function entries(query: string): Promise<any[]> {
   const { status, body } = await call(`GET /_/api/audit?${query}`);
@@ -35,7 +36,7 @@ async function entries(query: string): Promise<any[]> {
   return body.result.pageResults;
 }
 
-/** One entry, apart from its id. */
+/** One entry without its id. */
 async function onlyEntry(query: string): Promise<Record<string, unknown>> {
   const found = await entries(query);
   assert.equal(found.length, 1, JSON.stringify(found));
@@ -52,13 +53,14 @@ function asActor({ id, name }: TestOperator) {
   return { kind: "operator", id, name };
 }
 
-/** The end of an entry about what this answer answers. */
+/** The last fields of an entry, as given by the answer that it belongs to. */
 function from({ body }: Answer) {
   return { address: "127.0.0.1", requestId: body.request_id };
 }
 
-describe("what operators change", () => {
-  it("is told with who, what, to what, when, from where and which request, and no secret or name of anybody else", async () => {
+// spec/operators#audit-entries
+describe("changes by operators", () => {
+  it("are logged with actor, action, target, time, address and request, and without secrets or names of others", async () => {
     const at = `/Date(${test.now()})/`;
     const created = await call("POST /_/api/operators", { name: "Secret name", role: "editor" });
     const { id, password } = created.body.result;
@@ -78,7 +80,7 @@ describe("what operators change", () => {
     for (const secret of ["Secret name", password, "a new password", owner.token]) assert.ok(!text.includes(secret));
   });
 
-  it("is told of every session that begins and ends", async () => {
+  it("include the start and end of every session", async () => {
     const { name, password, id } = owner;
     const signedIn = await test.call("POST /_/api/sessions", { body: { name, password } });
     const { token } = signedIn.body.result;
@@ -88,7 +90,7 @@ describe("what operators change", () => {
     assert.deepEqual([ended.action, ended.actor], ["deleteOperatorSession", asActor(owner)]);
   });
 
-  it("calls an operator by the name that it had then", async () => {
+  it("name the operator as it was called at that time", async () => {
     const [operator, target] = [await test.createOperator("Before"), await test.createOperator()];
     await call(`PATCH /_/api/operators/${target.id}`, { role: "viewer" }, operator);
     await call(`PATCH /_/api/operators/${operator.id}`, { name: "Afterwards" });
@@ -96,7 +98,7 @@ describe("what operators change", () => {
     assert.deepEqual(actor, { kind: "operator", id: operator.id, name: "Before" });
   });
 
-  it("what failed has not happened, and what is only read is not told", async () => {
+  it("are not logged when they failed, and reads are never logged", async () => {
     await call("POST /_/api/operators", { name: owner.name, role: "viewer" }); // taken
     await call(`DELETE /_/api/operators/${test.app.ids.newId("Operator")}`);
     await call("POST /_/api/operators", { name: "x" });
@@ -105,7 +107,7 @@ describe("what operators change", () => {
     assert.deepEqual(await entries(`actor=${owner.id}`), []);
   });
 
-  it("is there with its entry or not at all: when the entry cannot be written, nothing is changed", async (t) => {
+  it("commit together with their entry: if the entry cannot be written, nothing is changed", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const { token } = await app.createOperator();
@@ -120,8 +122,8 @@ describe("what operators change", () => {
   });
 });
 
-describe("what operators may not do", () => {
-  it("is told with the error, whatever it was and whatever stood in the path", async () => {
+describe("forbidden actions of operators", () => {
+  it("are logged with the error, for any operation and any path", async () => {
     const viewer = await test.createOperator(undefined, "viewer");
     const same = { actor: asActor(viewer), at: `/Date(${test.now()})/`, details: { error: "ObjectPermissionDenied" } };
     const deleted = await call(`DELETE /_/api/operators/${owner.id}`, undefined, viewer);
@@ -142,10 +144,11 @@ describe("what operators may not do", () => {
   });
 });
 
+// spec/operators#audit-entries
 describe("security events of clients", () => {
   const error = "AuthBadUsernameOrPassword";
 
-  it("sign-ins that fail, of users by id where there is one, and never by a name that was tried", async () => {
+  it("log failed sign-ins with the id of an existing user, and never the name that was tried", async () => {
     const { id, userName, deviceToken: token } = await test.signUp("Jane Doe");
     const known = await test.call("POST /users/login", { token, body: { username: userName, password: "wrong one" } });
     const tried = { username: "My password by mistake", password: "wrong one" };
@@ -171,7 +174,7 @@ describe("security events of clients", () => {
     for (const name of ["Jane Doe", "My password", "wrong one", "tried"]) assert.ok(!text.includes(name), name);
   });
 
-  it("sign-ins of operators that fail, by nobody", async () => {
+  it("log failed sign-ins of operators without an actor", async () => {
     for (const name of [owner.name, "Nobody at all"]) {
       await test.call("POST /_/api/sessions", { body: { name, password: "wrong" } });
     }
@@ -187,7 +190,7 @@ describe("security events of clients", () => {
     assert.ok(!JSON.stringify(await storedRows()).includes("Nobody at all"));
   });
 
-  it("passwords changed, and tried to be; tokens ended by other means than logging out", async () => {
+  it("log password changes and failed attempts, and tokens revoked by other means than logout", async () => {
     const { id, token, userName, deviceToken } = await test.signUp();
     const change = (currentPassword: string) =>
       test.call("PATCH /users/me", { token, body: { password: "another", currentPassword } });
@@ -212,7 +215,7 @@ describe("security events of clients", () => {
     );
   });
 
-  it("what was refused stays when the batch that it was in is undone, once", async () => {
+  it("a refusal stays in the log exactly once when its batch is rolled back", async () => {
     const { id, userName, deviceToken: token } = await test.signUp();
     const requests = [
       { method: "POST", path: "/metrics/events/level" },
@@ -224,10 +227,10 @@ describe("security events of clients", () => {
   });
 });
 
-describe("noting", () => {
+describe("audit.note", () => {
   const event = { actor: { kind: "system" }, action: "test" } as const;
 
-  it("waits for no write, and is written within about a second by itself", async (t) => {
+  it("does not wait for a write, which follows within about a second", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     for (let n = 0; n < 300; n += 1) await app.app.audit.note({ ...event, target: `${n}` });
@@ -244,7 +247,7 @@ describe("noting", () => {
     );
   });
 
-  it("of a flood some are lost, and how many is told", async (t) => {
+  it("drops some events of a flood, and logs how many", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     for (let n = 0; n < 5_100; n += 1) await app.app.audit.note({ ...event, target: `${n}` });
@@ -258,7 +261,7 @@ describe("noting", () => {
     );
   });
 
-  it("what could not be written is written later, once", async (t) => {
+  it("writes an event exactly once after a failed attempt", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const { audit, database } = app.app;
@@ -270,14 +273,14 @@ describe("noting", () => {
     assert.equal((await storedRows(app)).length, 1);
   });
 
-  it("a shutdown writes what waits", async () => {
+  it("writes the waiting events at shutdown", async () => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     await app.app.audit.note({ ...event, action: "testShutdown" });
     await app.close();
     await onlyEntry("action=testShutdown");
   });
 
-  it("whatever a target or an address is, the entry can be written", async () => {
+  it("can write an entry for any target and any address", async () => {
     const long = "😀".repeat(9_000);
     const call = { address: long, requestId: "r" };
     await test.app.audit.note({ ...event, action: "testLong", target: long, call, details: { key: long } });
@@ -287,15 +290,199 @@ describe("noting", () => {
   });
 });
 
+describe("actions that users repeat (hostile.md 37)", () => {
+  async function endTokens(count: number, { userName, password, token, deviceToken }: TestUser): Promise<void> {
+    const body = { username: userName, password };
+    for (let n = 0; n < count; n += 1) await test.call("POST /users/login", { token: deviceToken, body });
+    const listed = await test.call("GET /users/me/tokens?pageSize=100", { token });
+    const others = listed.body.result.pageResults.filter(({ current }: { current: boolean }) => !current);
+    assert.equal(others.length, count);
+    const requests = others.map(({ id }: { id: string }) => ({ method: "DELETE", path: `/users/me/tokens/${id}` }));
+    const { body: answer } = await test.call("POST /batch", { token, body: { requests } });
+    assert.ok(answer.result.responses.every(({ status }: { status: number }) => status === 200));
+  }
+
+  it("create twenty entries per user, then one every three minutes; the others share an entry with a count", async () => {
+    const [user, other] = [await test.signUp(), await test.signUp()];
+    await endTokens(30, user);
+    const found = await entries(`actor=${user.id}&action=endToken`);
+    const [folded] = found.filter(({ count }) => count !== undefined);
+    assert.deepEqual(
+      [found.length, folded.count, folded.target, folded.details],
+      [21, 10, undefined, { repeated: true }],
+    );
+    assert.equal(new Set(found.map(({ target }) => target)).size, 21);
+    await endTokens(1, other);
+    assert.equal((await onlyEntry(`actor=${other.id}`))["action"], "endToken");
+    test.advance(180_000);
+    await endTokens(2, user);
+    const counts = (await entries(`actor=${user.id}&action=endToken`)).map(({ count }) => count);
+    assert.deepEqual([counts.length, counts.filter(Boolean)], [22, [11]]);
+  });
+
+  it("leave no entry, folded or not, when their transaction is rolled back", async () => {
+    const user = await test.signUp();
+    const event = {
+      actor: { kind: "user", id: user.id },
+      action: "test",
+      applicationId: test.application.appid,
+    } as const;
+    for (let n = 0; n < 25; n += 1) {
+      const undone = test.app.database.write(async (transaction) => {
+        await test.app.audit.recordRepeatable(event, transaction);
+        throw new Error("on purpose");
+      });
+      await assert.rejects(undone, /on purpose/);
+    }
+    assert.deepEqual(await entries(`actor=${user.id}`), []);
+  });
+});
+
+// spec/operators#folded-refusals
+describe("equal refusals (hostile.md 37)", () => {
+  const error = "AuthBadUsernameOrPassword";
+
+  it("of one hour share an entry with a count and the time of the last", async () => {
+    const { id, userName, deviceToken: token, application } = await signUpInNew();
+    const [at, appid] = [test.now(), application.appid];
+    const guess = () => test.call("POST /users/login", { token, body: { username: userName, password: "wrong" } });
+    await guess();
+    const once = await onlyEntry(`appid=${appid}`);
+    assert.deepEqual([once["count"], once["lastSeen"]], [undefined, undefined]);
+    for (let n = 0; n < 8; n += 1) {
+      test.advance(1_000);
+      assert.equal((await guess()).status, 403);
+    }
+    const { requestId, ...entry } = await onlyEntry(`appid=${appid}`);
+    assert.equal(requestId, once["requestId"]);
+    const actor = { kind: "device", id: (await storedRows()).find(({ target }) => target === id)?.actor_id };
+    const same = { actor, action: "loginUser", appid, target: id, address: "127.0.0.1", details: { error } };
+    assert.deepEqual(entry, { ...same, at: `/Date(${at})/`, count: 9, lastSeen: `/Date(${at + 8_000})/` });
+    test.advance(3_600_000);
+    await guess();
+    assert.deepEqual(
+      (await entries(`appid=${appid}`)).map(({ count }) => count),
+      [undefined, 9],
+    );
+  });
+
+  it("are found by the time of the first of them", async () => {
+    const appid = test.app.ids.newId("App");
+    const start = test.now();
+    await note({ appid });
+    test.advance(60_000);
+    await note({ appid });
+    const date = (ms: number) => encodeURIComponent(`/Date(${ms})/`);
+    assert.equal((await onlyEntry(`appid=${appid}&from=${date(start)}&to=${date(start + 1)}`))["count"], 2);
+    assert.deepEqual(await entries(`appid=${appid}&from=${date(start + 1)}`), []);
+  });
+
+  it("are equal only with the same actor, action, application, target, address group and reason", async () => {
+    const appid = test.app.ids.newId("App");
+    await note({ appid });
+    const different = [{ actor: "b" }, { action: "b" }, { target: "b" }, { address: "2.2.2.2" }, { error: "b" }];
+    for (const each of different) await note({ appid, ...each });
+    await note({ appid, address: "2001:db8::1" });
+    await note({ appid, address: "2001:db8::2" });
+    const found = await entries(`appid=${appid}`);
+    assert.deepEqual(
+      found.map(({ count }) => count),
+      [2, ...Array(6).fill(undefined)],
+    );
+  });
+
+  it("fill at most a thousand entries of an application per hour, plus one for the rest, whatever an attacker varies", async () => {
+    const [appid, quiet] = [test.app.ids.newId("App"), test.app.ids.newId("App")];
+    const vary = async (start: number, end: number) => {
+      for (let n = start; n < end; n += 1) await note({ appid, address: `10.0.${n >> 8}.${n & 255}` });
+    };
+    await vary(0, 1_030);
+    await note({ appid: quiet });
+    await vary(1_000, 1_050);
+    const found = (await stored(appid)).toSorted((a, b) => b.count - a.count);
+    assert.equal(found.length, 1_001);
+    const [others, ...rest] = found;
+    assert.deepEqual(
+      [others?.action, others?.actor_kind, others?.count, JSON.parse(others?.details ?? "")],
+      ["foldRefusals", "system", 80, { different: 50 }],
+    );
+    assert.ok(rest.every(({ count }) => count === 1));
+    await note({ appid, address: "10.0.0.0" });
+    assert.equal((await stored(appid)).filter(({ count }) => count === 2).length, 1);
+    assert.equal((await onlyEntry(`appid=${quiet}`))["action"], "loginUser");
+    test.advance(3_600_000);
+    await vary(2_000, 2_001);
+    assert.equal((await stored(appid)).length, 1_002);
+  });
+
+  it("neither hide refused sign-ins of operators nor fold operators' changes", async () => {
+    for (let n = 0; n < 2; n += 1) {
+      await test.call("POST /_/api/sessions", { body: { name: owner.name, password: "wrong" } });
+      assert.equal((await call(`PATCH /_/api/operators/${owner.id}`, { role: "owner" })).status, 200);
+    }
+    const found = await entries(`target=${owner.id}`);
+    assert.deepEqual(found.map(({ action, count }) => [action, count]).toSorted(), [
+      ["changeOperator", undefined],
+      ["changeOperator", undefined],
+      ["createOperatorSession", 2],
+    ]);
+  });
+
+  it("are counted once while their entry is being written, or cannot be written", async (t) => {
+    const appid = test.app.ids.newId("App");
+    await note({ appid });
+    const saved = test.app.audit.save();
+    await note({ appid });
+    await saved;
+    const broken = t.mock.method(test.app.database, "write", () => Promise.reject(new Error("on purpose")));
+    await note({ appid });
+    await assert.rejects(test.app.audit.save(), /on purpose/);
+    broken.mock.restore();
+    assert.deepEqual(
+      (await stored(appid)).map(({ count }) => count),
+      [3],
+    );
+  });
+
+  async function signUpInNew() {
+    const application = await test.createApplication();
+    return { ...(await test.signUp(undefined, application)), application };
+  }
+
+  function note(given: {
+    appid: string;
+    actor?: string;
+    action?: string;
+    target?: string;
+    address?: string;
+    error?: string;
+  }) {
+    return test.app.audit.note({
+      actor: { kind: "device", id: given.actor ?? "a" },
+      action: given.action ?? "loginUser",
+      applicationId: given.appid,
+      target: given.target,
+      call: { address: given.address ?? "1.1.1.1", requestId: "" },
+      details: { error: given.error ?? error },
+    });
+  }
+
+  async function stored(appid: string): Promise<AuditRow[]> {
+    await test.app.audit.save();
+    return (await storedRows()).filter(({ application_id }) => application_id === appid);
+  }
+});
+
+// spec/operators#audit-filters
 describe("GET /_/api/audit", () => {
-  it("takes the role viewer, and no client", async () => {
+  it("requires the role viewer, and is not available to clients", async () => {
     const viewer = await test.createOperator(undefined, "viewer");
     assert.equal((await call("GET /_/api/audit", undefined, viewer)).status, 200);
     const { token } = await test.signUp();
     assert.equal((await test.call("GET /_/api/audit", { token })).status, 401);
   });
 
-  it("pages newest first in both directions, and by every filter together", async () => {
+  it("pages newest first in both directions, with every combination of filters", async () => {
     const { audit, ids } = test.app;
     const [appid, another] = [ids.newId("App"), ids.newId("App")];
     const startedAt = test.now();
@@ -333,7 +520,7 @@ describe("GET /_/api/audit", () => {
     assert.deepEqual(back.pageResults, second.pageResults);
   });
 
-  it("400 for what is no application or no date; wildcards are text (hostile.md 16, 20)", async () => {
+  it("400 for an invalid application id or date; wildcards are literal (hostile.md 16, 20)", async () => {
     for (const query of ["appid=x", "from=yesterday", "to=x"]) {
       const { status, body } = await call(`GET /_/api/audit?${query}`);
       assert.deepEqual([status, body.error], [400, "ParameterIncorrectFormat"], query);
@@ -346,8 +533,8 @@ describe("GET /_/api/audit", () => {
   });
 });
 
-describe("the log", () => {
-  it("is kept for AUDIT_DAYS, and then dropped by maintenance", async (t) => {
+describe("the audit log", () => {
+  it("keeps events for AUDIT_DAYS; then maintenance deletes them", async (t) => {
     const app = await startTestApp({ AUDIT_DAYS: "30" });
     t.after(() => app.close());
     const { audit } = app.app;
@@ -365,7 +552,7 @@ describe("the log", () => {
     );
   });
 
-  it("is of the deployment: it outlives an application and a user that it tells of", async () => {
+  it("belongs to the deployment: entries outlive the applications and users that they mention", async () => {
     const application = await test.createApplication();
     const { id, deviceToken, token, userName } = await test.signUp("Gone", application);
     await test.call("POST /users/login", { token: deviceToken, body: { username: userName, password: "wrong" } });
@@ -373,7 +560,7 @@ describe("the log", () => {
     assert.equal((await onlyEntry(`target=${id}`))["appid"], application.appid);
   });
 
-  it("cannot be changed by any operation: there is none but the one that lists", () => {
+  it("cannot be changed by any operation: the only one lists it", () => {
     const about = test.app.routes.filter(({ path }) => path.startsWith("/_/api/audit"));
     assert.deepEqual(
       about.map(({ method, path }) => `${method} ${path}`),

@@ -1,31 +1,42 @@
 import type { Logger } from "pino";
-import type { Database, Queries } from "../db/database.ts";
+import type { Database, Queries, Transaction } from "../db/database.ts";
 import type { AuditRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import { createTokenBuckets } from "../lib/token-buckets.ts";
 import { type AuditEvent, newAuditRow } from "./audit.events.ts";
-import { insertAuditRows } from "./audit.store.ts";
+import { insertAuditRows, saveNotedRows } from "./audit.store.ts";
+import { createRefusalFolds, isFoldable, repeated } from "./refusal-folds.ts";
 
-/** The trail of who did what. */
+/** The audit log. */
 export interface Audit {
-  /** Writes down what is done by the same transaction: either both are there, or neither. */
+  /** Records a change in the same transaction: either both are committed, or neither. */
   record(event: AuditEvent, queries: Queries): Promise<void>;
   /**
-   * Writes down, within about a second, what left nothing else behind: what was refused, as a rule. It stays whatever
-   * becomes of a transaction around it. Nobody waits for the write. Of a flood of events some are lost, and counted.
+   * Records actions that clients can repeat without limit: after twenty actions of one actor, then one every three
+   * minutes, further ones share a row with a count. That row is written within about a second after the commit.
+   */
+  recordRepeatable(event: AuditEvent, transaction: Pick<Transaction, "queries" | "afterCommit">): Promise<void>;
+  /**
+   * Records events without a transaction of their own, mostly refusals, within about a second; they survive the
+   * rollback of a surrounding transaction. Callers do not wait for the write. Equal refusals share a row; in a flood of
+   * different events some are dropped, and counted.
    */
   note(event: AuditEvent): Promise<void>;
-  /** How many events wait to be written. */
+  /** The number of events that wait to be written. */
   readonly waitingCount: number;
-  /** Writes down all that has been noted. */
+  /** Writes all waiting events. */
   save(): Promise<void>;
-  /** The same, for the last time. */
+  /** Writes all waiting events, and stops. */
   close(): Promise<void>;
 }
 
 const writeEveryMs = 1_000;
 const rowsPerWrite = 200;
 const waitingMax = 5_000;
+/** More than a person does, and few enough to be kept for a year. */
+const recordedPerActor = { perSecond: 20 / 3_600, burst: 20 };
+const actorsMax = 100_000;
 
 export function createAudit({
   database,
@@ -38,63 +49,105 @@ export function createAudit({
   readonly ids: IdGenerator;
   readonly log: Logger;
 }): Audit {
-  /** Oldest first. */
-  const waiting: AuditRow[] = [];
+  const folds = createRefusalFolds({ ids });
+  const recorded = createTokenBuckets(actorsMax);
+  /** Rows that are not in the database, oldest first. */
+  const waiting = new Set<AuditRow>();
+  /** Rows that are stored with a lower count; they are written after the new ones, so that they displace none. */
+  const grown = new Set<AuditRow>();
   let lost = 0;
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
   let isClosed = false;
 
   function put(event: AuditEvent): void {
-    if (waiting.length >= waitingMax) lost += 1;
-    else waiting.push(newAuditRow(event, clock.now(), ids));
     writeSoon();
+    const isFull = waiting.size >= waitingMax;
+    if (!isFoldable(event)) {
+      if (isFull) lost += 1;
+      else waiting.add(newAuditRow(event, clock.now(), ids));
+      return;
+    }
+    const { row, isNew } = folds.add(event, clock.now());
+    if (isNew && isFull) {
+      lost += 1;
+      row.count = 0; // counts equal refusals from here on
+    } else if (isNew) {
+      waiting.add(row);
+    } else if (!waiting.has(row)) {
+      grown.add(row);
+    }
   }
 
   function writeSoon(): void {
     if (timer !== undefined || isClosed) return;
     timer = setTimeout(async () => {
-      await inTurn(writeSome).catch((err) => log.warn({ err }, "the audit log was not written, it is tried again"));
+      await inTurn(writeSome).catch((err) =>
+        log.warn({ err }, "the audit log was not written; the write will be retried"),
+      );
       timer = undefined;
-      if (waiting.length > 0 || lost > 0) writeSoon();
+      if (isSomethingLeft()) writeSoon();
     }, writeEveryMs);
     timer.unref();
   }
 
-  /** One write at a time, so that none is written twice. */
+  /** Serializes writes, so that no row is written twice. */
   function inTurn(work: () => Promise<void>): Promise<void> {
     const done = writing.then(work);
     writing = done.catch(() => {});
     return done;
   }
 
-  /** One bounded write; what could not be written goes on waiting. */
+  function isSomethingLeft(): boolean {
+    return waiting.size > 0 || grown.size > 0 || lost > 0;
+  }
+
+  /** One bounded write; rows that could not be written stay in the queue. */
   async function writeSome(): Promise<void> {
-    const rows = waiting.slice(0, rowsPerWrite);
+    const rows = [...firstOf(waiting, rowsPerWrite)];
+    rows.push(...firstOf(grown, rowsPerWrite - rows.length));
+    const written = rows.map((row) => ({ ...row })); // the originals may change during the write
     const count = lost;
     if (count > 0) {
       const event = { actor: { kind: "system" }, action: "loseAuditEvents", details: { count } } as const;
-      rows.push(newAuditRow(event, clock.now(), ids));
+      written.push(newAuditRow(event, clock.now(), ids));
     }
-    if (rows.length === 0) return;
-    await database.write(({ queries }) => insertAuditRows(rows, queries));
-    waiting.splice(0, Math.min(rowsPerWrite, waiting.length));
+    if (written.length === 0) return;
+    await database.write(({ queries }) => saveNotedRows(written, queries));
+    for (const [index, row] of rows.entries()) {
+      waiting.delete(row);
+      grown.delete(row);
+      if (row.count !== written[index]?.count) grown.add(row);
+    }
     lost -= count;
   }
 
+  /** Bounded: events that arrive in the meantime trigger a write of their own. */
   async function writeAll(): Promise<void> {
-    const writes = Math.ceil(waiting.length / rowsPerWrite) + 1; // bounded: what comes meanwhile has its own turn
-    for (let count = 0; count < writes && (waiting.length > 0 || lost > 0); count += 1) await writeSome();
+    const writes = Math.ceil((waiting.size + grown.size) / rowsPerWrite) + 1;
+    for (let count = 0; count < writes && isSomethingLeft(); count += 1) await writeSome();
   }
 
   return {
     record: (event, queries) => insertAuditRows([newAuditRow(event, clock.now(), ids)], queries),
 
+    async recordRepeatable(event, { queries, afterCommit }) {
+      const now = clock.now();
+      const { actor, applicationId, action } = event;
+      const bucket = recorded.find(`${applicationId} ${actor.id} ${action}`, recordedPerActor, now);
+      if (bucket.waitMs(now) > 0) {
+        afterCommit(() => put(asRepeat(event)));
+        return;
+      }
+      bucket.take(now); // before the commit, because all items of a batch are in one transaction
+      await insertAuditRows([newAuditRow(event, now, ids)], queries);
+    },
+
     note: (event) =>
       database.apart(`note ${event.action} ${event.target}`, async () => put(event), { hasEffect: true }),
 
     get waitingCount() {
-      return waiting.length;
+      return waiting.size + grown.size;
     },
 
     save: () => inTurn(writeAll),
@@ -105,4 +158,17 @@ export function createAudit({
       await inTurn(writeAll);
     },
   };
+}
+
+/** The key that repetitions of an action share; their targets may differ. */
+function asRepeat({ target: _, ...event }: AuditEvent): AuditEvent {
+  return { ...event, details: { ...event.details, ...repeated } };
+}
+
+function* firstOf<T>(all: Iterable<T>, count: number): Generator<T> {
+  let left = count;
+  for (const each of all) {
+    if (left-- <= 0) return;
+    yield each;
+  }
 }

@@ -1,8 +1,9 @@
 /**
- * The token of an Authorization header: `<scheme> <token>`, and perhaps a signature behind it; the scheme in any case.
+ * Parses the token of an Authorization header: `<scheme> <token>`, optionally followed by a signature. The scheme
+ * matches in any case.
  *
  * @param schemes in lower case
- * @returns undefined when the header is none, or not of that form
+ * @returns undefined for a missing or malformed header
  */
 export function readToken(header: string | undefined, schemes: ReadonlySet<string>): string | undefined {
   const [scheme, token, , more] = header?.trim().split(/ +/, 4) ?? [];

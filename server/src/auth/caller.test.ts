@@ -28,15 +28,15 @@ function me(authorization: string | undefined, app = test): Promise<Answer> {
   return app.call("GET /users/me", authorization === undefined ? {} : { headers: { authorization } });
 }
 
-describe('the Authorization header: service.md "Using a token"', () => {
-  it("is Service and the token; the word in any case, with blanks around, Bearer too", async () => {
+describe("the Authorization header: spec/authentication#authorization-header", () => {
+  it("accepts Service and the token; the word in any case, with surrounding blanks, and Bearer too", async () => {
     for (const scheme of ["Service", "service", "SERVICE", "Bearer", "bEARER"]) {
       assert.equal((await me(`${scheme} ${user.token}`)).status, 200, scheme);
       assert.equal((await me(`  ${scheme}   ${user.token}  `)).status, 200, scheme);
     }
   });
 
-  it("one more word, a signature, is let pass", async () => {
+  it("accepts one more word, a signature", async () => {
     assert.equal((await me(`Service ${user.token} c2lnbmF0dXJl`)).status, 200);
     assertInvalid(await me(`Service ${user.token} c2ln bmF0dXJl`));
   });
@@ -66,13 +66,37 @@ describe('the Authorization header: service.md "Using a token"', () => {
     }
   });
 
-  it("a token in the query or the body is not looked at", async () => {
+  it("the message says why a token is refused: spec/authentication#refusal-messages", async (t) => {
+    const app = await startApp(t, { DATABASE_URL: test.config.databaseUrl });
+    const { token } = await app.signUp();
+    const why = async (header: string | undefined) => (await me(header, app)).body.message;
+    const begins = "Incorrect token type.";
+    for (const header of [undefined, "", "Service", "Basic abc", token]) {
+      assert.equal(await why(header), `${begins} The Authorization header holds no token.`);
+    }
+    const changed = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
+    for (const forged of ["x", changed, token.slice(0, -1), `${token}A`]) {
+      assert.equal(await why(`Service ${forged}`), `${begins} The token is unknown.`);
+    }
+    const [expiring, ended] = [await app.signUp(), await app.signUp()];
+    await app.call("POST /users/me/logout", { token: ended.token });
+    for (let n = 0; n < 2; n++)
+      assert.equal(await why(`Service ${ended.token}`), `${begins} The token has been ended.`);
+    assert.equal((await me(`Service ${expiring.token}`, app)).status, 200);
+    app.advance(app.config.userTokenLifetimeMs);
+    // An ended token that has also expired is refused without a lookup.
+    for (const each of [expiring, ended]) {
+      assert.equal(await why(`Service ${each.token}`), `${begins} The token has expired.`);
+    }
+  });
+
+  it("a token in the query or the body is ignored", async () => {
     assertInvalid(await test.call(`GET /users/me?accessToken=${user.token}`));
     const body = { accessToken: user.token, location: "1,2" };
     assertInvalid(await test.call("POST /checkins", { body }));
   });
 
-  it("the accepted words are a setting", async (t) => {
+  it("the accepted schemes are a setting", async (t) => {
     const app = await startApp(t, { AUTH_SCHEMES: "Acme,MAX-1", DATABASE_URL: test.config.databaseUrl });
     for (const scheme of ["Acme", "acme", "max-1"])
       assert.equal((await me(`${scheme} ${user.token}`, app)).status, 200);
@@ -80,7 +104,7 @@ describe('the Authorization header: service.md "Using a token"', () => {
   });
 });
 
-describe('the kind of token: service.md "User token", "Device token"', () => {
+describe("the kind of token: spec/authentication#device-token, spec/authentication#user-token", () => {
   it("403 AuthUserAccessTokenRequired without a message for a device token where a user token is needed", async () => {
     for (const operation of ["GET /users/me", "GET /checkins", "POST /users/me/logout", "POST /checkins"]) {
       const answer = await test.call(operation, { token: user.deviceToken });
@@ -88,7 +112,7 @@ describe('the kind of token: service.md "User token", "Device token"', () => {
     }
   });
 
-  it("an invalid device token is invalid first", async () => {
+  it("an invalid device token is reported as invalid first", async () => {
     assertInvalid(await me(`Service ${user.deviceToken}x`));
   });
 
@@ -100,8 +124,8 @@ describe('the kind of token: service.md "User token", "Device token"', () => {
   });
 });
 
-describe('expiry: service.md "A token presented after its accessTokenExpires time is refused"', () => {
-  it("refuses a token from the very millisecond of its expiry, also one that was just in use", async (t) => {
+describe("expiry: spec/authentication#expiry", () => {
+  it("a token is refused from the exact millisecond of its expiry, even when it was just in use", async (t) => {
     const app = await startApp(t);
     const jane = await app.signUp();
     app.advance(30 * dayMs - 1);
@@ -116,7 +140,7 @@ describe('expiry: service.md "A token presented after its accessTokenExpires tim
     assertInvalid(await app.call("POST /users/login", login));
   });
 
-  it("an expired token stays dead when the clock steps back by an hour", async (t) => {
+  it("an expired token stays refused when the clock steps back by an hour", async (t) => {
     const app = await startApp(t, { USER_TOKEN_LIFETIME_MS: "60000" });
     const { token } = await app.signUp();
     assert.equal((await me(`Service ${token}`, app)).status, 200);
@@ -126,7 +150,7 @@ describe('expiry: service.md "A token presented after its accessTokenExpires tim
     assertInvalid(await me(`Service ${token}`, app));
   });
 
-  it("tokens in use stay good when the clock steps back by an hour", async (t) => {
+  it("tokens in use stay valid when the clock steps back by an hour", async (t) => {
     const app = await startApp(t);
     const jane = await app.signUp();
     app.advance(-hourMs);
@@ -137,7 +161,7 @@ describe('expiry: service.md "A token presented after its accessTokenExpires tim
   });
 });
 
-describe("refusals that cost no look-up (hostile.md 1)", () => {
+describe("refusals that cost no lookup (hostile.md 1)", () => {
   it("forged, truncated, extended, changed, foreign and expired tokens are refused without the database", async (t) => {
     const app = await startApp(t, { USER_TOKEN_LIFETIME_MS: "60000" });
     const otherSecret = await startApp(t, { ROLLCALL_SECRET: "a secret of somebody else", DATABASE_URL: url(app) });
@@ -149,7 +173,7 @@ describe("refusals that cost no look-up (hostile.md 1)", () => {
       await otherRegion.registerDevice(app.application),
     ];
     app.advance(60_000);
-    // From here on every look-up of a token fails.
+    // From here on every lookup of a token fails.
     await app.app.database.write(({ queries }) => sql`alter table devices rename to devices_away`.execute(queries));
 
     const login = (token: string) => send(app.port, "POST", "/users/login", { token });
@@ -173,7 +197,7 @@ describe("refusals that cost no look-up (hostile.md 1)", () => {
     }
   });
 
-  it("of a token of another region the refusal tells the serviceRoot, without the database as well", async (t) => {
+  it("a token of another region is refused with its serviceRoot, also without the database", async (t) => {
     const regions = { REGIONS: "main=https://a.example,eu=https://eu.example/x", REGION_SECRET: "a secret of regions" };
     const app = await startApp(t, regions);
     const eu = await startApp(t, { ...regions, REGION: "eu", ROLLCALL_SECRET: "a secret of that region" });
@@ -199,14 +223,15 @@ describe("refusals that cost no look-up (hostile.md 1)", () => {
       for (const operation of ["POST /users/login", "GET /users/me", "POST /batch", "DELETE /checkins/x"]) {
         const { status, body } = await app.call(operation, { token: each });
         const { request_id } = body;
-        const [error, message] = ["AuthAccessTokenInvalid", "Incorrect token type."];
+        const why = foreign.includes(each) ? "The token belongs to another region." : "The token is unknown.";
+        const [error, message] = ["AuthAccessTokenInvalid", `Incorrect token type. ${why}`];
         const expected = { status: 401, error, errorNumber: 261, message, ...serviceRoot, request_id, success: false };
         assert.deepEqual([status, body], [401, expected], `${operation} ${each}`);
       }
     }
   });
 
-  it("the cache of opened tokens is bounded, and no token gets another's place", async (t) => {
+  it("the cache of opened tokens is bounded, and never returns another token's caller", async (t) => {
     const app = await startApp(t, { TOKEN_CACHE_ITEMS_MAX: "1" });
     const users = [await app.signUp(), await app.signUp(), await app.signUp()];
     for (let round = 0; round < 3; round++) {

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Database } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, errorRow } from "../errors.ts";
 import type { Caller, ClientKind } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Regions } from "../regions/regions.ts";
@@ -11,34 +11,34 @@ import type { TokenUses } from "./token-uses.ts";
 import type { TokenClaims, Tokens } from "./tokens.ts";
 import type { TokenUse } from "./user-tokens.ts";
 
-/** Finds out who is calling, from the Authorization header. */
+/** Identifies the caller from the Authorization header. */
 export interface Callers {
-  /** Notices what other processes have revoked until now; to be called after a request arrived, before `authenticate`. */
+  /** Detects revocations by other processes; must run after a request has arrived and before `authenticate`. */
   noticeRevocations(): void;
   /**
-   * The caller; at once when the token is known and nothing has been revoked since it was last checked.
+   * Returns the caller; synchronously when the token is cached and nothing was revoked since its last check.
    *
-   * @throws ApiError AuthAccessTokenInvalid, AuthUserAccessTokenRequired (at once or by rejecting)
+   * @throws ApiError AuthAccessTokenInvalid, AuthUserAccessTokenRequired (synchronously or by rejecting)
    */
   authenticate(authorization: string | undefined, required: ClientKind): Caller | Promise<Caller>;
   statistics(): { readonly hits: number; readonly misses: number; readonly size: number };
-  /** Something may have been revoked: every token is checked in the database before it is good again. */
-  recheckAll(): void;
+  /** Requires every token to be checked in the database again, because some may have been revoked. */
+  invalidateTokenCache(): void;
 }
 
 interface KnownToken {
   readonly claims: TokenClaims;
-  /** The claims, with the policy that the database had when it last confirmed the token. */
+  /** The claims, with the policy that the database returned when it last confirmed the token. */
   caller: Caller | undefined;
   readonly use: TokenUse & { usedAt: number };
-  /** The value of `revision` when the database last confirmed the token; -1 for never. */
+  /** The value of `revision` when the database last confirmed the token; -1 if never. */
   confirmedAt: number;
 }
 
 /**
- * Opened tokens are kept, so that a known token costs a look-up in memory. Two things are checked on every request all
- * the same: its expiry, and that nothing has been revoked since the database confirmed it. Revocations of this process
- * move `revision` on; those of others show as foreign commits; PostgreSQL, which cannot show them, is asked every time.
+ * Caches opened tokens, so that a known token costs a lookup in memory. Each request still checks its expiry, and that
+ * nothing was revoked since the database confirmed it: revocations of this process increment `revision`, those of other
+ * processes show as foreign commits, and PostgreSQL, which cannot show them, is queried every time.
  */
 export function createCallers(
   services: {
@@ -62,7 +62,7 @@ export function createCallers(
     const found = known.get(token);
     if (found !== undefined) return found;
     const claims = tokens.open(token);
-    if (claims === undefined) throw refuseToken(regions.rootOfToken(token));
+    if (claims === undefined) throw refuseToken("unknown", regions.rootOfToken(token));
     const { applicationId, userId = "", tokenId } = claims;
     return { claims, caller: undefined, confirmedAt: -1, use: { applicationId, userId, tokenId, usedAt: 0 } };
   }
@@ -75,14 +75,14 @@ export function createCallers(
 
   async function confirm(token: string, found: KnownToken, now: number): Promise<Caller> {
     const { claims } = found;
-    const confirmedAt = revision; // read first: a revocation while we wait must not pass for confirmed
+    const confirmedAt = revision; // read first: a revocation during the query must not count as confirmed
     const state = await findState(database, claims);
     if (state === undefined) {
       known.delete(token);
-      throw refuseToken(await regions.rootOfHost(claims.applicationId)); // perhaps the application has moved
+      throw refuseToken("ended", await regions.rootOfHost(claims.applicationId)); // the application may have moved
     }
     if (state.disabled_at !== null) {
-      known.delete(token); // it is good again when the user is
+      known.delete(token); // it becomes valid again when the user is enabled
       throw new ApiError("AuthUserAccountDisabled");
     }
     const policy = policies.of(claims.applicationId, state);
@@ -99,11 +99,11 @@ export function createCallers(
     },
     authenticate(authorization, required) {
       const token = readToken(authorization, schemes);
-      if (token === undefined) throw new ApiError("AuthAccessTokenInvalid");
+      if (token === undefined) throw refuseToken("missing");
       const found = findToken(token);
       const now = clock.now();
-      if (found.claims.tokenExpiresAt <= now) throw new ApiError("AuthAccessTokenInvalid");
-      // Within a transaction that revokes something the memory is outdated already.
+      if (found.claims.tokenExpiresAt <= now) throw refuseToken("expired");
+      // A transaction that revokes something has outdated the cache already.
       if (found.caller === undefined || found.confirmedAt !== revision || database.hasUnsettled()) {
         misses += 1;
         return confirm(token, found, now).then((caller) => requireKind(caller, required));
@@ -113,15 +113,26 @@ export function createCallers(
       return requireKind(found.caller, required);
     },
     statistics: () => ({ hits, misses, size: known.size }),
-    recheckAll() {
+    invalidateTokenCache() {
       revision += 1;
     },
   };
 }
 
-/** @param serviceRoot where the caller has to register, when that is elsewhere */
-function refuseToken(serviceRoot: string | undefined): ApiError {
-  return new ApiError("AuthAccessTokenInvalid", undefined, { serviceRoot });
+/** The reason is given only for tokens that this server issued; all others are refused as unknown without a lookup. */
+const refusals = {
+  missing: "The Authorization header holds no token.",
+  unknown: "The token is unknown.",
+  expired: "The token has expired.",
+  ended: "The token has been ended.",
+};
+
+/** @param serviceRoot where the client has to register, when the application is in another region */
+function refuseToken(reason: keyof typeof refusals, serviceRoot?: string): ApiError {
+  const text = serviceRoot === undefined ? refusals[reason] : "The token belongs to another region.";
+  return new ApiError("AuthAccessTokenInvalid", `${errorRow("AuthAccessTokenInvalid").message} ${text}`, {
+    serviceRoot,
+  });
 }
 
 function requireKind(caller: Caller, required: ClientKind): Caller {
@@ -135,7 +146,10 @@ interface TokenState extends PolicyColumns {
   readonly disabled_at: number | null;
 }
 
-/** The whole kill tree in one statement: no row means that the application, its key or the device ended the token. */
+/**
+ * Checks the whole kill tree in one statement: no row means that the application, its key or the device ended the
+ * token.
+ */
 const findAliveToken = prepare<
   {
     applicationId: string;
@@ -173,7 +187,7 @@ const findAliveToken = prepare<
     .select(policyColumns),
 );
 
-/** @returns undefined when the token is dead */
+/** @returns undefined when the token was revoked */
 async function findState(database: Database, claims: TokenClaims): Promise<TokenState | undefined> {
   const [row] = await findAliveToken(database.reads, {
     applicationId: claims.applicationId,

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { sql } from "kysely";
 import { openRaw, send, startTestApp } from "../../test/harness.ts";
 
-describe('secrets: service.md "Tokens are secret", "Application credentials … are secret"', () => {
-  it("no log line holds a token, a password, a hash or an application key, whatever happens", async (t) => {
+describe("secrets: spec/authentication#application-credentials, spec/authentication#tokens", () => {
+  it("no log line ever holds a token, a password, a hash or an application key", async (t) => {
     const test = await startTestApp({ LOG_LEVEL: "trace" });
     t.after(() => test.close());
     const { application } = test;
@@ -34,7 +34,7 @@ describe('secrets: service.md "Tokens are secret", "Application credentials … 
     secrets.push((await test.call("POST /users/me/logout", { token })).body.result.accessToken);
     await test.call("GET /users/me", { token });
 
-    // And when the database fails in the middle of it.
+    // Also when the database fails in the middle of a request.
     await test.app.database.write(({ queries }) => sql`alter table users rename to users_away`.execute(queries));
     const failing = await send(test.port, "POST", "/users/login", { token: deviceToken, body: login });
     assert.equal(failing.status, 500);
@@ -45,7 +45,7 @@ describe('secrets: service.md "Tokens are secret", "Application credentials … 
     assert.ok(test.logLines.some(({ msg }) => msg === "request failed"));
     assert.ok(test.logLines.length >= 20);
     for (const secret of secrets) {
-      // A part of it is one too many already.
+      // Even half of a secret must not appear.
       const middle = Math.floor(secret.length / 2);
       for (const part of [secret, secret.slice(0, 12), secret.slice(-12), secret.slice(middle, middle + 12)]) {
         assert.ok(!log.includes(part), `the log holds ${part}`);
@@ -53,7 +53,7 @@ describe('secrets: service.md "Tokens are secret", "Application credentials … 
     }
   });
 
-  it("what was refused is logged with its request_id, operation and condition", async (t) => {
+  it("a refusal is logged with its request_id, operation and condition", async (t) => {
     const test = await startTestApp();
     t.after(() => test.close());
     const { body } = await test.call("GET /users/me", { token: "garbage" });

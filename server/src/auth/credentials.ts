@@ -4,7 +4,7 @@ import type { ApplicationPolicy } from "../http/policy.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";
 
-/** The application key that a registration was made with, and the versions that its tokens are issued under. */
+/** The application key of a registration, and the versions under which its tokens are issued. */
 export interface ApplicationCredentials {
   readonly keyId: string;
   readonly applicationVersion: number;
@@ -12,7 +12,7 @@ export interface ApplicationCredentials {
   readonly policy: ApplicationPolicy;
 }
 
-/** What stands behind an application id and key, or undefined when they do not belong together. */
+/** The credentials of an application id and key, or undefined when they do not match. */
 export async function findCredentials(
   applicationId: string,
   applicationKey: string,

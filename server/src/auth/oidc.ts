@@ -3,26 +3,63 @@ import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../log.ts";
+import type { Outgoing } from "../outgoing/outgoing.ts";
 
-/** An OpenID Connect provider, as an application is configured for it. */
+/** An OpenID Connect provider as configured for an application. */
 export interface OidcProvider {
   readonly issuer: string;
-  /** The client id that the provider knows the application by. */
+  /** The client id under which the provider knows the application. */
   readonly audience: string;
   readonly jwksUrl: string;
 }
 
-/** Checks id_tokens (OpenID Connect Core 1.0, section 3.1.3.7). */
-export interface IdTokens {
-  /**
-   * What the provider says about the subject, or undefined when the token is not good; the log says why.
-   *
-   * @throws ApiError ServiceUnavailable when the provider's keys are out of reach
-   */
-  verify(idToken: string, subject: string, provider: OidcProvider): Promise<JWTPayload | undefined>;
+/** A provider with the rule for its key URL: one that an editor has set may only lead to public addresses. */
+export interface GuardedProvider extends OidcProvider {
+  readonly isPublicOnly: boolean;
 }
 
-/** Signatures that only the provider can make: none without a key, none with a key that the application shares. */
+/** Verifies id_tokens (OpenID Connect Core 1.0, section 3.1.3.7). */
+export interface IdTokens {
+  /**
+   * Returns the provider's claims about the subject, or the check that the token failed.
+   *
+   * @throws ApiError ServiceUnavailable when the provider's keys are unreachable
+   */
+  verify(idToken: string, subject: string, provider: GuardedProvider): Promise<VerifiedIdToken>;
+}
+
+export type VerifiedIdToken = { readonly claims: JWTPayload } | { readonly failedCheck: IdTokenCheck };
+
+/** The checks of an id_token, each as a sentence that follows "The id_token was refused: ". */
+export const idTokenChecks = {
+  format: "it is no signed JWT.",
+  algorithm: "its algorithm (alg) is not one that is accepted.",
+  key: "the keys at jwksUrl do not hold the one that it names (kid).",
+  signature: "its signature is wrong.",
+  typ: "it is another kind of token (typ).",
+  iss: "its issuer (iss) is not the one that is set for the provider.",
+  aud: "its audience (aud) is not the one that is set for the provider.",
+  azp: "it was issued to another party (azp).",
+  sub: "its subject (sub) is not identityID.",
+  exp: "it has expired, or does not say when it does (exp).",
+  nbf: "it is not valid yet (nbf).",
+  iat: "the time of its issue (iat) is no number.",
+} as const;
+export type IdTokenCheck = keyof typeof idTokenChecks;
+
+/** The error codes of jose that name no claim. */
+const checksByCode: Readonly<Record<string, IdTokenCheck>> = {
+  ERR_JOSE_ALG_NOT_ALLOWED: "algorithm",
+  ERR_JWKS_NO_MATCHING_KEY: "key",
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: "key",
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "signature",
+};
+
+function failedCheckOf({ code = "", claim = "" }: { code?: string; claim?: string }): IdTokenCheck {
+  return Object.hasOwn(idTokenChecks, claim) ? (claim as IdTokenCheck) : (checksByCode[code] ?? "format");
+}
+
+/** Asymmetric algorithms only: the provider alone can make these signatures, unlike unsigned or HMAC ones. */
 const algorithms = [
   "RS256",
   "RS384",
@@ -38,21 +75,37 @@ const algorithms = [
 ];
 const clockToleranceSeconds = 60;
 const keyTimeoutMs = 5_000;
+/** Key sets are a few kilobytes. */
+const keyBytesMax = 262_144;
 const urlsMax = 100;
-/** An unknown key is asked for at once, so that a rotation is not noticed; but not more often than this. */
+/** An unknown key triggers a fetch at once, which makes rotations seamless, but not more often than this. */
 const refetchesPerMinute = 10;
 
-export function createIdTokens({ clock, log }: { readonly clock: Clock; readonly log: Log }): IdTokens {
+export function createIdTokens(services: {
+  readonly outgoing: Pick<Outgoing, "fetchBytes">;
+  readonly clock: Clock;
+  readonly log: Log;
+}): IdTokens {
+  const { outgoing, clock, log } = services;
   const keysByUrl = new LRUCache<string, JWTVerifyGetKey>({ max: urlsMax });
 
-  async function keysOf(url: string): Promise<JWTVerifyGetKey> {
+  async function keysOf({ jwksUrl, isPublicOnly }: GuardedProvider): Promise<JWTVerifyGetKey> {
     const { createRemoteJWKSet, customFetch, errors } = await loadJose();
-    const known = keysByUrl.get(url);
+    // Separate cache entries: an application must not use keys that it may not fetch itself.
+    const cacheKey = `${isPublicOnly} ${jwksUrl}`;
+    const known = keysByUrl.get(cacheKey);
     if (known !== undefined) return known;
-    const remote = createRemoteJWKSet(new URL(url), {
-      timeoutDuration: keyTimeoutMs,
-      cooldownDuration: Number.POSITIVE_INFINITY, // we decide below
-      [customFetch]: fetchKeys,
+    const bounds = { bytesMax: keyBytesMax, timeoutMs: keyTimeoutMs, takesType: isJsonType, isPublicOnly };
+    const remote = createRemoteJWKSet(new URL(jwksUrl), {
+      timeoutDuration: keyTimeoutMs * 2, // the fetch has its own timeout with a better message
+      cooldownDuration: Number.POSITIVE_INFINITY, // the allowance below decides
+      [customFetch]: async (url: string, { signal }: { readonly signal: AbortSignal }) => {
+        try {
+          return new Response(new Uint8Array(await outgoing.fetchBytes(url, { ...bounds, signal })));
+        } catch (error) {
+          throw new ApiError("ServiceUnavailable", undefined, { cause: error });
+        }
+      },
     });
     const mayRefetch = createAllowance(refetchesPerMinute, 60_000, clock);
     const keys: JWTVerifyGetKey = async (header, token) => {
@@ -61,17 +114,17 @@ export function createIdTokens({ clock, log }: { readonly clock: Clock; readonly
       } catch (error) {
         if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
         if (!remote.reloading && !mayRefetch()) throw error;
-        await remote.reload(); // or waits for the one that is under way
+        await remote.reload(); // or waits for a reload in progress
         return remote(header, token);
       }
     };
-    keysByUrl.set(url, keys);
+    keysByUrl.set(cacheKey, keys);
     return keys;
   }
 
-  async function verifyNow(idToken: string, subject: string, provider: OidcProvider): Promise<JWTPayload> {
+  async function verifyNow(idToken: string, subject: string, provider: GuardedProvider): Promise<JWTPayload> {
     const { jwtVerify } = await loadJose();
-    const verified = await jwtVerify(idToken, await keysOf(provider.jwksUrl), {
+    const verified = await jwtVerify(idToken, await keysOf(provider), {
       algorithms,
       issuer: provider.issuer,
       audience: provider.audience,
@@ -87,17 +140,19 @@ export function createIdTokens({ clock, log }: { readonly clock: Clock; readonly
   return {
     async verify(idToken, subject, provider) {
       try {
-        return await verifyNow(idToken, subject, provider);
+        return { claims: await verifyNow(idToken, subject, provider) };
       } catch (error) {
-        const { code, claim } = error as { code?: string; claim?: string }; // jose's errors have them
-        const issuer = provider.issuer;
+        const failure = error as { code?: string; claim?: string }; // the fields of jose's errors
+        const { code } = failure;
         if (error instanceof ApiError || unusableKeys.has(code ?? "")) {
-          log.warn({ issuer, url: provider.jwksUrl, reason: reasonOf(error) }, "a provider's keys are out of reach");
+          log.warn(
+            { issuer: provider.issuer, url: provider.jwksUrl, reason: reasonOf(error) },
+            "a provider's keys cannot be fetched",
+          );
           throw new ApiError("ServiceUnavailable", "The keys of the identity provider are out of reach. Try again.");
         }
-        // Not the error itself: it holds what the token says.
-        log.info({ issuer, code, claim }, "an id_token was refused");
-        return undefined;
+        // The error itself is not logged, because it contains claims of the token.
+        return { failedCheck: failedCheckOf(failure) };
       }
     },
   };
@@ -108,16 +163,12 @@ function loadJose(): Promise<typeof import("jose")> {
   return import("jose");
 }
 
-/** Of jose's codes those that are about what the key server answered. */
+/** The error codes of jose for unusable answers of the key server. */
 const unusableKeys = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_INVALID", "ERR_JWKS_TIMEOUT"]);
 
-/** Tells a key server that does not answer from everything else that can go wrong. */
-async function fetchKeys(...request: Parameters<typeof fetch>): Promise<Response> {
-  try {
-    return await fetch(...request);
-  } catch (error) {
-    throw new ApiError("ServiceUnavailable", undefined, { cause: error });
-  }
+/** Providers send JSON; key sets in a repository or a bucket often come as plain text. */
+function isJsonType(mediaType: string): boolean {
+  return mediaType === "application/json" || mediaType.endsWith("+json") || mediaType === "text/plain";
 }
 
 function reasonOf(error: unknown): string {
@@ -127,9 +178,12 @@ function reasonOf(error: unknown): string {
   return [code, message].filter((part) => typeof part === "string" && part !== "").join(": ");
 }
 
-/** What a good signature and good claims do not say: that it is an id_token, and that it was made for us alone. */
+/**
+ * Checks what signature and claims do not show: that this is an id_token, and that it was issued for this application
+ * alone.
+ */
 function requireIdToken({ payload, protectedHeader }: JWTVerifyResult, { audience }: OidcProvider): void {
-  // Access tokens, logout tokens and others say what they are (RFC 9068, RFC 8725 section 3.11).
+  // Access tokens, logout tokens and others declare their type (RFC 9068, RFC 8725 section 3.11).
   if (protectedHeader.typ?.toLowerCase().endsWith("+jwt")) throw refusal("typ");
   const isForSeveral = Array.isArray(payload.aud) && payload.aud.length > 1;
   if (isForSeveral && payload["azp"] !== audience) throw refusal("azp");
@@ -139,7 +193,7 @@ function refusal(claim: string): Error {
   return Object.assign(new Error(), { claim });
 }
 
-/** @returns takes one of `count` in each period; false when all are taken */
+/** @returns a function that takes one of `count` in each period; false when all are taken */
 function createAllowance(count: number, periodMs: number, clock: Clock): () => boolean {
   let began = Number.NEGATIVE_INFINITY;
   let taken = 0;

@@ -6,12 +6,12 @@ import { ApiError } from "../errors.ts";
 import { movingError } from "../http/policy.ts";
 import { IdInput } from "../http/wire.ts";
 
-/** The path parameter by which an operator says which application is meant; spread it into the others of the path. */
+/** The path parameter that names the application of an operator's request; spread it into the other path parameters. */
 export const applicationPathParameters = { appid: IdInput("App") };
 
 /**
- * To be called first by every operator's operation on one application. One that is being deleted is gone; of one that moves
- * to another region nothing can be read or changed meanwhile.
+ * Must run first in every operator operation on an application. An application that is being deleted counts as gone;
+ * one that is moving to another region can be neither read nor changed.
  *
  * @throws ApiError ItemDoesNotExist, ServiceUnavailable
  */
@@ -22,8 +22,8 @@ export async function requireApplication(applicationId: string, queries: Queries
 }
 
 /**
- * The same at the beginning of what changes something of it: a move begins before, and is seen here, or after the transaction,
- * and takes along what it has written.
+ * Like `requireApplication`, at the beginning of a transaction that changes something of the application: a move starts
+ * either before the transaction, and is detected here, or after it, and includes its changes.
  *
  * @throws ApiError ItemDoesNotExist, ServiceUnavailable
  */

@@ -3,7 +3,7 @@ import { prepare } from "../db/prepared.ts";
 import type { OperatorRow, OperatorSessionRow } from "../db/tables.ts";
 import { digestSecret } from "../lib/secrets.ts";
 
-/** Begins a session of an operator, good from the moment the transaction is on disk; only the token's digest is stored. */
+/** Begins an operator session, valid once the transaction commits; only the token's digest is stored. */
 export async function insertOperatorSession(
   operatorId: string,
   token: string,
@@ -22,11 +22,11 @@ export async function insertOperatorSession(
     .execute();
 }
 
-/** A session, and whose it is. */
-export type OperatorOfSession = Pick<OperatorRow, "id" | "name" | "role"> &
+/** A session with its operator. */
+export type OperatorOfSession = Pick<OperatorRow, "id" | "name" | "role" | "must_change_password"> &
   Pick<OperatorSessionRow, "used_at" | "expires_at">;
 
-/** The session of a token, be it over by now or not. */
+/** The session of a token, even if it has ended. */
 export async function findOperatorBySession(digest: string, queries: Queries): Promise<OperatorOfSession | undefined> {
   const [found] = await find(queries, { digest });
   return found;
@@ -45,7 +45,7 @@ export async function deleteOperatorSession(digest: string, queries: Queries): P
   await queries.deleteFrom("operator_sessions").where("digest", "=", digest).execute();
 }
 
-/** Ends the sessions of an operator, all but this one. */
+/** Ends all sessions of an operator except this one. */
 export async function deleteOperatorSessions(
   operatorId: string,
   keptDigest: string | undefined,
@@ -60,7 +60,7 @@ export async function deleteOperatorSessions(
 
 const rowsPerStep = 1_000;
 
-/** Drops the sessions that are over, a bounded number in each transaction. */
+/** Deletes ended sessions, a bounded number in each transaction. */
 export async function deleteExpiredOperatorSessions(
   now: number,
   { operatorIdleMs }: { readonly operatorIdleMs: number },
@@ -99,5 +99,6 @@ const find = prepare<{ digest: string }, OperatorOfSession>((queries, parameter)
     .selectFrom("operator_sessions as session")
     .innerJoin("operators as operator", "operator.id", "session.operator_id")
     .where("session.digest", "=", parameter("digest"))
-    .select(["operator.id", "operator.name", "operator.role", "session.used_at", "session.expires_at"]),
+    .select(["operator.id", "operator.name", "operator.role", "operator.must_change_password"])
+    .select(["session.used_at", "session.expires_at"]),
 );

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { createSigner } from "../lib/signer.ts";
 
-/** Issues the tokens of operators' sessions, and tells them from made-up ones without asking the database (hostile.md 1). */
+/** Issues the tokens of operator sessions, and detects forged ones without asking the database (hostile.md 1). */
 export interface OperatorTokens {
-  /** A new token: 256 random bits behind a prefix that tells it from every token of a client, and their signature. */
+  /** A new token: a prefix that distinguishes it from every client token, 256 random bits, and their signature. */
   issue(): string;
-  /** True for what was issued in this region under one of the secrets, be its session over by now or not. */
+  /** True for tokens issued in this region under one of the secrets, even if their session has ended. */
   isIssued(text: string): boolean;
 }
 

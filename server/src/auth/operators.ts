@@ -8,11 +8,11 @@ import { readToken } from "./authorization.ts";
 import { findOperatorBySession, updateOperatorSessionUsed } from "./operator-sessions.ts";
 import type { OperatorTokens } from "./operator-tokens.ts";
 
-/** Finds out which operator is calling, from the Authorization header. */
+/** Identifies the operator from the Authorization header. */
 export interface OperatorCallers {
   /**
-   * Asks the database every time: operators call seldom, and a session that was ended is dead at once, on every process,
-   * as is a role that was taken away. What was never issued is refused without asking.
+   * Asks the database every time: operators call rarely, and an ended session or a revoked role takes effect at once in
+   * every process. Tokens that were never issued are refused without a query.
    *
    * @throws ApiError AuthFailed
    */
@@ -33,7 +33,7 @@ export function createOperatorCallers(
   const { operatorTokens, database, background, clock } = services;
   const { operatorIdleMs: idleMs } = settings;
   const schemes = new Set(settings.authSchemes);
-  // Not a write for every request, and often enough that a session in use does not pass for idle.
+  // Avoids a write per request, but often enough that a session in use does not count as idle.
   const notedEveryMs = Math.min(usedEveryMs, idleMs / 10);
 
   function noteUse(digest: string, now: number): void {
@@ -52,7 +52,8 @@ export function createOperatorCallers(
       const isGood = session !== undefined && session.expires_at > now && session.used_at + idleMs > now;
       if (!isGood) throw new ApiError("AuthFailed");
       if (now - session.used_at >= notedEveryMs) noteUse(digest, now);
-      return { operatorId: session.id, name: session.name, role: session.role, sessionId: digest };
+      const { id: operatorId, name, role, must_change_password } = session;
+      return { operatorId, name, role, mustChangePassword: must_change_password === 1, sessionId: digest };
     },
   };
 }

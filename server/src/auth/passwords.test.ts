@@ -2,16 +2,23 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assertError, startTestApp } from "../../test/harness.ts";
 import { ApiError } from "../errors.ts";
-import { createPasswords, type Passwords } from "./passwords.ts";
+import { createPasswords } from "./passwords.ts";
 
 const cheap = { passwordHashMemoryKib: 8, passwordHashPasses: 1, passwordHashThreads: 2, passwordHashQueueMax: 256 };
 
-function passwordsOf(settings: Partial<typeof cheap> = {}): Passwords {
-  return createPasswords({ ...cheap, ...settings }, { apart: (_key, work) => work() });
+/** Passwords of unrecognized callers in one application. */
+function passwordsOf(settings: Partial<typeof cheap> = {}) {
+  const passwords = createPasswords({ ...cheap, ...settings }, { apart: (_key, work) => work() });
+  const ticket = { lane: "unrecognized_user", application: "app", caller: "192.0.2.0" } as const;
+  return {
+    ...passwords,
+    hash: (password: string) => passwords.hash(password, ticket),
+    verify: (storedHash: string | undefined, password: string) => passwords.verify(storedHash, password, ticket),
+  };
 }
 
 describe("passwords", () => {
-  it("are kept as argon2id hashes of the set costs, each with a salt of its own", async () => {
+  it("are stored as argon2id hashes with the configured costs, each with its own salt", async () => {
     const passwords = passwordsOf({ passwordHashMemoryKib: 16, passwordHashPasses: 3 });
     const first = await passwords.hash("correct horse");
     const second = await passwords.hash("correct horse");
@@ -19,7 +26,7 @@ describe("passwords", () => {
     for (const hash of [first, second]) assert.match(hash, /^\$argon2id\$v=19\$m=16,t=3,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
   });
 
-  it("verify when right, in any Unicode form, and not otherwise", async () => {
+  it("verify only when correct, in any Unicode form", async () => {
     const passwords = passwordsOf();
     const hash = await passwords.hash("Pässwörd");
     for (const right of ["Pässwörd", "Pässwörd".normalize("NFD")]) assert.ok(await passwords.verify(hash, right));
@@ -36,7 +43,7 @@ describe("passwords", () => {
     assert.equal(await passwords.verify(hash, `${long}b`), false);
   });
 
-  it("verify against hashes of other costs, which are outdated", async () => {
+  it("verify against hashes of other costs, which count as outdated", async () => {
     const before = passwordsOf();
     const after = passwordsOf({ passwordHashMemoryKib: 16, passwordHashPasses: 2 });
     const hash = await before.hash("correct horse");
@@ -47,7 +54,7 @@ describe("passwords", () => {
     assert.equal(after.isOutdated(await after.hash("correct horse")), false);
   });
 
-  it("without a hash (an unknown user) never verify, and do the work of one", async () => {
+  it("without a hash (an unknown user) never verify, and take the same work", async () => {
     const passwords = passwordsOf({ passwordHashMemoryKib: 16_384, passwordHashPasses: 2, passwordHashThreads: 1 });
     const hash = await passwords.hash("correct horse");
     const work = async (storedHash: string | undefined) => {
@@ -62,14 +69,15 @@ describe("passwords", () => {
       known.push(await work(hash));
       unknown.push(await work(undefined));
     }
-    // Work, not time, and within a wide margin: without the hash it would be next to nothing.
+    // Compares processor work, not time, with a wide margin: without the hash it would be close to zero.
     const ratio = median(unknown) / median(known);
     assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
   });
 });
 
+// spec/limits#password-hashing
 describe("the queue of passwords", () => {
-  it("runs and keeps waiting so many at once, and refuses the rest at once", async () => {
+  it("runs and queues a bounded number at once, and refuses the rest immediately", async () => {
     const passwords = passwordsOf({ passwordHashThreads: 2, passwordHashQueueMax: 3 });
     const order: string[] = [];
     const burst = Array.from({ length: 9 }, () =>
@@ -86,7 +94,7 @@ describe("the queue of passwords", () => {
     assert.deepEqual(order, [...Array(4).fill("refused"), ...Array(5).fill("done")]);
   });
 
-  it("counts verifying with and without a hash alike", async () => {
+  it("counts verifications with and without a hash alike", async () => {
     const passwords = passwordsOf({ passwordHashThreads: 1, passwordHashQueueMax: 1 });
     const hash = await passwords.hash("correct horse");
     const results = await Promise.allSettled([
@@ -101,7 +109,7 @@ describe("the queue of passwords", () => {
     );
   });
 
-  it("is free again after any outcome, failures included", async () => {
+  it("frees its slots after any outcome, failures included", async () => {
     const passwords = passwordsOf({ passwordHashThreads: 1, passwordHashQueueMax: 1 });
     for (let n = 0; n < 5; n++) {
       await assert.rejects(passwords.verify("no hash at all", "x"));
@@ -110,7 +118,7 @@ describe("the queue of passwords", () => {
   });
 
   it("POST /users/login: 503 ServiceUnavailable with Retry-After past the queue; the rest succeed", async (t) => {
-    // Hashes that take a while, so that the burst has arrived before the first is done.
+    // Slow hashes, so that the whole burst arrives before the first is done.
     const slow = { PASSWORD_HASH_MEMORY_KIB: "65536", PASSWORD_HASH_PASSES: "2" };
     const test = await startTestApp({ ...slow, PASSWORD_HASH_THREADS: "1", PASSWORD_HASH_QUEUE_MAX: "1" });
     t.after(() => test.close());

@@ -2,31 +2,30 @@ import { randomBytes } from "node:crypto";
 import { hash, parseOptions, verify } from "@node-rs/argon2";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
-import { runAsPart } from "../lib/current-call.ts";
+import type { LaneStatistics } from "../lib/fair-queue.ts";
 import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { lowerThreadPoolPriority } from "../lib/thread-priority.ts";
+import { createHashQueue, type HashLane, type HashTicket } from "./hash-queue.ts";
 
-/** Hashes and checks passwords with argon2id on the thread pool, a bounded number at a time. */
+/** Hashes and verifies passwords with argon2id on the thread pool, a bounded number at a time, in fair order. */
 export interface Passwords {
-  /** @throws ApiError ServiceUnavailable at once when too many already wait */
-  hash(password: string): Promise<string>;
+  /** @throws ApiError ServiceUnavailable when the queue is full, or when the client disconnects before its turn */
+  hash(password: string, ticket: HashTicket): Promise<string>;
   /**
-   * True when the password is the one behind the hash. Without a hash (an unknown user) the same work is done and the
-   * answer is false, so that the time tells nothing. @throws ApiError ServiceUnavailable like `hash`
+   * True when the password matches the hash. Without a hash (an unknown user) the same work is done before the answer
+   * false, so that timing reveals nothing.
+   *
+   * @throws ApiError ServiceUnavailable like `hash`
    */
-  verify(storedHash: string | undefined, password: string): Promise<boolean>;
-  /** True when the hash was made with other costs than today's. */
+  verify(storedHash: string | undefined, password: string, ticket: HashTicket): Promise<boolean>;
+  /** True when the hash was made with other than the current costs. */
   isOutdated(storedHash: string): boolean;
   statistics(): HashStatistics;
 }
 
 export interface HashStatistics {
-  readonly running: number;
-  readonly waiting: number;
-  /** How often too many waited. */
-  readonly refused: number;
-  /** Of each hash, not the waiting for its turn. */
+  readonly lanes: Readonly<Record<HashLane, LaneStatistics>>;
+  /** The duration of each hash, without the time in the queue. */
   readonly seconds: Histogram;
 }
 
@@ -38,24 +37,43 @@ export function createPasswords(
   { apart }: Pick<Database, "apart">,
 ): Passwords {
   const { passwordHashMemoryKib: memoryKib, passwordHashPasses: passes } = settings;
-  const { enqueue, statistics } = createQueue(settings.passwordHashThreads, settings.passwordHashQueueMax);
-  // The algorithm is argon2id unless one is named.
+  const turns = createHashQueue(settings);
+  const seconds = new Histogram(durationBounds);
+  let isPoolLowered = false;
+  // The algorithm defaults to argon2id.
   const options = { memoryCost: memoryKib, timeCost: passes, parallelism: 1 };
-  // Nobody's hash: a random salt and a random digest cost the same to check and never match.
-  const nobody = `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$${phc(16)}$${phc(32)}`;
+  // A dummy hash: a random salt and a random digest cost the same to verify and never match.
+  const dummyHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$${phc(16)}$${phc(32)}`;
+
+  async function measure<T>(job: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    try {
+      const done = job();
+      if (!isPoolLowered) {
+        isPoolLowered = true; // this first job has started the threads of the pool
+        lowerThreadPoolPriority();
+      }
+      return await done;
+    } finally {
+      seconds.observe((performance.now() - startedAt) / 1_000);
+    }
+  }
 
   return {
-    statistics,
+    statistics: () => ({ lanes: turns.statistics(), seconds }),
 
-    // No transaction is kept open for as long as a hash takes.
-    hash: (password) => apart(`hash ${password}`, () => enqueue(() => hash(normalize(password), options))),
+    // A transaction must not stay open for as long as a hash takes.
+    hash: (password, ticket) =>
+      apart(`hash ${password}`, () => turns.run(ticket, () => measure(() => hash(normalize(password), options)))),
 
-    verify: (storedHash, password) =>
+    verify: (storedHash, password, ticket) =>
       apart(`verify ${storedHash} ${password}`, () =>
-        enqueue(async () => {
-          const isRight = await verify(storedHash ?? nobody, normalize(password));
-          return isRight && storedHash !== undefined;
-        }),
+        turns.run(ticket, () =>
+          measure(async () => {
+            const isRight = await verify(storedHash ?? dummyHash, normalize(password));
+            return isRight && storedHash !== undefined;
+          }),
+        ),
       ),
 
     isOutdated(storedHash) {
@@ -65,55 +83,11 @@ export function createPasswords(
   };
 }
 
-/** One password, however the keyboard composes its letters. */
+/** Maps every Unicode composition of the same password to one form. */
 function normalize(password: string): string {
   return password.normalize("NFC");
 }
 
 function phc(bytes: number): string {
   return randomBytes(bytes).toString("base64").replaceAll("=", "");
-}
-
-interface Queue {
-  enqueue<T>(job: () => Promise<T>): Promise<T>;
-  statistics(): HashStatistics;
-}
-
-function createQueue(atOnceMax: number, waitingMax: number): Queue {
-  const waiting: (() => void)[] = [];
-  const seconds = new Histogram(durationBounds);
-  let running = 0;
-  let refused = 0;
-  let isPoolLowered = false;
-
-  async function runInTurn<T>(job: () => Promise<T>): Promise<T> {
-    if (running >= atOnceMax) {
-      if (waiting.length >= waitingMax) {
-        refused += 1;
-        throw new ApiError("ServiceUnavailable", "Too many sign-ins are waiting. Try again.");
-      }
-      await new Promise<void>((resolve) => waiting.push(resolve)); // the one that ends hands its place over
-    } else {
-      running += 1;
-    }
-    const startedAt = performance.now();
-    try {
-      const done = job();
-      if (!isPoolLowered) {
-        isPoolLowered = true; // this first job has started the pool's threads
-        lowerThreadPoolPriority();
-      }
-      return await done;
-    } finally {
-      seconds.observe((performance.now() - startedAt) / 1_000);
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  }
-
-  return {
-    enqueue: (job) => runAsPart("hash password", () => runInTurn(job)),
-    statistics: () => ({ running, waiting: waiting.length, refused, seconds }),
-  };
 }

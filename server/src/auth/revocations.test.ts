@@ -27,7 +27,7 @@ after(async () => {
   await test.close();
 });
 
-/** Something that needs the token alone: it does not look at the user again. */
+/** An operation that needs only the token: it does not load the user again. */
 function use(token: string, app = test): Promise<Answer> {
   return app.call("GET /checkins?pageSize=1", { token });
 }
@@ -42,7 +42,7 @@ function claimsOf(token: string): TokenClaims {
   return claims;
 }
 
-/** A device token is good when it is refused nothing but the login itself. */
+/** A device token is valid when a login with it fails only for its credentials. */
 async function isDeviceTokenGood(token: string, app = test): Promise<boolean> {
   const body = { username: "nobody", password: "wrong" };
   return (await app.call("POST /users/login", { token, body })).status === 403;
@@ -53,7 +53,7 @@ type End = (revocations: Revocations, claims: TokenClaims, transaction: Transact
 interface Ending {
   readonly what: string;
   readonly end: End;
-  /** Whether the user's second token, on another device of the same key, and the device's own token die too. */
+  /** Whether the user's second token, on another device of the same key, and the device's own token end too. */
   readonly secondDies: boolean;
   readonly deviceDies: boolean;
 }
@@ -125,7 +125,7 @@ const endings: readonly Ending[] = [
   },
 ];
 
-/** A user of an application of its own, with a second token from a second device. */
+/** A user of a new application, with a second token from a second device. */
 async function setUp(): Promise<{ user: TestUser; second: string }> {
   const application = await test.createApplication();
   const user = await test.signUp("Jane", application);
@@ -135,9 +135,9 @@ async function setUp(): Promise<{ user: TestUser; second: string }> {
   return { user, second };
 }
 
-describe('revocation: service.md "States and transitions", hostile.md 2', () => {
+describe("revocation: spec/authentication#revocation, hostile.md 2", () => {
   for (const { what, end, secondDies, deviceDies } of endings) {
-    it(`${what}: dead on the next request of every process, on cached paths and after a restart`, async (t) => {
+    it(`${what}: refused on the next request by every process, on cached paths and after a restart`, async (t) => {
       const { user, second } = await setUp();
       const bystander = await setUp();
       for (const app of [test, other]) {
@@ -145,8 +145,8 @@ describe('revocation: service.md "States and transitions", hostile.md 2', () => 
         assert.ok(await isDeviceTokenGood(user.deviceToken, app));
       }
 
-      // By a process that knows nothing of the caches of the others, as the command line is.
-      const revocations = createRevocations({ recheckAll: () => {} });
+      // From a process that cannot reach the caches of the others, like the command line.
+      const revocations = createRevocations({ invalidateTokenCache: () => {} });
       const claims = claimsOf(user.token);
       await other.app.database.write((transaction) => end(revocations, claims, transaction));
 
@@ -163,7 +163,7 @@ describe('revocation: service.md "States and transitions", hostile.md 2', () => 
     });
   }
 
-  it("by logout: dead on the next request of every process, and after a restart", async (t) => {
+  it("by logout: refused on the next request by every process, and after a restart", async (t) => {
     const user = await test.signUp();
     for (const app of [test, other]) assert.equal((await use(user.token, app)).status, 200);
     await other.call("POST /users/me/logout", { token: user.token });
@@ -173,10 +173,10 @@ describe('revocation: service.md "States and transitions", hostile.md 2', () => 
     assertDead(await use(user.token, restarted));
   });
 
-  it("after it new tokens are issued and good: by login, and by registration under the same key", async () => {
+  it("after it new tokens are issued and valid: by login, and by registration under the same key", async () => {
     const { user } = await setUp();
     const claims = claimsOf(user.token);
-    const revocations = createRevocations({ recheckAll: () => {} });
+    const revocations = createRevocations({ invalidateTokenCache: () => {} });
     await other.app.database.write(async (transaction) => {
       await revocations.endUserTokens(claims.applicationId, `${claims.userId}`, transaction);
     });
@@ -186,11 +186,11 @@ describe('revocation: service.md "States and transitions", hostile.md 2', () => 
     assertDead(await use(user.token));
   });
 
-  it("a device that is revoked and registers again gets a good token, its old one stays dead", async () => {
+  it("a revoked device that registers again gets a valid token, and its old one stays revoked", async () => {
     const body = { ...test.application, platform: "test", uniqueId: "stolen and found" };
     const oldToken = (await test.call("POST /devices", { body })).body.result.accessToken;
     const { applicationId, deviceId } = claimsOf(oldToken);
-    const revocations = createRevocations({ recheckAll: () => {} });
+    const revocations = createRevocations({ invalidateTokenCache: () => {} });
     await other.app.database.write((transaction) => revocations.endDeviceTokens(applicationId, deviceId, transaction));
     const newToken = (await test.call("POST /devices", { body })).body.result.accessToken;
     assert.equal(claimsOf(newToken).deviceId, deviceId);
@@ -201,7 +201,7 @@ describe('revocation: service.md "States and transitions", hostile.md 2', () => 
 
 describe("revocation within one process", () => {
   for (const { what, end } of endings.filter(({ what }) => !what.includes("deletion"))) {
-    it(`${what}: a token that was known to be good is checked again, and is dead`, async () => {
+    it(`${what}: a cached token is checked again and refused`, async () => {
       const { user } = await setUp();
       const { database, clock, regions } = test.app;
       const callers = createCallers(
@@ -221,7 +221,7 @@ describe("revocation within one process", () => {
     });
   }
 
-  it("while a token is being checked does not pass for checked", async () => {
+  it("during the check of a token does not count as confirmed", async () => {
     const { token } = await test.signUp();
     const { database, clock, regions } = test.app;
     const callers = createCallers(
@@ -230,7 +230,7 @@ describe("revocation within one process", () => {
     );
     const checking = callers.authenticate(`Service ${token}`, "user");
     assert.ok(checking instanceof Promise);
-    callers.recheckAll();
+    callers.invalidateTokenCache();
     await checking;
     assert.ok(callers.authenticate(`Service ${token}`, "user") instanceof Promise, "checked again");
   });
@@ -238,7 +238,7 @@ describe("revocation within one process", () => {
   it("that is rolled back ends nothing", async () => {
     const user = await test.signUp();
     const { applicationId, userId } = claimsOf(user.token);
-    const revocations = createRevocations({ recheckAll: () => assert.fail("nothing was revoked") });
+    const revocations = createRevocations({ invalidateTokenCache: () => assert.fail("nothing was revoked") });
     const failing = test.app.database.write(async (transaction) => {
       await revocations.endUserTokens(applicationId, `${userId}`, transaction);
       throw new Error("no");

@@ -2,8 +2,8 @@ import type { Transaction } from "../db/database.ts";
 import type { Callers } from "./caller.ts";
 
 /**
- * The kill tree (service.md "States and transitions"): each of these is one write, and from the moment its transaction
- * is on disk no token below it is accepted any more, by any process, ever.
+ * The kill tree (spec/authentication#revocation): each of these is one write, and once its transaction has committed, no
+ * process accepts a token below it any more.
  *
  * ```
  * application ─┬─ application key ─┐
@@ -15,18 +15,18 @@ export interface Revocations {
   /** @returns false when the user has no such token */
   endToken(applicationId: string, userId: string, tokenId: string, transaction: Transaction): Promise<boolean>;
   endUserTokens(applicationId: string, userId: string, transaction: Transaction): Promise<void>;
-  /** All of the user's tokens but this one. */
+  /** Ends all tokens of the user except this one. */
   endOtherUserTokens(applicationId: string, userId: string, tokenId: string, transaction: Transaction): Promise<void>;
   endDeviceTokens(applicationId: string, deviceId: string, transaction: Transaction): Promise<void>;
   endKeyTokens(applicationId: string, keyId: string, transaction: Transaction): Promise<void>;
   endApplicationTokens(applicationId: string, transaction: Transaction): Promise<void>;
-  /** The keys too: nobody registers with any of them any more. */
+  /** Ends the keys too, so that devices cannot register with them any more. */
   endApplicationTokensAndKeys(applicationId: string, transaction: Transaction): Promise<void>;
-  /** Something else that callers are judged by has changed: the settings of an application, a user who is disabled. */
-  judgeAgain(transaction: Transaction): void;
+  /** Outdates cached policies after other changes: the settings of an application, a user who is disabled. */
+  invalidatePolicies(transaction: Transaction): void;
 }
 
-export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocations {
+export function createRevocations(callers: Pick<Callers, "invalidateTokenCache">): Revocations {
   async function endBelow(
     table: "users" | "devices" | "application_keys",
     applicationId: string,
@@ -39,7 +39,7 @@ export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocat
       .where("application_id", "=", applicationId)
       .where("id", "=", id)
       .execute();
-    afterCommit(callers.recheckAll);
+    afterCommit(callers.invalidateTokenCache);
   }
 
   return {
@@ -50,7 +50,7 @@ export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocat
         .where("user_id", "=", userId)
         .where("id", "=", tokenId)
         .executeTakeFirst();
-      afterCommit(callers.recheckAll);
+      afterCommit(callers.invalidateTokenCache);
       return deleted.numDeletedRows === 1n;
     },
 
@@ -72,8 +72,8 @@ export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocat
         .execute();
     },
 
-    judgeAgain({ afterCommit }) {
-      afterCommit(callers.recheckAll);
+    invalidatePolicies({ afterCommit }) {
+      afterCommit(callers.invalidateTokenCache);
     },
 
     endUserTokens: (applicationId, userId, transaction) => endBelow("users", applicationId, userId, transaction),
@@ -88,7 +88,7 @@ export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocat
         .set((row) => ({ token_version: row("token_version", "+", 1) }))
         .where("application_id", "=", applicationId)
         .execute();
-      afterCommit(callers.recheckAll);
+      afterCommit(callers.invalidateTokenCache);
     },
 
     async endApplicationTokensAndKeys(applicationId, { queries, afterCommit }) {
@@ -100,7 +100,7 @@ export function createRevocations(callers: Pick<Callers, "recheckAll">): Revocat
         }))
         .where("application_id", "=", applicationId)
         .execute();
-      afterCommit(callers.recheckAll);
+      afterCommit(callers.invalidateTokenCache);
     },
   };
 }

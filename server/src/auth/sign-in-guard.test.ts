@@ -2,7 +2,17 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { createClock } from "../lib/clock.ts";
+import type { Guessing } from "./guess-watch.ts";
 import { createSignInGuard, type LockOut, type SignInAttempt } from "./sign-in-guard.ts";
+
+/** An attempt of an unrecognized caller. */
+const strange: SignInAttempt = {
+  applicationId: "app",
+  nameKey: "jane",
+  deviceId: "device",
+  address: "10.0.0.1",
+  recognizedOrigin: undefined,
+};
 
 const slowed = "Too many wrong passwords. Try again after the time that Retry-After names.";
 
@@ -11,6 +21,7 @@ function assertSlowed(answer: Answer, retryAfter: number): void {
   assert.equal(answer.headers["retry-after"], String(retryAfter));
 }
 
+// spec/limits#password-guessing
 describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
   let test: TestApp;
   before(async () => {
@@ -26,7 +37,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     return app.call("POST /users/login", { token: deviceToken, body: { username: userName, password } });
   }
 
-  /** The statuses of so many wrong logins, one after the other. */
+  /** The statuses of `count` wrong logins, one after the other. */
   async function guess(user: Pick<TestUser, "userName" | "deviceToken">, count: number, app = test): Promise<number[]> {
     const found: number[] = [];
     for (let n = 0; n < count; n++) found.push((await logIn(user, "wrong", app)).status);
@@ -35,7 +46,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
 
   const wrong = (count: number) => Array(count).fill(403);
 
-  it("after ten wrong ones the right one too has to wait: 1 s, then twice as long each time, up to 15 minutes", async () => {
+  it("after ten wrong passwords even the right one has to wait: 1 s, then twice as long each time, up to 15 minutes", async () => {
     const jane = await test.signUp();
     assert.deepEqual(await guess(jane, 10), wrong(10));
     for (const seconds of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
@@ -50,7 +61,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.deepEqual(await guess(jane, 11), [...wrong(10), 429]);
   });
 
-  it("a right one ends the row; 15 minutes without any end it too; a refused one does not make it longer", async () => {
+  it("a right password resets the series, as do 15 minutes without any; a refused attempt does not extend it", async () => {
     const jane = await test.signUp();
     for (let round = 0; round < 3; round++) {
       assert.deepEqual(await guess(jane, 9), wrong(9));
@@ -63,7 +74,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assertSlowed(await logIn(joan), 1);
   });
 
-  it("a hundred wrong ones at once: ten are looked at, in batches too; a hundred right ones at once: all", async () => {
+  it("of a hundred concurrent wrong logins ten are checked, in batches too; a hundred concurrent right ones all succeed", async () => {
     const jane = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 100 }, () => logIn(jane)));
     assert.equal(answers.filter(({ status }) => status === 403).length, 10);
@@ -82,7 +93,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.deepEqual(new Set(right.map(({ status }) => status)), new Set([200]));
   });
 
-  it("tokens of the user, logins of others, and the same name in another application go on", async () => {
+  it("the user's tokens, logins of other users, and the same name in another application are unaffected", async () => {
     const jane = await test.signUp("Jane");
     const neighbour = await test.signUp("Jane", await test.createApplication());
     const joan = await test.signUp();
@@ -92,7 +103,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.equal((await logIn(neighbour, neighbour.password)).status, 200);
   });
 
-  it("a device that has logged in as the user is not slowed by what others guess at the same address", async () => {
+  it("a device that has logged in as the user is not slowed by guesses of others at the same address", async () => {
     const jane = await test.signUp();
     assert.equal((await logIn(jane, jane.password)).status, 200);
     const attacker = { userName: jane.userName, deviceToken: await test.registerDevice() };
@@ -101,17 +112,17 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.deepEqual(await guess(jane, 11), [...wrong(10), 429]);
   });
 
-  it("a name in other letters is the same name, and one that nobody has is slowed alike", async () => {
+  it("a name in another spelling is the same name, and an unknown name is slowed alike", async () => {
     const jane = await test.signUp("Größe");
     assert.deepEqual(await guess({ ...jane, userName: "GRÖSSE" }, 10), wrong(10));
     assertSlowed(await logIn(jane), 1);
-    const nobody = { ...jane, userName: "nobody at all" };
-    assert.deepEqual(await guess(nobody, 10), wrong(10));
-    assertSlowed(await logIn(nobody), 1);
+    const unknown = { ...jane, userName: "nobody at all" };
+    assert.deepEqual(await guess(unknown, 10), wrong(10));
+    assertSlowed(await logIn(unknown), 1);
     assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 200);
   });
 
-  it("wrong current passwords of a password change are guesses of the same row", async () => {
+  it("wrong current passwords of a password change count in the same series", async () => {
     const jane = await test.signUp();
     const change = (currentPassword: string) =>
       test.call("PATCH /users/me", { token: jane.token, body: { password: "a new one", currentPassword } });
@@ -123,7 +134,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.equal((await change(jane.password)).status, 200);
   });
 
-  it("each process counts for itself: two let through at most twice as many", async (t) => {
+  it("each process counts for itself: two processes admit at most twice as many", async (t) => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     t.after(() => other.close());
     const jane = await test.signUp();
@@ -131,32 +142,66 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.deepEqual(await guess(jane, 11, other), [...wrong(10), 429]);
   });
 
-  it("the log says that somebody has to wait, and not for which name", async () => {
+  it("the log reports that a caller has to wait, but not for which name", async () => {
     const jane = await test.signUp("a secret in the wrong field");
     await guess(jane, 10);
-    const [line] = test.logLines.filter(({ msg }) => msg === "sign-ins have to wait").slice(-1);
+    const [line] = test.logLines.filter(({ msg }) => msg === "sign-ins are delayed").slice(-1);
     const { application, scope, wait_ms, address } = line ?? {};
-    assert.deepEqual([application, scope, wait_ms, address], [test.application.appid, "address", 1_000, "127.0.0.1"]);
+    assert.deepEqual([application, scope, wait_ms, address], [test.application.appid, "origin", 1_000, "127.0.0.1"]);
     assert.doesNotMatch(JSON.stringify(line), /secret/);
   });
 
-  it("who has signed up is not slowed by what is guessed at many other addresses", async (t) => {
-    const behind = await startTestApp({ TRUST_PROXY: "loopback" });
-    t.after(() => behind.close());
-    const jane = await behind.signUp();
-    const token = await behind.registerDevice();
-    const from = (address: string, password: string) =>
-      behind.call("POST /users/login", {
+  // spec/limits#recognized-devices
+  it("while a hundred addresses guess, the user signs in from a recognized device, after a restart too, and from a new phone", async (t) => {
+    const trusting = { TRUST_PROXY: "loopback", DATABASE_URL: test.config.databaseUrl };
+    let app = await startTestApp(trusting);
+    t.after(() => app.close());
+    const jane = await test.signUp();
+    const from = async (address: string, password: string, token: string) =>
+      app.call("POST /users/login", {
         token,
         body: { username: jane.userName, password },
         headers: { "x-forwarded-for": address },
       });
-    for (let n = 0; n < 100; n++) assert.equal((await from(`192.0.2.${n % 10}`, "wrong")).status, 403);
-    assertSlowed(await from("192.0.2.20", jane.password), 1);
-    assert.equal((await logIn(jane, jane.password, behind)).status, 200);
+    for (const round of ["first", "after a restart"]) {
+      const attacker = await test.registerDevice();
+      const guesses = Array.from({ length: 300 }, (_, n) => from(`6.6.${n % 100}.1`, "wrong", attacker));
+      const startedAt = performance.now();
+      assert.equal((await from("10.0.0.1", jane.password, jane.deviceToken)).status, 200, round);
+      assert.equal((await from("10.0.0.2", jane.password, await test.registerDevice())).status, 200, round);
+      assert.ok(performance.now() - startedAt < 5_000, round);
+      const statuses = new Set((await Promise.all(guesses)).map(({ status }) => status));
+      assert.ok(
+        [...statuses].every((status) => status === 403 || status === 429),
+        [...statuses].join(),
+      );
+      if (round === "first") {
+        await app.close();
+        app = await startTestApp(trusting);
+      }
+    }
   });
 
-  it("RATE_LIMITS=off ends it", async (t) => {
+  // spec/limits#recognized-devices
+  it("the last eight devices from which a user has signed in are recognized", async () => {
+    const jane = await test.signUp();
+    for (let n = 0; n < 9; n++) {
+      test.advance(1_000);
+      const deviceToken = await test.registerDevice();
+      assert.equal((await logIn({ ...jane, deviceToken }, jane.password)).status, 200);
+    }
+    const known = await test.app.database.reads
+      .selectFrom("recognized_devices")
+      .select("recognized_at")
+      .where("application_id", "=", test.application.appid)
+      .where("user_id", "=", jane.id)
+      .execute();
+    assert.equal(known.length, 8);
+    const oldest = Math.min(...known.map(({ recognized_at }) => recognized_at));
+    assert.equal(oldest, test.now() - 7_000);
+  });
+
+  it("RATE_LIMITS=off disables it", async (t) => {
     const off = await startTestApp({ RATE_LIMITS: "off" });
     t.after(() => off.close());
     const jane = await off.signUp();
@@ -168,6 +213,7 @@ describe("SignInGuard", () => {
   function start(settings: { signInFailuresMax?: number; workers?: number } = {}) {
     let now = 1_000_000;
     const lockOuts: LockOut[] = [];
+    const guessings: Guessing[] = [];
     const guard = createSignInGuard(
       {
         clock: createClock(
@@ -175,17 +221,19 @@ describe("SignInGuard", () => {
           () => 0,
         ),
         onLockOut: (lockOut) => void lockOuts.push(lockOut),
+        onGuessing: (guessing) => void guessings.push(guessing),
       },
       { rateLimits: true, signInFailuresMax: 10, workers: 1, passwordHashQueueMax: 256, ...settings },
     );
-    /** Whether it was right, or for how many seconds there is no trying. */
+    /** Whether the password was right, or the seconds to wait. */
     async function attempt(given: Partial<SignInAttempt>, isRight = false): Promise<boolean | number | undefined> {
-      const whole = { applicationId: "app", nameKey: "jane", deviceId: "device", address: "10.0.0.1", ...given };
+      const whole = { ...strange, ...given };
       return guard.check(whole, async () => isRight).catch(({ retryAfterSeconds }) => retryAfterSeconds);
     }
     return {
       guard,
       lockOuts,
+      guessings,
       attempt,
       advance(ms: number) {
         now += ms;
@@ -193,7 +241,7 @@ describe("SignInGuard", () => {
     };
   }
 
-  it("an attacker at an address of its own is slowed, and the user at hers is not", async () => {
+  it("an attacker at its own address is slowed, and the user at another one is not", async () => {
     const { attempt, lockOuts } = start();
     for (let n = 0; n < 10; n++) assert.equal(await attempt({ address: "6.6.6.6" }), false);
     assert.equal(await attempt({ address: "6.6.6.6" }), 1);
@@ -206,7 +254,7 @@ describe("SignInGuard", () => {
     );
   });
 
-  it("with WORKERS each lets its part through, but for three that a person may mistype", async () => {
+  it("with WORKERS each process admits its share, but at least three attempts for typing mistakes", async () => {
     for (const [workers, guesses] of [
       [2, 5],
       [16, 3],
@@ -217,20 +265,43 @@ describe("SignInGuard", () => {
     }
   });
 
-  it("guesses from many addresses slow those who have not signed in before, and none who have", async () => {
-    const { attempt, lockOuts } = start();
-    assert.equal(await attempt({}, true), true);
-    for (let n = 0; n < 100; n++) assert.equal(await attempt({ deviceId: `d${n}`, address: `6.6.6.${n}` }), false);
-    assert.equal(await attempt({ deviceId: "new", address: "7.7.7.7" }, true), 1);
-    assert.equal(await attempt({ deviceId: "new" }, true), 1);
-    assert.equal(await attempt({ address: "7.7.7.7" }, true), 1);
-    for (let n = 0; n < 9; n++) assert.equal(await attempt({}), false);
-    assert.equal(await attempt({}, true), true);
-    assert.equal(await attempt({ nameKey: "joan", address: "7.7.7.7" }), false);
-    assert.deepEqual([lockOuts.length, lockOuts[0]?.scope], [1, "name"]);
+  it("guesses from many addresses delay only their callers, and are reported once an hour", async () => {
+    const { attempt, lockOuts, guessings, advance } = start();
+    for (let n = 0; n < 150; n++) assert.equal(await attempt({ deviceId: `d${n}`, address: `6.6.${n}.1` }), false);
+    assert.deepEqual(guessings, [{ applicationId: "app", failures: 100 }]);
+    assert.deepEqual(lockOuts, []);
+    assert.equal(await attempt({ deviceId: "new", address: "7.7.7.7" }, true), true);
+    assert.equal(await attempt({ recognizedOrigin: "device" }, true), true);
+    advance(3_600_000);
+    assert.equal(await attempt({ address: "8.8.8.8" }), false);
+    assert.equal(guessings.length, 1);
   });
 
-  it("one address that guesses for many names is slowed", async () => {
+  it("a recognized origin is counted separately, and its own guesses slow it", async () => {
+    const { attempt, lockOuts } = start();
+    const own = { recognizedOrigin: "device" };
+    for (let n = 0; n < 10; n++) assert.equal(await attempt({ deviceId: "another" }), false);
+    assert.equal(await attempt({ deviceId: "another" }, true), 1);
+    for (let n = 0; n < 10; n++) assert.equal(await attempt(own), false);
+    assert.equal(await attempt(own, true), 1);
+    assert.equal(await attempt({ ...own, address: "10.0.0.2" }, true), true);
+    assert.deepEqual(
+      lockOuts.map(({ scope }) => scope),
+      ["address", "origin"],
+    );
+  });
+
+  it("a device that guesses from many addresses loses its recognition, and does not lock out its owner", async () => {
+    const { guard, attempt } = start();
+    const own = { recognizedOrigin: "device" };
+    for (let n = 0; n < 100; n++) assert.equal(await attempt({ ...own, address: `6.6.${n}.1` }), false);
+    const recognized: boolean[] = [];
+    const isRight = async (isRecognized: boolean) => recognized.push(isRecognized) > 0;
+    assert.equal(await guard.check({ ...strange, ...own }, isRight), true);
+    assert.deepEqual(recognized, [false]);
+  });
+
+  it("an address that guesses for many names is slowed", async () => {
     const { attempt, advance } = start();
     for (let n = 0; n < 1_000; n++) assert.equal(await attempt({ nameKey: `name ${n}` }), false);
     assert.equal(await attempt({ nameKey: "another" }), 1);
@@ -240,14 +311,14 @@ describe("SignInGuard", () => {
     assert.equal(await attempt({ nameKey: "another" }), false);
   });
 
-  it("all addresses of one IPv6 network are one", async () => {
+  it("all addresses of one IPv6 network count as one", async () => {
     const { attempt } = start();
     for (let n = 0; n < 10; n++) assert.equal(await attempt({ address: `2001:db8:0:1::${n}` }), false);
     assert.equal(await attempt({ address: "2001:0DB8::1:ffff:1:2:3" }), 1);
     assert.equal(await attempt({ address: "2001:db8:0:2::1" }), false);
   });
 
-  it("operators are counted by name and address, and apart from the users of every application", async () => {
+  it("operators are counted by name and address, separately from the users of every application", async () => {
     const { attempt } = start();
     const operator = { applicationId: undefined, deviceId: undefined, nameKey: "owner" };
     for (let n = 0; n < 10; n++) assert.equal(await attempt(operator), false);
@@ -255,18 +326,29 @@ describe("SignInGuard", () => {
     assert.equal(await attempt({ nameKey: "owner" }), false);
   });
 
-  it("an attempt that could not be judged does not count", async () => {
+  it("an operator's mark is counted by itself at every address, and a delayed one counts as unrecognized", async () => {
+    const { attempt } = start();
+    const operator = { applicationId: undefined, deviceId: undefined, nameKey: "owner" };
+    for (let n = 0; n < 10; n++) assert.equal(await attempt(operator), false);
+    for (let n = 0; n < 10; n++) {
+      assert.equal(await attempt({ ...operator, recognizedOrigin: "mark", address: `7.7.7.${n}` }), false);
+    }
+    assert.equal(await attempt({ ...operator, recognizedOrigin: "mark" }, true), 1, "as without a mark");
+    assert.equal(await attempt({ ...operator, recognizedOrigin: "mark", address: "7.7.7.7" }, true), true);
+    assert.equal(await attempt({ ...operator, recognizedOrigin: "another mark" }, true), true);
+  });
+
+  it("an attempt that fails before a verdict does not count", async () => {
     const { guard, attempt } = start();
-    const whole = { applicationId: "app", nameKey: "jane", deviceId: "device", address: "10.0.0.1" };
     for (let n = 0; n < 50; n++)
       await assert.rejects(
-        guard.check(whole, () => Promise.reject(new Error("x"))),
+        guard.check(strange, () => Promise.reject(new Error("x"))),
         /x/,
       );
     assert.equal(await attempt({}, true), true);
   });
 
-  it("a clock that steps back gives nothing and takes nothing", async () => {
+  it("a clock that steps back neither adds nor removes attempts", async () => {
     const { attempt, advance } = start();
     for (let n = 0; n < 10; n++) assert.equal(await attempt({}), false);
     advance(-3_600_000);

@@ -1,149 +1,204 @@
 import { hash } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createFailureCounts, type FailureCounts, type Try } from "../lib/failure-counts.ts";
-import { addressGroup } from "../lib/ip-addresses.ts";
+import { addressGroup, networksOf } from "../lib/ip-addresses.ts";
 import { createTokenBuckets, type Limit } from "../lib/token-buckets.ts";
+import { createGuessQueue } from "./guess-queue.ts";
+import { createGuessWatch, type Guessing } from "./guess-watch.ts";
 
-/** Whose password is tried, and by whom. */
+/** A password attempt. */
 export interface SignInAttempt {
-  /** Undefined for an operator's. */
+  /** Undefined for an operator's sign-in. */
   readonly applicationId: string | undefined;
-  /** The name in the form that is unique, whether there is anybody of that name or not. */
+  /** The name in its unique form, whether or not such a user exists. */
   readonly nameKey: string;
   readonly address: string;
-  /** Undefined where there is no device. */
+  /** The calling device; undefined for an operator's sign-in. */
   readonly deviceId: string | undefined;
+  /**
+   * The origin, if it is recognized: a device from which the user has signed in, or the mark of an operator's browser.
+   * Guesses of other callers do not delay it.
+   */
+  readonly recognizedOrigin: string | undefined;
+  /**
+   * The call has a token of the operator: it skips the queue of unrecognized callers, and its guesses count with
+   * theirs.
+   */
+  readonly hasToken?: boolean;
+  /** Aborts when the client disconnects. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Somebody has to wait from now on. */
-export interface LockOut extends SignInAttempt {
+/** Callers like this one have to wait from now on. */
+export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId" | "address"> {
   readonly waitMs: number;
-  /** Who waits: callers like this one, or everybody who has not signed in under this name before. */
-  readonly scope: "address" | "name";
+  /** Whether all callers of an address have to wait, or only a recognized origin. */
+  readonly scope: "address" | "origin";
 }
 
 /**
- * Slows who guesses passwords (hostile.md 7), in the memory of this process.
+ * Slows down password guessing (hostile.md 7, 42), with counters in the memory of this process. No failure counter
+ * is keyed by the name alone, so that wrong passwords delay the attacker and never lock out the owner of the name.
  *
  * ```
- * address           wrong ones of one address, whoever they are for       a bucket
- * name + address    wrong ones in a row; a right one ends the row         failuresMax, then 1 s, 2 s, 4 s … 15 min
- * name              the same from everywhere, ten times as many           slows nobody who has signed in before
+ * name + address        consecutive wrong ones; a right one resets       failuresMax, then 1 s, 2 s, 4 s … 15 min
+ * name + origin         the same for a recognized origin                 guesses of others do not count
+ * address               wrong ones of one address, for any name          a bucket; not for recognized origins
+ * name                  attempts of unrecognized callers                 a bounded rate, fair by network
  * ```
- *
- * Who has signed in under this name from this device and address before is counted alone: no one else's guesses are in
- * the way. Tokens are not looked at here.
  */
 export interface SignInGuard {
   /**
-   * Counts an attempt before it is judged, so that many at once are not more than many one after the other, and takes it
-   * back when it is right. To be called where no transaction waits for it (`Database.apart`).
+   * Counts an attempt before the password is checked, so that concurrent attempts are limited like sequential ones, and
+   * uncounts it when the password is right. Must be called where no transaction waits for it (`Database.apart`).
    *
-   * @param isRight judges the password
-   * @returns what `isRight` says
-   * @throws ApiError RateLimitExceeded, ServiceUnavailable when too many wait, and whatever `isRight` throws
+   * @param isRight checks the password; `isRecognized` is false for an origin whose guesses have used up its trust
+   * @returns the result of `isRight`
+   * @throws ApiError RateLimitExceeded, ServiceUnavailable when the queue is full, and errors of `isRight`
    */
-  check(attempt: SignInAttempt, isRight: () => Promise<boolean>): Promise<boolean>;
-  /** Knows a caller from now on who has proven to be the user by other means: by signing up. */
-  welcome(attempt: SignInAttempt): void;
+  check(attempt: SignInAttempt, isRight: (isRecognized: boolean) => Promise<boolean>): Promise<boolean>;
 }
 
 interface Settings {
-  /** False: nothing is counted. */
+  /** False disables counting. */
   readonly rateLimits: boolean;
   readonly signInFailuresMax: number;
-  /** Processes that count, each for itself: each lets its part through, but for what a person mistypes. */
+  /** Processes that count, each for itself: each admits its share, but at least what a person mistypes. */
   readonly workers: number;
   readonly passwordHashQueueMax: number;
 }
 
+interface Services {
+  readonly clock: Clock;
+  onLockOut(lockOut: LockOut): void;
+  onGuessing(guessing: Guessing): void;
+}
+
 const failuresOfAddress: Limit = { perSecond: 5, burst: 1_000 };
-/** Guesses from everywhere, for one from an address. */
-const addressesPerName = 10;
-/** So often a person may be wrong, however many processes there are. */
+/** Typing mistakes that every process admits, regardless of the number of processes. */
 const mistypedMax = 3;
+/** Consecutive wrong passwords from one device, at any address, before it counts as unrecognized. */
+const failuresPerDeviceMax = 100;
 const countsMax = 200_000;
 const addressesMax = 100_000;
-const knownNamesMax = 50_000;
-const knownCallersMax = 8;
+/** Attempts of unrecognized callers per name, and for all operator names together. */
+const guessesPerSecond = 10;
+/** Many devices of one account may sign in at once; operators are few. */
+const userBurst = 100;
+const operatorBurst = 20;
 
-export function createSignInGuard(
-  services: { readonly clock: Clock; onLockOut(lockOut: LockOut): void },
-  settings: Settings,
-): SignInGuard {
+export function createSignInGuard(services: Services, settings: Settings): SignInGuard {
   const { clock, onLockOut } = services;
   const { passwordHashQueueMax: waitingMax, workers } = settings;
-  const failuresMax = Math.min(
-    settings.signInFailuresMax,
-    Math.max(Math.ceil(settings.signInFailuresMax / workers), mistypedMax),
-  );
-  if (!settings.rateLimits) return { check: (_attempt, isRight) => isRight(), welcome() {} };
-  const byCaller = createFailureCounts(failuresMax, countsMax, clock);
-  const byName = createFailureCounts(failuresMax * addressesPerName, countsMax, clock);
+  const partOf = (max: number) => Math.min(max, Math.max(Math.ceil(max / workers), mistypedMax));
+  if (!settings.rateLimits) {
+    return { check: ({ recognizedOrigin }, isRight) => isRight(recognizedOrigin !== undefined) };
+  }
+  const counts = createFailureCounts(partOf(settings.signInFailuresMax), countsMax, waitingMax, clock);
+  const devices = createFailureCounts(partOf(failuresPerDeviceMax), countsMax, waitingMax, clock);
   const addresses = createTokenBuckets(addressesMax);
-  /** Digests of the latest callers that have signed in, by the digest of the name. */
-  const known = new LRUCache<string, readonly string[]>({ max: knownNamesMax });
-  let waiting = 0;
+  const watch = createGuessWatch(services, settings);
+  const perSecond = Math.max(1, guessesPerSecond / workers);
+  const userTurns = createGuessQueue({ perSecond, burst: userBurst, waitingPerNetworkMax: 50 });
+  const operatorTurns = createGuessQueue({ perSecond, burst: operatorBurst, waitingPerNetworkMax: 1 });
 
-  async function begin(counts: FailureCounts, key: string): Promise<Try> {
-    if (waiting >= waitingMax) throw new ApiError("ServiceUnavailable", "Too many sign-ins are waiting. Try again.");
-    waiting += 1;
-    const begun = await counts.begin(key).finally(() => {
-      waiting -= 1;
-    });
-    if (typeof begun === "number") throw tooManyGuesses(begun);
-    return begun;
+  /**
+   * Counts an attempt of a recognized origin.
+   *
+   * @returns undefined when the origin has to wait, and thus counts as unrecognized
+   */
+  async function beginRecognized(attempt: SignInAttempt, origin: string): Promise<Try[] | undefined> {
+    const { applicationId = "", nameKey, address } = attempt;
+    const isDevice = attempt.applicationId !== undefined;
+    if (!isDevice) {
+      // An operator's browser is counted by its mark alone.
+      const own = await counts.begin(digest(["", nameKey, origin]));
+      return typeof own === "object" ? [own] : undefined;
+    }
+    const device = await devices.begin(digest([applicationId, nameKey, origin]));
+    if (typeof device !== "object") return undefined;
+    try {
+      // Includes the address, so that a client that claims to be this device cannot delay it.
+      return [device, await begin(counts, digest([applicationId, nameKey, addressGroup(address), origin]))];
+    } catch (error) {
+      device.end(false);
+      throw error;
+    }
   }
 
-  function remember(name: string, caller: string): void {
-    const others = (known.get(name) ?? []).filter((each) => each !== caller);
-    known.set(name, [caller, ...others].slice(0, knownCallersMax));
+  async function checkRecognized(
+    attempt: SignInAttempt,
+    tries: readonly Try[],
+    isRight: (isRecognized: boolean) => Promise<boolean>,
+  ): Promise<boolean> {
+    let outcome: boolean | undefined;
+    try {
+      outcome = await isRight(true);
+      return outcome;
+    } finally {
+      settle(attempt, "origin", tries, outcome);
+    }
+  }
+
+  async function checkUnrecognized(
+    attempt: SignInAttempt,
+    isRight: (isRecognized: boolean) => Promise<boolean>,
+  ): Promise<boolean> {
+    const { applicationId, nameKey, address, signal, hasToken = false } = attempt;
+    const group = addressGroup(address);
+    const now = clock.now();
+    const bucket = addresses.find(group, failuresOfAddress, now);
+    const waitMs = bucket.waitMs(now);
+    if (waitMs > 0) throw tooManyGuesses(waitMs);
+    bucket.take(now);
+    let own: Try | undefined;
+    let outcome: boolean | undefined;
+    try {
+      own = await begin(counts, digest([applicationId ?? "", nameKey, group]));
+      const guess = { networks: networksOf(address), signal };
+      if (applicationId === undefined) {
+        if (!hasToken) await operatorTurns.take({ key: "", ...guess });
+      } else await userTurns.take({ key: digest([applicationId, nameKey]), ...guess });
+      outcome = await isRight(false);
+      return outcome;
+    } finally {
+      if (outcome !== false) bucket.giveBack();
+      settle(attempt, "address", own === undefined ? [] : [own], outcome);
+    }
+  }
+
+  function settle(
+    attempt: SignInAttempt,
+    scope: LockOut["scope"],
+    tries: readonly Try[],
+    outcome: boolean | undefined,
+  ): void {
+    const { applicationId, deviceId, address, nameKey } = attempt;
+    if (outcome !== false) {
+      for (const each of tries) each.end(outcome === true);
+      return;
+    }
+    const waitMs = Math.max(...tries.map((each) => each.fail()));
+    if (waitMs > 0) onLockOut({ applicationId, deviceId, address, scope, waitMs });
+    watch.add(digest([applicationId ?? "", nameKey]), applicationId);
   }
 
   return {
-    welcome(attempt) {
-      const { name, caller } = digestsOf(attempt);
-      remember(name, caller);
-    },
-
     async check(attempt, isRight) {
-      const { applicationId = "", nameKey } = attempt;
-      const { address, name, caller } = digestsOf(attempt);
-      const isKnown = known.get(name)?.includes(caller) ?? false;
-
-      const now = clock.now();
-      const bucket = isKnown ? undefined : addresses.find(address, failuresOfAddress, now);
-      const waitMs = bucket?.waitMs(now) ?? 0;
-      if (waitMs > 0) throw tooManyGuesses(waitMs);
-      bucket?.take(now);
-
-      let own: Try | undefined;
-      let all: Try | undefined;
-      let outcome: boolean | undefined;
-      try {
-        own = await begin(byCaller, isKnown ? caller : digest([applicationId, nameKey, address]));
-        all = isKnown ? undefined : await begin(byName, name);
-        outcome = await isRight();
-        return outcome;
-      } finally {
-        if (outcome === false) {
-          tell("address", own?.fail());
-          tell("name", all?.fail());
-        } else {
-          bucket?.giveBack();
-          own?.end(outcome === true);
-          all?.end(false);
-          if (outcome === true) remember(name, caller);
-        }
-      }
-
-      function tell(scope: LockOut["scope"], waitMs = 0): void {
-        if (waitMs > 0) onLockOut({ ...attempt, waitMs, scope });
-      }
+      const { recognizedOrigin: origin } = attempt;
+      const tries = origin === undefined ? undefined : await beginRecognized(attempt, origin);
+      return tries === undefined ? checkUnrecognized(attempt, isRight) : checkRecognized(attempt, tries, isRight);
     },
   };
+}
+
+/** @throws ApiError */
+async function begin(counts: FailureCounts, key: string): Promise<Try> {
+  const begun = await counts.begin(key);
+  if (begun === "full") throw new ApiError("ServiceUnavailable", "Too many sign-ins are waiting. Try again.");
+  if (typeof begun === "number") throw tooManyGuesses(begun);
+  return begun;
 }
 
 function tooManyGuesses(waitMs: number): ApiError {
@@ -156,13 +211,7 @@ function tooManyGuesses(waitMs: number): ApiError {
   );
 }
 
-function digestsOf({ applicationId = "", nameKey, deviceId = "", address: given }: SignInAttempt) {
-  const address = addressGroup(given);
-  const name = digest([applicationId, nameKey]);
-  return { address, name, caller: digest([applicationId, nameKey, address, deviceId]) };
-}
-
-/** Of one length, however long a name somebody makes up. */
+/** A key of fixed length for names of any length. */
 function digest(parts: readonly string[]): string {
   return hash("sha256", JSON.stringify(parts), "base64url");
 }

@@ -1,11 +1,11 @@
 import type { Database } from "../db/database.ts";
 import { type TokenUse, updateUserTokenUses } from "./user-tokens.ts";
 
-/** Remembers when user tokens were used last, and writes it down now and then: not a write per request. */
+/** Remembers the last use of user tokens, and stores it periodically instead of once per request. */
 export interface TokenUses {
-  /** @param use told once; the object is looked at when it is written down, so that later uses need no call */
+  /** @param use noted once and read when it is stored, so that later uses need no further call */
   note(use: TokenUse): void;
-  /** Writes down what has been noted, of one user or of all; a use noted later comes with the next call. */
+  /** Stores noted uses, of one user or of all; later uses are stored by the next call. */
   save(userId?: string): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export function createTokenUses(database: Database): TokenUses {
   function take(userIds: readonly string[]): TokenUse[] {
     const taken = userIds.flatMap((userId) => [...(noted.get(userId)?.values() ?? [])]);
     for (const userId of userIds) noted.delete(userId);
-    // In one order everywhere, so that two processes never wait for each other.
+    // The same order in every process prevents deadlocks.
     return taken.toSorted((a, b) => (a.tokenId < b.tokenId ? -1 : 1));
   }
 
@@ -39,7 +39,7 @@ export function createTokenUses(database: Database): TokenUses {
           uses.splice(0, step.length);
         }
       } finally {
-        for (const use of uses) note(use); // what could not be written down is tried again
+        for (const use of uses) note(use); // uses that could not be stored are kept for the next attempt
       }
     },
   };

@@ -21,8 +21,8 @@ function tokensOf({ secrets = ["the first secret of all"], region = "main" } = {
   return createTokens({ secrets, region, ...lifetimes }, { now: () => now }, ids);
 }
 
-describe('tokens: service.md "A token is an opaque string that carries client information and an expiry time"', () => {
-  it("open to what they were issued with: application, key, device, versions, issue and expiry time, id", () => {
+describe("tokens: spec/authentication#tokens", () => {
+  it("open to the values they were issued with: application, key, device, versions, issue and expiry time, id", () => {
     const tokens = tokensOf();
     const { accessToken, accessTokenExpires } = tokens.issueDeviceToken({ ...device, policy });
     const { tokenId, ...claims } = tokens.open(accessToken) ?? {};
@@ -32,7 +32,7 @@ describe('tokens: service.md "A token is an opaque string that carries client in
     assert.deepEqual(claims, { ...device, userId: undefined, ...times });
   });
 
-  it("of a user carry the user as well", () => {
+  it("of a user also contain the user", () => {
     const tokens = tokensOf();
     const id = ids.newId("User");
     const { token, row } = tokens.issueUserToken({ ...device, policy }, { id, tokenVersion: 4 });
@@ -54,7 +54,7 @@ describe('tokens: service.md "A token is an opaque string that carries client in
     });
   });
 
-  it("are texts of letters, digits, -, _ and one dot that tell nothing of what they carry", () => {
+  it("consist of letters, digits, -, _ and one dot, and reveal nothing of their contents", () => {
     const { accessToken } = tokensOf().issueUserToken(
       { ...device, policy },
       { id: ids.newId("User"), tokenVersion: 0 },
@@ -78,7 +78,7 @@ describe("tokens that were tampered with (hostile.md 1)", () => {
     { id: ids.newId("User"), tokenVersion: 0 },
   ).token;
 
-  it("do not open when truncated or extended", () => {
+  it("are refused when truncated or extended", () => {
     for (let length = 0; length < accessToken.length; length++) {
       assert.equal(tokens.open(accessToken.slice(0, length)), undefined, `first ${length}`);
       assert.equal(tokens.open(accessToken.slice(length + 1)), undefined, `without ${length + 1}`);
@@ -89,7 +89,7 @@ describe("tokens that were tampered with (hostile.md 1)", () => {
     }
   });
 
-  it("do not open with any character changed", () => {
+  it("are refused with any character changed", () => {
     for (let at = 0; at < accessToken.length; at++) {
       for (const character of ["A", "b", "-", "."]) {
         if (accessToken[at] === character) continue;
@@ -99,7 +99,7 @@ describe("tokens that were tampered with (hostile.md 1)", () => {
     }
   });
 
-  it("do not open when forged, sealed under another secret, or sealed for another purpose", () => {
+  it("are refused when forged, sealed under another secret, or sealed for another purpose", () => {
     const claims = JSON.stringify(["app", "key", "dev", null, "tok", now, now + dayMs, 0, 0, 0, 0]);
     const otherPurpose = createSealer(["the first secret of all"], "page token").seal(claims, "main");
     const otherSecret = createSealer(["another secret altogether"], "access token").seal(claims, "main");
@@ -109,7 +109,7 @@ describe("tokens that were tampered with (hostile.md 1)", () => {
     }
   });
 
-  it("do not open in another region, also with the region's name exchanged", () => {
+  it("are refused in another region, also with the region's name exchanged", () => {
     const elsewhere = tokensOf({ region: "eu" });
     assert.equal(elsewhere.open(accessToken), undefined);
     assert.equal(elsewhere.open(accessToken.replace("main.", "eu.")), undefined);
@@ -121,7 +121,7 @@ describe("rotation of ROLLCALL_SECRET", () => {
   const oldSecret = "the old secret still known";
   const newSecret = "the new secret just made up";
 
-  /** A process on the first one's database, or with one of its own. */
+  /** A process on the database of the first one, or with one of its own. */
   async function start(t: TestContext, secrets: string, first?: TestApp): Promise<TestApp> {
     const database = first === undefined ? {} : { DATABASE_URL: first.config.databaseUrl };
     const app = await startTestApp({ ROLLCALL_SECRET: secrets, ...database });
@@ -129,7 +129,7 @@ describe("rotation of ROLLCALL_SECRET", () => {
     return app;
   }
 
-  it('"new,old" still opens tokens and page tokens made under old, and makes them under new', async (t) => {
+  it('"new,old" opens tokens and page tokens made under old, and makes new ones under new', async (t) => {
     const before = await start(t, oldSecret);
     const user = await before.signUp();
     for (let n = 0; n < 2; n++) {

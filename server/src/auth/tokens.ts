@@ -5,40 +5,43 @@ import { formatDate } from "../lib/dates.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { createSealer } from "../lib/seal.ts";
 
-/** What a token says. */
+/** The contents of a token. */
 export interface TokenClaims extends Omit<Caller, "policy"> {
   readonly issuedAt: number;
 }
 
-/** A token as it goes to the client. */
+/** A token as it is sent to the client. */
 export interface IssuedToken {
   readonly accessToken: string;
   readonly accessTokenExpires: string;
 }
 
-/** A user token, and the row that makes it good (`user-tokens.ts`). */
+/** A user token, and the row that makes it valid (`user-tokens.ts`). */
 export interface IssuedUserToken {
   readonly token: IssuedToken;
   readonly row: UserTokenRow;
 }
 
-/** What a token is issued for, under the lifetimes that the application may have of its own. */
+/** The device that a token is issued for, with the application's token lifetimes. */
 type DeviceSubject = Pick<Caller, "applicationId" | "applicationKeyId" | "deviceId" | "versions"> & {
   readonly policy: Pick<Caller["policy"], "tokenLifetimes">;
 };
 
-/** Issues and opens access tokens (service.md "Authentication"). */
+/** Issues and opens access tokens (spec/authentication#tokens). */
 export interface Tokens {
-  issueDeviceToken(device: DeviceSubject): IssuedToken;
+  /** @param tokenId an id reserved for this token; a new one by default */
+  issueDeviceToken(device: DeviceSubject, tokenId?: string): IssuedToken;
   /** @param user with the version that was read before its credentials were checked */
   issueUserToken(device: DeviceSubject, user: { id: string; tokenVersion: number }): IssuedUserToken;
-  /** The claims, or undefined when the token is forged, altered or of another region. Expiry is the caller's to check. */
+  /**
+   * The claims, or undefined when the token is forged, altered or of another region. The caller must check the expiry.
+   */
   open(token: string): TokenClaims | undefined;
 }
 
 /**
- * A token is `<region>.<sealed claims>`: the region in clear, so that another region can say where it belongs, and
- * bound to the seal; all else readable by this deployment alone.
+ * A token is `<region>.<sealed claims>`. The region is in clear, so that other regions can redirect its client, and is
+ * bound to the seal; only this deployment can read the rest.
  */
 export function createTokens(
   settings: {
@@ -57,6 +60,7 @@ export function createTokens(
     device: DeviceSubject,
     userId: string | undefined,
     lifetimeMs: number,
+    tokenId = ids.newId("Token"),
   ): { token: IssuedToken; claims: TokenClaims } {
     const issuedAt = clock.now();
     const claims: TokenClaims = {
@@ -64,7 +68,7 @@ export function createTokens(
       applicationKeyId: device.applicationKeyId,
       deviceId: device.deviceId,
       userId,
-      tokenId: ids.newId("Token"),
+      tokenId,
       issuedAt,
       tokenExpiresAt: issuedAt + lifetimeMs,
       versions: device.versions,
@@ -77,9 +81,9 @@ export function createTokens(
   }
 
   return {
-    issueDeviceToken(device) {
+    issueDeviceToken(device, tokenId) {
       const lifetimeMs = device.policy.tokenLifetimes.deviceMs ?? settings.deviceTokenLifetimeMs;
-      return issue(device, undefined, lifetimeMs).token;
+      return issue(device, undefined, lifetimeMs, tokenId).token;
     },
 
     issueUserToken(device, user) {
@@ -106,7 +110,7 @@ export function createTokens(
   };
 }
 
-// The seal vouches for what is inside, so reading it back needs no validation.
+// The seal authenticates the contents, so they need no validation.
 
 function writeClaims(claims: TokenClaims): string {
   const { application, key, device } = claims.versions;

@@ -6,17 +6,18 @@ import { prepare } from "../db/prepared.ts";
 import { type Scope, scopeStream } from "../db/scope.ts";
 import type { Stream } from "../db/stream.ts";
 import type { UserTokenRow } from "../db/tables.ts";
+import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
-/** Makes a user token good from the moment the transaction is on disk. */
+/** Makes a user token valid once the transaction commits. */
 export async function insertUserToken(row: UserTokenRow, queries: Queries): Promise<void> {
   await insert(queries, row);
 }
 
-/** A live user token, and the platform that its device told. */
+/** A live user token, with the platform of its device. */
 export type ListedToken = UserTokenRow & { readonly platform: string };
 
-/** A page of the tokens that are good now, newest first. */
+/** A page of the user's valid tokens, newest first. */
 export function listUserTokens(
   applicationId: string,
   userId: string,
@@ -24,11 +25,12 @@ export function listUserTokens(
   position: Position,
   size: number,
   queries: Queries,
+  work?: CallWork,
 ): Promise<Page<ListedToken>> {
-  return readPage(userTokensStream(applicationId, userId, now, queries), position, size);
+  return readPage(userTokensStream(applicationId, userId, now, queries), position, size, work);
 }
 
-/** The tokens that are good now, newest first. */
+/** The user's valid tokens, newest first. */
 export function userTokensStream(
   applicationId: string,
   userId: string,
@@ -54,14 +56,14 @@ const isGood = sql`token.user_version = (
   select token_version from users where application_id = token.application_id and id = token.user_id
 )`;
 
-/** As the primary key has them; ids sort by creation. */
+/** The order of the primary key; ids sort by creation. */
 const byId: Order<ListedToken> = {
   shape: "id",
   columns: [sql.ref("token.user_id"), sql.ref("token.id")],
   keyOf: ({ user_id, id }) => [user_id, id],
 };
 
-/** When a token was used last. */
+/** The last use of a token. */
 export interface TokenUse {
   readonly applicationId: string;
   readonly userId: string;
@@ -82,9 +84,24 @@ export async function updateUserTokenUses(uses: readonly TokenUse[], queries: Qu
   }
 }
 
+/** When the user signed in for this token. @returns undefined when the token has ended */
+export async function findSignInTime(
+  { applicationId, userId, tokenId }: Omit<TokenUse, "usedAt">,
+  queries: Queries,
+): Promise<number | undefined> {
+  const token = await queries
+    .selectFrom("user_tokens")
+    .select("created_at")
+    .where("application_id", "=", applicationId)
+    .where("user_id", "=", userId)
+    .where("id", "=", tokenId)
+    .executeTakeFirst();
+  return token?.created_at;
+}
+
 const rowsPerStep = 1_000;
 
-/** Drops the rows of tokens that have expired, a bounded number in each transaction. */
+/** Deletes the rows of expired tokens, a bounded number in each transaction. */
 export async function deleteExpiredUserTokens(now: number, database: Database, signal?: AbortSignal): Promise<void> {
   let rows: number;
   do {

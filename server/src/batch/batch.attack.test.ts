@@ -22,10 +22,10 @@ async function run(requests: unknown, options: Item = {}, app = test, token = us
 
 const names = (responses: Envelope[]) => responses.map(({ error, status }) => error ?? status);
 
-describe("references that are made to cost much", () => {
+describe("expensive references", () => {
   const references = { references: true };
 
-  it("beginnings without an end, as many as a body holds, are refused at once", { timeout: 20_000 }, async () => {
+  it("a body full of unterminated references is refused at once", { timeout: 20_000 }, async () => {
     const braces = "{{".repeat(250_000);
     const began = performance.now();
     for (const item of [
@@ -38,7 +38,8 @@ describe("references that are made to cost much", () => {
     assert.ok(performance.now() - began < 5_000);
   });
 
-  it("an item does not grow beyond what a body may hold: RequestTooLarge", async () => {
+  // spec/batch#batch-limits
+  it("an item cannot grow beyond the body limit: RequestTooLarge", async () => {
     const comment = "x".repeat(2_000);
     const first = { key: "a", method: "POST", path: "/checkins", parameters: { location: "1,2", comment } };
     const of = (parameters: unknown, path = "/checkins") => [first, { method: "POST", path, parameters }];
@@ -59,8 +60,8 @@ describe("references that are made to cost much", () => {
   });
 });
 
-describe("an item against the same call alone", () => {
-  it("a text of long digits that came as a number keeps them, also where requests is a text", async () => {
+describe("a batch item behaves like the same call alone", () => {
+  it("a number with many digits that becomes a text keeps them, also where requests is a text", async () => {
     const username = "12345678901234567890123";
     const json = `[{"method":"POST","path":"/users","parameters":{"username":${username},"password":"pass word"}}]`;
     for (const requests of [json, JSON.stringify(json), JSON.stringify(json.replaceAll('"', "'"))]) {
@@ -70,7 +71,7 @@ describe("an item against the same call alone", () => {
     }
   });
 
-  it("an atomic batch of more sign-ups than may wait for a hash is not too much by itself", async (t) => {
+  it("an atomic batch of more sign-ups than the hash queue holds does not overload itself", async (t) => {
     const small = await startTestApp({ PASSWORD_HASH_THREADS: "1", PASSWORD_HASH_QUEUE_MAX: "2" });
     t.after(() => small.close());
     const { token } = await small.signUp();
@@ -84,7 +85,7 @@ describe("an item against the same call alone", () => {
     assert.deepEqual(new Set(names(responses)), new Set([200, 201]));
   });
 
-  it("a path that is too long does not go into the log as a whole", async () => {
+  it("a very long path is truncated in the log", async () => {
     const { length } = test.logLines;
     const path = `/${"x".repeat(900_000)}`;
     assert.deepEqual(names(await run([{ method: "GET", path }])), ["RequestTooLarge"]);
@@ -117,10 +118,9 @@ describe("an item against the same call alone", () => {
       "/checkins?pageSize=1&pageSize=2",
       "/checkins?%70ageSize=1",
       "/users/\u2215me",
-      "/",
       "/_/health",
     ];
-    // Paging tokens are sealed, each in its own way.
+    // Paging tokens differ each time, because each is sealed with its own nonce.
     const shape = (envelope: Envelope) =>
       JSON.parse(JSON.stringify(envelope), (name, value) => (/^key$|request_id|Token$/.test(name) ? undefined : value));
     const responses = await run(paths.map((path) => ({ method: "GET", path })));
@@ -131,15 +131,20 @@ describe("an item against the same call alone", () => {
       assert.deepEqual(shape(responses[index]), shape(alone.body), path);
     }
   });
+
+  it("the landing page is not an operation, so an item cannot request it", async () => {
+    assert.deepEqual(names(await run([{ method: "GET", path: "/" }])), ["OperationNotFound"]);
+  });
 });
 
-describe("batches that write the same, some in one order and some in the other", () => {
+// spec/batch#modes
+describe("batches that write the same rows in opposite orders", () => {
   const modes = ["independent", "sequential", "atomic"];
   for (const [name, mode, isKeyed] of [
     ...modes.map((mode) => [mode, mode, false] as const),
     ...modes.map((mode) => [`${mode}, with a key`, mode, true] as const),
   ]) {
-    it(`are all done (${name})`, { timeout: 60_000 }, async () => {
+    it(`all succeed (${name})`, { timeout: 60_000 }, async () => {
       const me = await test.signUp();
       const at = { location: "1,2" };
       const created = await Promise.all(

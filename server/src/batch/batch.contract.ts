@@ -23,7 +23,7 @@ export const RunBatch = Type.Object({
   ),
 });
 
-/** One response: the item's key beside its own envelope. */
+/** One response: the item's key and its own envelope. */
 const BatchResponse = Type.Object({
   key: Type.String(),
   status: Type.Integer(),

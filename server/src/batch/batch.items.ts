@@ -1,21 +1,21 @@
 import { ApiError } from "../errors.ts";
-import type { RawParameters } from "../http/call.ts";
+import type { Call, RawParameters } from "../http/call.ts";
 import { compileParameters } from "../http/parameters.ts";
 import { Type } from "../http/schema.ts";
 import { Members, Raw, Text } from "../http/wire.ts";
 
-/** One call of a batch, as it was sent. */
+/** One call of a batch, as the client sent it. */
 export interface BatchItem {
   readonly key: string;
   readonly method: string;
   readonly path: string;
   readonly parameters: RawParameters;
   readonly idempotencyKey: unknown;
-  /** However often it is run. */
-  readonly admission: { isAdmitted: boolean };
+  /** Shared by all retries of the item. */
+  readonly admission: NonNullable<Call["admission"]>;
 }
 
-/** What is wrong with an item is its own answer. */
+/** An invalid item gets its own error envelope. */
 export type ReadItem = BatchItem | { readonly key: string; readonly failure: ApiError };
 
 const Key = Text({ minLength: 1, maxLength: 256 });
@@ -23,12 +23,12 @@ const Item = Type.Object({
   method: Text({ maxLength: 16 }),
   path: Text({}),
   parameters: Type.Optional(Members()),
-  idempotencyKey: Type.Optional(Raw({ keepsEmpty: true })), // an empty one is judged, as it is in the header
+  idempotencyKey: Type.Optional(Raw({ keepsEmpty: true })), // an empty key is an error, as in the header
 });
 const readMembers = compileParameters(Item);
 const readKey = compileParameters(Type.Object({ key: Type.Optional(Key) }));
 
-/** Reads an item: member names in any case, null as absent. An item without a key has its index as key. */
+/** Reads an item: member names in any case, null as absent. Without a key, its index is the key. */
 export function readItem(sent: unknown, index: number): ReadItem {
   let key = String(index);
   try {
@@ -36,7 +36,7 @@ export function readItem(sent: unknown, index: number): ReadItem {
       throw new ApiError("ParameterIncorrectFormat", "An item of requests must be an object.");
     }
     const members = Object.entries(sent);
-    key = readKey(members).key ?? key; // first of all, so that whatever else is wrong is answered under it
+    key = readKey(members).key ?? key; // read first, so that other errors are reported under it
     const { method, path, parameters = {}, idempotencyKey } = readMembers(members);
     return {
       key,

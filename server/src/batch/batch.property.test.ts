@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 
-/** Random programs of calls: a batch of them is what the calls are one by one. */
+/** Random programs of calls: a batch of them must equal the same calls one by one. */
 
 let test: TestApp;
 before(async () => {
@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** A call; `{{…}}` in it stands for something that an earlier call of the program was answered. */
+/** A call; `{{…}}` in it refers to the answer of an earlier call of the program. */
 interface Step {
   readonly method: string;
   readonly path: string;
@@ -61,7 +61,7 @@ function call(method: string, path: string, parameters?: Step["parameters"]): St
   return { method, path, ...(parameters && { parameters }) };
 }
 
-/** Each of two users has names of their own. */
+/** Each of two users has separate names. */
 function programOf(program: readonly Step[], name: string): Step[] {
   return JSON.parse(JSON.stringify(program).replaceAll("@", name));
 }
@@ -70,7 +70,7 @@ function isFailed({ success }: Envelope): boolean {
   return success !== true;
 }
 
-/** Puts in what references stand for; undefined when one stands for nothing. */
+/** Resolves references; undefined when one does not resolve. */
 function resolve<T>(value: T, answered: readonly Envelope[]): T | undefined {
   let isResolved = true;
   const put = JSON.stringify(value)
@@ -86,7 +86,7 @@ function resolve<T>(value: T, answered: readonly Envelope[]): T | undefined {
   return isResolved ? JSON.parse(put) : undefined;
 }
 
-/** The program, one call after the other. */
+/** Runs the program one call at a time. */
 async function oneByOne(program: readonly Step[], { token }: TestUser): Promise<Envelope[]> {
   const answered: Envelope[] = [];
   for (const step of program) {
@@ -126,7 +126,7 @@ async function stateOf(user: TestUser, name: string): Promise<unknown> {
   return [...found, ...users].map(({ body: { result } }) => result);
 }
 
-/** The same text for what differs in ids, tokens and names alone. */
+/** Normalizes ids, tokens and names, so that equal programs give equal texts. */
 function normalized(value: unknown, name: string): unknown {
   const ids = new Map<string, string>();
   const plain = JSON.stringify(value)
@@ -152,7 +152,8 @@ async function twoUsers(): Promise<[TestUser, string][]> {
 
 const programs = fc.array(steps, { minLength: 1, maxLength: 12 });
 
-describe("a batch and the same calls one by one", () => {
+// spec/batch#batch-items
+describe("a batch equals the same calls one by one", () => {
   it("independent: the same envelopes, and the same state", async () => {
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
@@ -185,7 +186,7 @@ describe("a batch and the same calls one by one", () => {
     );
   });
 
-  it("atomic: the same when nothing fails, and else not a trace", async () => {
+  it("atomic: the same when nothing fails, and otherwise no effect at all", async () => {
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
         const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];

@@ -1,24 +1,25 @@
 import { ApiError } from "../errors.ts";
 import type { BatchItem } from "./batch.items.ts";
 
-/** The results of the items before, by key: what references may name. */
+/** The results of earlier items by key, which references can name. */
 export interface EarlierItems {
-  /** Undefined when there is none of this key, or it failed. */
+  /** Undefined when no item has this key, or the item failed. */
   find(key: string): unknown;
 }
 
 /**
- * Puts the values in that the item refers to (surface.md section 11): `{{key.result.id}}` in its path or in any text of
- * its parameters. A text that is nothing but a reference takes the value with its type; a literal `{{` is written `\{{`.
+ * Resolves the references of an item (spec/batch#references): `{{key.result.id}}` in its path or in any text of its
+ * parameters. A text that consists of one reference takes the value with its type; a literal `{{` is written `\{{`.
  *
- * @param bytesMax what is put in may come to so much, or a few references to a long text would fill the memory
+ * @param bytesMax limits the inserted bytes, because a few references to a long text could fill the memory
  * @throws ApiError BatchItemNotRun when a reference is malformed or does not resolve, RequestTooLarge
  */
 export function resolveReferences(item: BatchItem, earlier: EarlierItems, bytesMax: number): BatchItem {
   const find = boundedBy(bytesMax, earlier);
   const path = replaceMarks(item.path, (reference) => {
     const text = scalarText(reference, find);
-    if (!text.isWellFormed()) throw unresolved(reference); // half a character, as metadata may hold, is in no path
+    // Metadata may hold a lone surrogate, which no path can contain.
+    if (!text.isWellFormed()) throw unresolved(reference);
     return encodeURIComponent(text);
   });
   try {
@@ -30,7 +31,7 @@ export function resolveReferences(item: BatchItem, earlier: EarlierItems, bytesM
   }
 }
 
-/** The value that a reference stands for. @throws ApiError BatchItemNotRun, RequestTooLarge */
+/** The value that a reference denotes. @throws ApiError BatchItemNotRun, RequestTooLarge */
 type LookUp = (reference: string) => unknown;
 
 function boundedBy(bytesMax: number, earlier: EarlierItems): LookUp {
@@ -47,7 +48,7 @@ function resolveValue(value: unknown, find: LookUp): unknown {
   if (typeof value === "string") return resolveText(value, find);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((each) => resolveValue(each, find));
-  // fromEntries makes a member of any name, also of __proto__.
+  // fromEntries also creates members with names like __proto__.
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolveValue(each, find)]));
 }
 
@@ -57,7 +58,7 @@ function resolveText(text: string, find: LookUp): unknown {
   return replaceMarks(text, (reference) => scalarText(reference, find));
 }
 
-/** One pass: a text may hold as many marks as there is place for. */
+/** Works in one pass, because a text may consist of braces. */
 function replaceMarks(text: string, replace: (reference: string) => string): string {
   const parts: string[] = [];
   let from = 0;
@@ -75,14 +76,14 @@ function replaceMarks(text: string, replace: (reference: string) => string): str
   return parts.length === 0 ? text : parts.join("") + text.slice(from);
 }
 
-/** Inside of a longer text there is place for texts, numbers and truth values alone. */
+/** Only texts, numbers and booleans can be inserted into a longer text. */
 function scalarText(reference: string, find: LookUp): string {
   const value = find(reference);
   if (typeof value === "object") throw unresolved(reference);
   return String(value);
 }
 
-/** A key may have dots in it as well: the longest one that there is counts. */
+/** A key may contain dots too: the longest existing key wins. */
 function lookUp(reference: string, earlier: EarlierItems): unknown {
   if (reference.length > referenceCharactersMax) throw unresolved(reference);
   const names = reference.trim().split(".");
@@ -92,7 +93,7 @@ function lookUp(reference: string, earlier: EarlierItems): unknown {
     let value: unknown = envelope;
     for (const name of names.slice(length)) {
       if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) throw unresolved(reference);
-      value = (value as Record<string, unknown>)[name]; // it has it
+      value = (value as Record<string, unknown>)[name]; // checked above
     }
     return value;
   }

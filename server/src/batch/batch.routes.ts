@@ -12,7 +12,7 @@ import { BatchResult, RunBatch } from "./batch.contract.ts";
 import { readItem } from "./batch.items.ts";
 import { type AnsweredItem, runBatch } from "./batch.run.ts";
 
-/** Many calls in one, also for clients that can only GET and POST (surface.md section 11). */
+/** Many calls in one request, also for clients that can only GET and POST (spec/batch#batch-items). */
 export function batchRoutes(services: {
   readonly database: Database;
   readonly dispatcher: Dispatcher;
@@ -26,11 +26,11 @@ export function batchRoutes(services: {
   const { database, dispatcher, log, observer, limits } = services;
   const { batchItemsMax, batchReplyBytesMax: replyBytesMax, bodyBytesMax, headerBytesMax } = limits;
 
-  function tell({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call): void {
+  function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call): void {
     const { method, path } = "failure" in item ? { method: undefined, path: undefined } : item;
     const { status, failure } = reply;
     if (failure?.condition === "InternalError" && route === undefined) {
-      log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // not in the call itself
+      log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // calls with a route log their own failures
     }
     const answered = { operation: route?.operation, status, failure, ms, caller };
     observer?.answeredItem(answered);
@@ -55,12 +55,14 @@ export function batchRoutes(services: {
       if (requests.length > batchItemsMax) {
         throw new ApiError("RequestTooLarge", `requests must have at most ${batchItemsMax} items.`);
       }
+      // With a key it runs in a transaction, which must not wait.
+      if (call.idempotencyKey === undefined) await call.reserve?.("batch", requests.length);
       const items = requests.map(readItem);
       const answered = await runBatch(
         { items, mode, hasReferences: references, outer: call },
         { database, dispatcher, replyBytesMax, bodyBytesMax },
       );
-      for (const each of answered) tell(each, call);
+      for (const each of answered) logItem(each, call);
       return new RawResult(`{"responses":[${answered.map(present).join(",")}]}`);
     },
   });
@@ -68,7 +70,7 @@ export function batchRoutes(services: {
   return [batch];
 }
 
-/** The item's key beside its own envelope. */
+/** The item's key and its own envelope. */
 function present({ item, reply, requestId }: AnsweredItem): string {
   return `{"key":${JSON.stringify(item.key)},${replyBody(reply, requestId).slice(1)}`;
 }

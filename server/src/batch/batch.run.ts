@@ -8,7 +8,7 @@ import type { BatchMode } from "./batch.contract.ts";
 import type { ReadItem } from "./batch.items.ts";
 import { type EarlierItems, resolveReferences } from "./batch.references.ts";
 
-/** An item and what came of it. */
+/** An item and its result. */
 export interface AnsweredItem {
   readonly item: ReadItem;
   readonly requestId: string;
@@ -22,7 +22,7 @@ export interface BatchPlan {
   readonly items: readonly ReadItem[];
   readonly mode: BatchMode;
   readonly hasReferences: boolean;
-  /** The request that it came in. */
+  /** The request that contains the batch. */
   readonly outer: Call;
 }
 
@@ -33,15 +33,15 @@ interface Services {
   readonly bodyBytesMax: number;
 }
 
-/** The event loop is given to others after so much work. */
+/** Yields to the event loop after this much work. */
 const turnMsMax = 5;
 
-/** Runs the items one after the other (surface.md section 11); they are on disk when it resolves. */
+/** Runs the items one after the other (spec/batch#batch-items); they are committed when it resolves. */
 export function runBatch(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
   return plan.mode === "atomic" ? runAtomic(plan, services) : runInOrder(plan, services);
 }
 
-/** As many items in one transaction, and one fsync, as can be; each fails or succeeds for itself. */
+/** Puts as many items as possible into one transaction, and one fsync; each still fails or succeeds alone. */
 function runInOrder(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
   return services.database.together(
     async (joint) => {
@@ -63,7 +63,7 @@ function runInOrder(plan: BatchPlan, services: Services): Promise<AnsweredItem[]
           sequence.add(answered);
           isStopped = plan.mode === "sequential" && !answered.reply.isSuccess;
         } catch (error) {
-          if (error instanceof Interrupted) continue; // all of it is run again
+          if (error instanceof Interrupted) continue; // the whole transaction is retried
           sequence.lose(durableCount, error);
           sequence.add(refused(item, error));
         }
@@ -75,7 +75,7 @@ function runInOrder(plan: BatchPlan, services: Services): Promise<AnsweredItem[]
   );
 }
 
-/** Ends an atomic batch, so that nothing of it stays. */
+/** Rolls back an atomic batch. */
 class Failed extends Error {
   readonly answered: AnsweredItem;
 
@@ -108,7 +108,7 @@ async function runAtomic(plan: BatchPlan, services: Services): Promise<AnsweredI
   }
 }
 
-/** The items as they are answered, one after the other. */
+/** The responses of the items, in order. */
 function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, replyBytesMax, bodyBytesMax }: Services) {
   const answered: AnsweredItem[] = [];
   const earlier = createEarlierItems();
@@ -149,7 +149,7 @@ function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, reply
       if (hasReferences) earlier.add(one);
     },
 
-    /** What was answered from there on has not come to stay. */
+    /** Discards the responses from an index on: their transaction was rolled back. */
     lose(from: number, error: unknown): void {
       for (const [index, { item, reply, route }] of answered.entries()) {
         if (index >= from && reply.isSuccess && route?.method !== "GET") answered[index] = refused(item, error);
@@ -158,7 +158,7 @@ function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, reply
   };
 }
 
-/** Of items of one key the latest counts; one that failed cannot be referred to. */
+/** Of several items with one key the latest counts; a failed item cannot be referred to. */
 function createEarlierItems(): EarlierItems & { add(answered: AnsweredItem): void } {
   const byKey = new Map<string, { readonly body: string | undefined; envelope?: unknown }>();
   return {

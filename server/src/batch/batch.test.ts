@@ -47,8 +47,8 @@ async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
 
 const names = (responses: Envelope[]) => responses.map(({ error, status }) => error ?? status);
 
-describe("POST /batch: surface.md section 11", () => {
-  it("200 the envelopes in request order, each with its key, or its index where it has none", async () => {
+describe("POST /batch: spec/batch#batch-requests", () => {
+  it("200 the envelopes in request order, each with its key, or its index without one", async () => {
     const responses = await run([
       checkIn("a", "first"),
       { method: "get", path: "/service/ping" },
@@ -65,7 +65,7 @@ describe("POST /batch: surface.md section 11", () => {
     assert.equal(new Set(responses.map((each) => each.request_id)).size, 4);
   });
 
-  it("takes requests as a text, in double or in single quotes, and names in any case", async () => {
+  it("accepts requests as a text, in double or single quotes, and names in any case", async () => {
     const item = { KEY: "k", Method: "GET", PATH: "/service/ping", Parameters: {} };
     for (const text of [JSON.stringify([item]), JSON.stringify([item]).replaceAll('"', "'")]) {
       const { body } = await post({ REQUESTS: text });
@@ -73,7 +73,7 @@ describe("POST /batch: surface.md section 11", () => {
     }
   });
 
-  it("takes every verb, the query of a path, parameters of GET and DELETE, and a path without its slash", async () => {
+  it("accepts every verb, the query of a path, parameters of GET and DELETE, and a path without a leading slash", async () => {
     const me = await test.signUp();
     const [first, second] = await run([checkIn("one"), checkIn("two")], {}, me.token);
     const responses = await run(
@@ -96,7 +96,7 @@ describe("POST /batch: surface.md section 11", () => {
     assert.deepEqual(await comments(me), ["new"]);
   });
 
-  it("independent: one failure stops nothing", async () => {
+  it("independent: a failed item does not stop the others", async () => {
     const me = await test.signUp();
     const wrong = { method: "POST", path: "/checkins", parameters: { location: "91,0" } };
     const responses = await run(
@@ -108,7 +108,7 @@ describe("POST /batch: surface.md section 11", () => {
     assert.deepEqual(await comments(me), ["1", "2"]);
   });
 
-  it("sequential: stops at the first failure, the others are BatchItemNotRun 424", async () => {
+  it("sequential: stops at the first failure, and the others are BatchItemNotRun 424", async () => {
     const me = await test.signUp();
     const wrong = { method: "POST", path: "/checkins", parameters: {} };
     const responses = await run([checkIn("1"), wrong, checkIn("2", "x")], { mode: "Sequential" }, me.token);
@@ -120,7 +120,7 @@ describe("POST /batch: surface.md section 11", () => {
     assert.deepEqual(await comments(me), ["1"]);
   });
 
-  it("atomic: all of it, or nothing and BatchItemNotRun for all but the one that failed", async () => {
+  it("atomic: all items take effect, or none, and all but the failed one are BatchItemNotRun", async () => {
     const me = await test.signUp();
     const wrong = { method: "GET", path: `/checkins/${test.app.ids.newId("Checkin")}` };
     const failed = await run([checkIn("1"), checkIn("2"), wrong, checkIn("3")], { mode: "atomic" }, me.token);
@@ -131,7 +131,8 @@ describe("POST /batch: surface.md section 11", () => {
     assert.deepEqual(await comments(me), ["1", "2", "3"]);
   });
 
-  it("an item sees what the items before it did, in every mode", async () => {
+  // spec/batch#batch-items
+  it("an item sees the effects of the items before it, in every mode", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const me = await test.signUp();
       const list = { method: "GET", path: "/checkins" };
@@ -148,7 +149,7 @@ describe("POST /batch: surface.md section 11", () => {
     }
   });
 
-  it("sign-ups and logins, which hash, work in every mode; hashes are not kept from being made", async () => {
+  it("sign-ups and logins, which hash passwords, work in every mode", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const signUp = (name: string) => ({
         key: name,
@@ -166,7 +167,7 @@ describe("POST /batch: surface.md section 11", () => {
     }
   });
 
-  it("a token that an item ends is dead for the items after it", async () => {
+  it("a token that an item revokes is dead for the items after it", async () => {
     for (const mode of ["independent", "sequential"]) {
       const me = await test.signUp();
       const out = { method: "POST", path: "/users/me/logout" };
@@ -181,12 +182,12 @@ describe("POST /batch: surface.md section 11", () => {
     assert.equal((await test.call("GET /users/me", { token: me.token })).status, 200, "it was undone");
   });
 
-  it("a device token runs what a device may, item by item", async () => {
+  it("a device token may run what a device may, checked item by item", async () => {
     const responses = await run([{ method: "GET", path: "/devices/current" }, checkIn("1")], {}, user.deviceToken);
     assert.deepEqual(names(responses), [200, "AuthUserAccessTokenRequired"]);
   });
 
-  it("a mail is sent when the batch is on disk, and not at all when nothing of it stays", async () => {
+  it("a mail is sent after the commit of the batch, and not at all when the batch is rolled back", async () => {
     const me = await test.signUp();
     await test.call("PATCH /users/me", { token: me.token, body: { email: "me@example.org" } });
     const mails = () => readdir(join(test.config.dataDir, "mail")).catch((): string[] => []);
@@ -196,12 +197,14 @@ describe("POST /batch: surface.md section 11", () => {
     await run([checkIn("x"), ask, { method: "GET", path: "/nowhere" }], { mode: "atomic" }, me.token);
     await run([ask, checkIn("x"), { method: "GET", path: "/nowhere" }], { mode: "atomic" }, me.token);
     await run([checkIn("x"), ask], { mode: "atomic" }, me.token);
+    await waitUntil(async () => (await mails()).length >= before + 1);
+    test.advance(60_000); // a younger code would not be replaced
     await run([checkIn("x"), ask], {}, me.token);
     await waitUntil(async () => (await mails()).length >= before + 2);
     assert.equal((await mails()).length, before + 2);
   });
 
-  it("of two members of an item that differ in case the documented spelling wins; null is not given", async () => {
+  it("of two members that differ in case the documented spelling wins; null counts as absent", async () => {
     const ping = { method: "GET", path: "/service/ping" };
     const responses = await run([
       { key: "a", Key: "b", ...ping },
@@ -217,7 +220,7 @@ describe("POST /batch: surface.md section 11", () => {
     );
   });
 
-  it("several items of one key are answered each; a reference means the latest before it", async () => {
+  it("several items with one key are each answered; a reference means the latest before it", async () => {
     const requests = [checkIn("1", "k"), checkIn("2", "k"), checkIn("after {{k.result.comment}}", "k")];
     const responses = await run(requests, { references: true });
     assert.deepEqual(
@@ -230,7 +233,7 @@ describe("POST /batch: surface.md section 11", () => {
     );
   });
 
-  it("each item is logged like a call, with the id of its batch, and nothing secret", async () => {
+  it("each item is logged like a call, with the id of its batch, and without secrets", async () => {
     const from = test.logLines.length;
     const password = "a secret password";
     const parameters = { username: "nobody at all", password };
@@ -249,7 +252,7 @@ describe("POST /batch: surface.md section 11", () => {
     assert.ok(!JSON.stringify(lines).includes("secret"));
   });
 
-  it("an atomic batch does not give a wrong reset code another try", async () => {
+  it("an atomic batch does not give a wrong reset code another attempt", async () => {
     const me = await test.signUp();
     const digest = "0".repeat(64);
     const code = {
@@ -275,11 +278,12 @@ describe("POST /batch: surface.md section 11", () => {
   });
 });
 
+// spec/batch#references
 describe("references: true", () => {
   const refer = (path: string, parameters?: unknown, options: Item = { references: true }) =>
     run([checkIn("it's \\{{ me", "a.b"), { key: "last", method: "PATCH", path, parameters }], options);
 
-  it("a text that is nothing but a reference takes the value with its type; inside a text it is put in", async () => {
+  it("a text that consists of one reference takes the value with its type; inside a longer text it is inserted", async () => {
     const responses = await run(
       [
         checkIn("first", "one"),
@@ -309,7 +313,7 @@ describe("references: true", () => {
     assert.equal((await run([checkIn("\\{{")], { references: false }))[0].result.comment, "\\{{");
   });
 
-  it("half a character out of a value is in no path, and in a text as bad as when it is sent", async () => {
+  it("a lone surrogate from a value is refused in a path, and in a text treated as if the client had sent it", async () => {
     const half = "{{read.result.value}}";
     const responses = await run(
       [
@@ -324,7 +328,7 @@ describe("references: true", () => {
     assert.deepEqual(names(responses), [201, 200, "BatchItemNotRun", "BatchItemNotRun", "ParameterIncorrectFormat"]);
   });
 
-  it("names that mean something to a program are members like any other beside references (hostile.md 15)", async () => {
+  it("names like __proto__ are ordinary members beside references (hostile.md 15)", async () => {
     const parameters = JSON.parse('{"value":{"__proto__":{"a":"{{ping.result}}"},"constructor":"{{ping.status}}"}}');
     const [, , read] = await run(
       [
@@ -337,7 +341,7 @@ describe("references: true", () => {
     assert.equal(JSON.stringify(read.result.value), '{"__proto__":{"a":"Pong"},"constructor":200}');
   });
 
-  it("what is put into a path stays one segment", async () => {
+  it("a value inserted into a path stays one segment", async () => {
     const responses = await run(
       [
         { key: "me", method: "PATCH", path: "/users/me", parameters: { firstName: "../users/me?x" } },
@@ -348,7 +352,7 @@ describe("references: true", () => {
     assert.deepEqual(responses[1].result?.pageResults, []);
   });
 
-  it("BatchItemNotRun for what is malformed, unknown, later, failed, its own, or no scalar inside a text", async () => {
+  it("BatchItemNotRun for malformed, unknown, later, failed and own references, and for non-scalars inside a text", async () => {
     for (const comment of [
       "{{",
       "{{}}",
@@ -375,7 +379,8 @@ describe("references: true", () => {
 });
 
 describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17, 28, 29", () => {
-  it("a batch in a batch, in any spelling, is OperationNotFound, and so is what there is not", async () => {
+  // spec/batch#batch-items
+  it("a batch in a batch, in any spelling, is OperationNotFound, and so is an unknown path", async () => {
     const inner = { requests: [checkIn("inner")] };
     const paths = ["/batch", "batch", "//batch/", "/batch?x", "/%62atch", "/b%61tch/"];
     const requests = paths.map((path) => ({ method: "pOST ", path, parameters: inner }));
@@ -387,7 +392,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     assert.deepEqual(await comments(), before);
   });
 
-  it("none, or more than 200 items; no array", async () => {
+  it("400 without requests, with more than 200, or when they are not an array", async () => {
     assertError(await post({ requests: [] }), 400, "ParameterOutOfRange", 514, "requests must have at least 1 item.");
     const many = Array(201).fill(checkIn("many"));
     assertError(await post({ requests: many }), 413, "RequestTooLarge", 1281, "requests must have at most 200 items.");
@@ -401,7 +406,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     assert.equal((await run(Array(200).fill({ method: "GET", path: "/service/ping" }))).length, 200);
   });
 
-  it("an item that is none is refused by itself, under its key where it has one", async () => {
+  it("an invalid item is refused alone, under its key if it has one", async () => {
     const responses = await run([
       null,
       [],
@@ -429,7 +434,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     );
   });
 
-  it("hostile names, texts and depths are plain or refused, and never a fault", async () => {
+  it("hostile names, texts and depths are data or refused, and never cause a fault", async () => {
     const nested = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const item = `{"method":"POST","path":"/checkins","parameters":{"location":"1,2","comment":${nested}}}`;
     for (const options of ["", ',"references":true', ',"mode":"atomic"']) {
@@ -456,7 +461,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     }
   });
 
-  it("items of other callers' objects are refused as they are alone", async () => {
+  it("items on other callers' objects are refused like single calls", async () => {
     const [mine] = await run([checkIn("mine")]);
     const other = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
@@ -466,7 +471,8 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     }
   });
 
-  it("answers beyond BATCH_REPLY_BYTES_MAX: the other items are not run", async (t) => {
+  // spec/batch#batch-limits
+  it("once the responses exceed BATCH_REPLY_BYTES_MAX, the other items are not run", async (t) => {
     const small = await startTestApp({ BATCH_REPLY_BYTES_MAX: "1500", BATCH_ITEMS_MAX: "5" });
     t.after(() => small.close());
     const { token } = await small.signUp();

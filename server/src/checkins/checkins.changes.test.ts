@@ -28,7 +28,7 @@ function post(body: Fields): Promise<Answer> {
   return test.call("POST /checkins", { token: owner.token, body: { location: place, ...body } });
 }
 
-/** A new check-in of the owner, as it was answered. */
+/** A new check-in of the owner, as POST returned it. */
 async function created(body: Fields = {}): Promise<Fields & { id: string }> {
   const { status, body: envelope } = await post(body);
   assert.equal(status, 201, envelope.message);
@@ -47,7 +47,7 @@ function remove(id: string, { token } = owner, body?: unknown, query = ""): Prom
   return test.call(`DELETE /checkins/${id}${query}`, { token, body });
 }
 
-/** Asserts that a change answers these fields on top of what was there, and that this is what is stored. */
+/** Asserts that a change returns the previous object with these fields, and that this is what is stored. */
 async function assertChanged(was: Fields & { id: string }, body: unknown, fields: Fields, by = owner): Promise<void> {
   test.advance(1_000);
   const expected = { ...was, ...fields, lastModified: `/Date(${test.now()})/` };
@@ -70,21 +70,21 @@ function assertGone(answer: Answer): void {
 
 const appNeedsApp = "writePermissions App needs readPermissions App.";
 
-describe("PATCH /checkins/{checkinId}: surface.md sections 3 and 7", () => {
-  it("200 the whole check-in; what is not sent stays, lastModified moves, created stays", async () => {
+describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in", () => {
+  it("200 the whole check-in; omitted fields keep their values, lastModified changes, created does not", async () => {
     for (const [name, value] of Object.entries({ ...texts, location: { lat: -33.5, lng: 151.25 } })) {
       const was = await created({ comment: "1", description: "2", tag: "3", readPermissions: "App" });
       await assertChanged(was, { [name]: value }, { [name]: value });
     }
   });
 
-  it("without any parameter, or with null, or with names it does not know, changes only lastModified", async () => {
+  it("no parameters, null or unknown names change only lastModified", async () => {
     const was = await created(texts);
     const nothing = { location: null, comment: null, description: null, tag: null, readPermissions: null, x: {} };
     for (const body of [undefined, {}, nothing]) await assertChanged(was, body, {});
   });
 
-  it("the empty text clears comment, description and tag, and only these", async () => {
+  it("the empty text clears comment, description and tag, and nothing else", async () => {
     for (const name of Object.keys(texts))
       await assertChanged(await created(texts), { [name]: "" }, { [name]: undefined });
     const was = await created({ ...texts, readPermissions: "App" });
@@ -92,7 +92,7 @@ describe("PATCH /checkins/{checkinId}: surface.md sections 3 and 7", () => {
     assert.deepEqual((await get((await created({ comment: "" })).id)).body.result.comment, undefined);
   });
 
-  it("takes a whole object sent back as it was read; what the service sets is not even type-checked", async () => {
+  it("accepts a whole object as it was read; fields that the service sets are not even type-checked", async () => {
     const was = await created({ ...texts, readPermissions: "App", writePermissions: "App" });
     const { result } = (await get(was.id)).body;
     await assertChanged(was, result, {});
@@ -102,7 +102,7 @@ describe("PATCH /checkins/{checkinId}: surface.md sections 3 and 7", () => {
     await assertChanged(was, { id: test.app.ids.newId("Checkin"), userID: other.id, created: 0 }, { comment: "new" });
   });
 
-  it("names are matched in any case; a number is its decimal text; texts are kept to the letter", async () => {
+  it("names match case-insensitively; a number is its decimal text; texts are kept byte-exact", async () => {
     const was = await created();
     await assertChanged(was, { COMMENT: 4711 }, { comment: "4711" });
     const text = "\u202E👍 %_\\'\"\t\n e\u0301";
@@ -135,7 +135,7 @@ describe("PATCH /checkins/{checkinId}: surface.md sections 3 and 7", () => {
     await assertChanged(was, { tag: "👍".repeat(256) }, { tag: "👍".repeat(256) });
   });
 
-  it("changes of different fields at once lose nothing", async () => {
+  it("concurrent changes of different fields lose nothing", async () => {
     const { id } = await created({ readPermissions: "App", writePermissions: "App" });
     const changes = [{ comment: "c" }, { description: "d" }, { tag: "t" }, { location: "1,2" }];
     const answers = await Promise.all(changes.map((body, n) => patch(id, body, n % 2 === 0 ? owner : other)));
@@ -147,7 +147,7 @@ describe("PATCH /checkins/{checkinId}: surface.md sections 3 and 7", () => {
     );
   });
 
-  it("a change that meets the deletion either comes before it or finds nothing, and brings nothing back", async () => {
+  it("a change concurrent with the deletion precedes it or gets 404, and does not restore the check-in", async () => {
     for (let n = 0; n < 5; n++) {
       const { id } = await created();
       const [changed, removed] = await Promise.all([patch(id, { comment: "late" }), remove(id)]);
@@ -158,8 +158,8 @@ describe("PATCH /checkins/{checkinId}: surface.md sections 3 and 7", () => {
   });
 });
 
-describe("readPermissions and writePermissions: surface.md section 3", () => {
-  it("are absent until they are set, User then being the rule; any case is taken", async () => {
+describe("readPermissions and writePermissions: spec/search#permissions", () => {
+  it("are absent until they are set, which means User; case is ignored", async () => {
     const was = await created();
     assert.ok(!("readPermissions" in was) && !("writePermissions" in was));
     assertGone(await get(was.id, other));
@@ -170,7 +170,7 @@ describe("readPermissions and writePermissions: surface.md section 3", () => {
     assert.deepEqual((await created({ readPermissions: "APP", WritePermissions: "app" }))["writePermissions"], "App");
   });
 
-  it("400 ParameterOutOfRange whenever others could write but not read, whatever of it was stored before", async () => {
+  it("400 ParameterOutOfRange when others could write but not read, including permissions stored before", async () => {
     const words = [undefined, "User", "App"];
     for (const read of words) {
       for (const write of words) {
@@ -196,7 +196,7 @@ describe("readPermissions and writePermissions: surface.md section 3", () => {
     }
   });
 
-  it("read App: others read it, and may neither change nor delete it", async () => {
+  it("read App: others can read, but not change or delete", async () => {
     const was = await created({ ...texts, readPermissions: "App" });
     assertResult(await get(was.id, other), 200, was);
     for (const body of [{}, { comment: "theirs" }, { readPermissions: "App" }, was])
@@ -205,7 +205,7 @@ describe("readPermissions and writePermissions: surface.md section 3", () => {
     await assertUnchanged(was);
   });
 
-  it("write App: others change the content, and neither the permissions nor whether it is there", async () => {
+  it("write App: others can change the content, but neither change the permissions nor delete", async () => {
     const was = await created({ ...texts, readPermissions: "App", writePermissions: "App" });
     await assertChanged(
       was,
@@ -228,7 +228,7 @@ describe("readPermissions and writePermissions: surface.md section 3", () => {
     await assertUnchanged(now);
   });
 
-  it("another's private check-in does not exist, whatever is asked of it", async () => {
+  it("a private check-in of another user does not exist for any operation", async () => {
     for (const permissions of [
       {},
       { readPermissions: "User" },
@@ -243,7 +243,7 @@ describe("readPermissions and writePermissions: surface.md section 3", () => {
     }
   });
 
-  it("do not reach into another application", async () => {
+  it("do not grant access to other applications", async () => {
     const stranger = await test.signUp("Stranger", await test.createApplication());
     const was = await created({ readPermissions: "App", writePermissions: "App" });
     for (const answer of [
@@ -264,13 +264,13 @@ describe("DELETE /checkins/{checkinId}", () => {
     assertGone(await remove(id, other));
   });
 
-  it("of two at once one deletes", async () => {
+  it("of two concurrent calls one deletes", async () => {
     const { id } = await created();
     const statuses = (await Promise.all([remove(id), remove(id), remove(id)])).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), [200, 404, 404]);
   });
 
-  it("takes a body or a query, and makes nothing of it", async () => {
+  it("ignores a body and a query", async () => {
     for (const [body, query] of [
       [{ location: "1,2", comment: {} }, ""],
       [undefined, "?comment=x&pageSize=many"],
@@ -281,7 +281,7 @@ describe("DELETE /checkins/{checkinId}", () => {
     }
   });
 
-  it("400 for an id of something else or of nothing", async () => {
+  it("400 for the id of another kind and for what is not an id", async () => {
     assertError(await remove(owner.id), 400, "ParameterOutOfRange", 514, "Incorrect id type, expected Checkin.");
     assertError(await patch("x", {}), 400, "ParameterIncorrectFormat", 515, "checkinId must be an id.");
   });

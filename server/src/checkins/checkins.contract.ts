@@ -3,7 +3,16 @@ import { PageOf } from "../http/paging.ts";
 import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { searchParameters } from "../http/search.ts";
-import { ClearableText, IdInput, LocationInput, Text, UserIdInput, WireDate, WireLocation } from "../http/wire.ts";
+import {
+  alsoAs,
+  ClearableText,
+  IdInput,
+  LocationInput,
+  Text,
+  UserIdInput,
+  WireDate,
+  WireLocation,
+} from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
@@ -29,7 +38,9 @@ export const ChangeCheckin = Type.Object({
 export const checkinOrders = ["created", "lastModified", "comment", "description", "tag"] as const;
 
 export const SearchCheckins = Type.Object({
-  userID: Type.Optional(UserIdInput({ description: "Only check-ins of this user; me for one's own." })),
+  userID: Type.Optional(
+    alsoAs("ownerID", UserIdInput({ description: "Only check-ins of this user; me for one's own." })),
+  ),
   tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
   comment: Type.Optional(Text({ maxLength: textCharactersMax })),
   description: Type.Optional(Text({ maxLength: textCharactersMax })),
@@ -38,7 +49,7 @@ export const SearchCheckins = Type.Object({
 
 export const CheckinPath = Type.Object({ checkinId: IdInput("Checkin") });
 
-/** service.md "Check-in". */
+/** spec/checkins#check-in-fields. */
 export const Checkin = Type.Object({
   id: Type.String(),
   userID: Type.String(),

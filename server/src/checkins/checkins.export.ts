@@ -9,7 +9,7 @@ import { presentCheckin } from "./checkins.contract.ts";
 
 const rowsAtOnce = 500;
 
-/** The check-ins of a user as the user sees them, for the export of the user. */
+/** The check-ins of a user in the form that the user reads, for the user's export. */
 export function checkinsExporter({ database }: { readonly database: Database }): UserExporter {
   return async function* ({ applicationId, userId }) {
     const conditions = [equals("application_id", applicationId), equals("user_id", userId)];

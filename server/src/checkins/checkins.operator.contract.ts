@@ -3,7 +3,7 @@ import type { CheckinRow } from "../db/tables.ts";
 import { PageOf } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { searchParameters } from "../http/search.ts";
-import { IdInput, WireLocation } from "../http/wire.ts";
+import { alsoAs, IdInput, WireLocation } from "../http/wire.ts";
 import { Checkin, presentCheckin } from "./checkins.contract.ts";
 
 export const OperatedCheckinsPath = Type.Object(applicationPathParameters);
@@ -12,11 +12,11 @@ export const OperatedCheckinPath = Type.Object({ ...applicationPathParameters, c
 export const operatedCheckinOrders = ["created"] as const;
 
 export const SearchOperatedCheckins = Type.Object({
-  userID: Type.Optional(IdInput("User")),
+  userID: Type.Optional(alsoAs("ownerID", IdInput("User"))),
   ...searchParameters(operatedCheckinOrders),
 });
 
-/** A check-in as operators see it: where it lies, and where others are told that it does. */
+/** A check-in as operators see it, with its true location and the location that others see. */
 export const OperatedCheckin = Type.Object({
   ...Checkin.properties,
   shownLocation: Type.Optional(WireLocation),

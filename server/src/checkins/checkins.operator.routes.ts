@@ -15,7 +15,7 @@ import {
 import { operatedCheckinSearch } from "./checkins.operator.search.ts";
 import { findLiveCheckin } from "./checkins.store.ts";
 
-/** What operators see of an application's check-ins, private or not, where they are. */
+/** Check-ins of an application for operators, private ones included, at their true locations. */
 export function checkinsOperatorRoutes(services: { readonly database: Database; readonly paging: Paging }): Route[] {
   const { database, paging } = services;
 
@@ -31,12 +31,12 @@ export function checkinsOperatorRoutes(services: { readonly database: Database; 
     status: 200,
     result: OperatedCheckinPage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters }) {
+    async handle({ caller, path: { appid }, parameters, call }) {
       const listing = `checkins of ${appid}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       await requireApplication(appid, database.reads);
       const search = operatedCheckinSearch(appid, request.filters);
-      const page = await searchPage(search, request.position, request.size, database.reads);
+      const page = await searchPage(search, request.position, request.size, database.reads, call.work);
       return paging.present(listing, caller, request, page, presentOperatedCheckin);
     },
   });

@@ -10,10 +10,10 @@ import type { operatedCheckinOrders, SearchOperatedCheckins } from "./checkins.o
 import { isOwnerThereSql } from "./checkins.store.ts";
 
 /**
- * The search of an operator among all check-ins of an application, by where they are.
+ * Searches all check-ins of an application by their true locations, for operators.
  *
  * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange, ParameterMissingRequiredValue for a
- *   locationRange without a user: only the places of one user are in an index by where they truly are
+ * locationRange without a user: true locations are indexed per user only
  */
 export function operatedCheckinSearch(
   applicationId: string,
@@ -35,7 +35,6 @@ export function operatedCheckinSearch(
     order: numberOrder("created_at"),
     isDescending,
     area: locationRange && {
-      table: "checkins",
       range: locationRange,
       isByDistance: name === "distance",
       locationOf: ({ lat, lng }) => ({ lat, lng }),

@@ -28,8 +28,9 @@ async function checkIn({ token }: TestUser, body: object): Promise<string> {
   return (await test.call("POST /checkins", { token, body })).body.result.id;
 }
 
+// spec/operators#operator-views
 describe("check-ins of an application, for operators", () => {
-  it("are found whoever may read them, by user, creation and area, by where they are and not where others see them", async () => {
+  it("are found by user, creation and area, whatever their permissions, at their true locations", async () => {
     await test.call("PATCH /users/me", { token: john.token, body: { locationFuzzing: true } });
     const own = await checkIn(jane, { location: "10,10", comment: "private" });
     const shared = await checkIn(jane, { location: "10,10.001", readPermissions: "App" });
@@ -58,7 +59,7 @@ describe("check-ins of an application, for operators", () => {
     assert.deepEqual(rest, { id: fuzzy, userID: john.id, readPermissions: "App", created: now, lastModified: now });
   });
 
-  it("those of a user who is being erased are gone at once", async () => {
+  it("the check-ins of a user who is being erased disappear at once", async () => {
     const gone = await test.signUp();
     const id = await checkIn(gone, { location: "1,1" });
     assert.equal((await ask(`/${id}`)).status, 200);
@@ -71,7 +72,7 @@ describe("check-ins of an application, for operators", () => {
     assert.deepEqual(await find(`userID=${gone.id}&pageSize=1`), []);
   });
 
-  it("pages far inside, and its tokens open for no other application", async () => {
+  it("pages work at any depth, and a paging token is refused in another application", async () => {
     const walker = await test.signUp();
     const ids: string[] = [];
     for (let n = 0; n < 7; n += 1) ids.unshift(await checkIn(walker, { location: `20,${n / 1_000}` }));

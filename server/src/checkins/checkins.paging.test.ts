@@ -85,10 +85,10 @@ async function walk(first: Page, direction: "nextToken" | "previousToken", owner
   return pages;
 }
 
-describe("GET /checkins, page by page: surface.md section 3", () => {
+describe("GET /checkins, page by page: spec/search#page-tokens", () => {
   for (const size of [1, 7, 100]) {
     it(`forward and back in pages of ${size}, every check-in exactly once and newest first`, async () => {
-      // One a page is slow for the last hundred to say nothing new.
+      // A hundred rows suffice for pages of one, which are slow.
       const expected = size === 1 ? ids.slice(190) : ids;
       const first = size === 1 ? await read(`pageSize=1&created=-${1_000_019}`) : await read(`pageSize=${size}`);
       const forward = await walk(first, "nextToken");
@@ -108,7 +108,7 @@ describe("GET /checkins, page by page: surface.md section 3", () => {
     });
   }
 
-  it("a page has 100 items when no size is asked for, and at most 1,000", async () => {
+  it("a page has 100 items by default and at most 1,000", async () => {
     assert.deepEqual(idsOf(await read("")), ids.slice(0, 100));
     assert.deepEqual(idsOf(await read("pageSize=1000")), ids);
     for (const size of ["0", "1001", "-1"]) {
@@ -119,13 +119,13 @@ describe("GET /checkins, page by page: surface.md section 3", () => {
     assertError(await list("pageSize=many"), 400, "ParameterIncorrectFormat", 515, rule);
   });
 
-  it("exactly as many items as the page takes leave no nextToken", async () => {
+  it("a page that holds exactly the remaining items has no nextToken", async () => {
     const page = await read("pageSize=250");
     assert.equal(page.pageResults.length, 250);
     assert.ok(!("nextToken" in page) && !("previousToken" in page));
   });
 
-  it("the currentToken of any page brings back that page", async () => {
+  it("the currentToken of any page returns that page", async () => {
     const first = await read("pageSize=50");
     const second = await read(`pagingToken=${first.nextToken}`);
     const firstAgain = await read(`pagingToken=${second.previousToken}`);
@@ -137,7 +137,7 @@ describe("GET /checkins, page by page: surface.md section 3", () => {
     }
   });
 
-  it("a token alone brings back filters and page size, and other parameters beside it are ignored", async () => {
+  it("a token alone restores filters and page size, and other parameters beside it are ignored", async () => {
     const first = await read("pageSize=4&created=1000010-1000012");
     assert.deepEqual(idsOf(first), ids.slice(-39, -30).slice(0, 4));
     const second = await read(`pagingToken=${first.nextToken}`);
@@ -149,15 +149,15 @@ describe("GET /checkins, page by page: surface.md section 3", () => {
     assert.ok(!("nextToken" in third));
   });
 
-  it("other parameters beside a token are ignored, also when they make no sense", async () => {
+  it("invalid parameters beside a token are ignored as well", async () => {
     const first = await read("pageSize=4");
     const beside = `pageSize=many&created=yesterday&pagingToken=${first.nextToken}`;
     assert.deepEqual(idsOf(await read(beside)), ids.slice(4, 8));
   });
 });
 
-describe("GET /checkins with long filters, in a batch, where no line bounds them", () => {
-  it("the tokens of a page open, as long as they are", async () => {
+describe("GET /checkins with long filters in a batch, where no URL limit applies", () => {
+  it("long page tokens are accepted", async () => {
     const comment = "\u{1F600}".repeat(4_000);
     const me = await test.signUp();
     const rows = Array.from({ length: 3 }, (_, n) => ({ ...newRow(me, n), comment, description: comment }));
@@ -173,7 +173,7 @@ describe("GET /checkins with long filters, in a batch, where no line bounds them
     assert.deepEqual(seen, rows.map(({ id }) => id).reverse());
   });
 
-  it("400 ParameterIncorrectFormat for a long one that does not open", async () => {
+  it("400 ParameterIncorrectFormat for a long invalid token", async () => {
     const body = { requests: [{ method: "GET", path: "/checkins", parameters: { pagingToken: "A".repeat(20_000) } }] };
     const { body: batch } = await test.call("POST /batch", { token: user.token, body });
     const [{ status, error, message }] = batch.result.responses;
@@ -182,8 +182,9 @@ describe("GET /checkins with long filters, in a batch, where no line bounds them
   });
 });
 
+// spec/search#offsets
 describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
-  it("gives the page at the offset, with tokens onward from there", async () => {
+  it("returns the page at the offset, with tokens to continue from there", async () => {
     const page = await read("pagingToken=10;20");
     assert.deepEqual(idsOf(page), ids.slice(20, 30));
     assert.deepEqual(idsOf(await read(`pagingToken=${page.nextToken}`)), ids.slice(30, 40));
@@ -205,11 +206,11 @@ describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
     }
   });
 
-  it("takes filters beside it", async () => {
+  it("accepts filters beside it", async () => {
     assert.deepEqual(idsOf(await read("pagingToken=2;1&created=1000010-1000012")), ids.slice(-38, -36));
   });
 
-  it("400 ParameterOutOfRange for no items or too many", async () => {
+  it("400 ParameterOutOfRange for a page size of zero or above the maximum", async () => {
     const rule = "pagingToken must ask for 1 to 1000 items.";
     for (const token of ["0;0", "1001;0", "999999999999;5", `${"9".repeat(400)};5`]) {
       assertError(await list(`pagingToken=${token}`), 400, "ParameterOutOfRange", 514, rule);
@@ -218,10 +219,10 @@ describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
   });
 });
 
-describe("GET /checkins with a token that is not one of its own", () => {
+describe("GET /checkins with a foreign token", () => {
   const rule = "pagingToken must be a token of this listing.";
 
-  it("400 ParameterIncorrectFormat for anything that does not open or parse", async () => {
+  it("400 ParameterIncorrectFormat for every malformed or forged token", async () => {
     const { nextToken = "" } = await read("pageSize=4");
     const middle = Math.floor(nextToken.length / 2);
     const flipped = nextToken[middle] === "A" ? "B" : "A";
@@ -259,8 +260,8 @@ describe("GET /checkins with a token that is not one of its own", () => {
   });
 });
 
-describe("GET /checkins while check-ins come and go", () => {
-  it("a page that was emptied meanwhile still leads back", async () => {
+describe("GET /checkins while check-ins are created and deleted", () => {
+  it("a page whose items were deleted still leads back", async () => {
     const me = await test.signUp();
     const rows = Array.from({ length: 5 }, (_, n) => newRow(me, n));
     await insert(rows);
@@ -272,7 +273,7 @@ describe("GET /checkins while check-ins come and go", () => {
     assert.deepEqual(idsOf(await read(`pagingToken=${empty.previousToken}`, me)), idsOf(first));
   });
 
-  it("no row that stays is skipped or repeated, forward or back", async () => {
+  it("rows that stay are neither skipped nor repeated, forward or back", async () => {
     const times = fc.integer({ min: 0, max: 9 });
     const changes = fc.record({
       created: fc.array(times, { maxLength: 4 }),

@@ -15,6 +15,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Location } from "../lib/locations.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
+import { noteSharing } from "../privacy/sharing.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import {
   ChangeCheckin,
@@ -28,7 +29,7 @@ import {
 import { checkinSearch } from "./checkins.search.ts";
 import { deleteCheckin, findCheckin, insertCheckin, updateCheckin } from "./checkins.store.ts";
 
-/** Check-ins at places (service.md "Endpoints", surface.md section 7). */
+/** Endpoints for check-ins (spec/checkins). */
 export function checkinsRoutes(services: {
   readonly database: Database;
   readonly background: Background;
@@ -70,7 +71,7 @@ export function checkinsRoutes(services: {
           modified_at: now,
         };
         await insertCheckin(row, queries).catch((error) => {
-          // The user has been deleted since the token was checked.
+          // The user was deleted after the token was checked.
           throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
         });
         return row;
@@ -90,11 +91,11 @@ export function checkinsRoutes(services: {
     status: 200,
     result: CheckinPage,
     errors: [],
-    async handle({ caller, parameters }) {
-      const request = paging.read("checkins", caller, parameters);
+    async handle({ caller, parameters, call }) {
+      const request = await paging.read("checkins", caller, parameters, call);
       const { filters, position, size } = request;
       const search = checkinSearch(caller.applicationId, caller.userId, filters);
-      const page = await searchPage(search, position, size, database.reads);
+      const page = await searchPage(search, position, size, database.reads, call.work);
       return paging.present("checkins", caller, request, page, (row) => presentCheckin(row, caller.userId));
     },
   });
@@ -149,6 +150,7 @@ export function checkinsRoutes(services: {
           tag: changedText(found.tag, parameters.tag),
           modified_at: clock.now(),
         };
+        await noteSharing(found, row, fuzzing, queries);
         await updateCheckin(row, queries);
         return row;
       });
@@ -175,7 +177,7 @@ export function checkinsRoutes(services: {
         requireOwner(found, userId);
         const isDeleted = await deleteCheckin(applicationId, checkinId, queries);
         if (!isDeleted) throw new ApiError("ItemDoesNotExist");
-        // After the check-in: who was writing its metadata has come to an end then.
+        // After the check-in: by then, transactions that were writing its metadata have ended.
         if (await eraseMetadataOf(applicationId, checkinId, queries)) return;
         afterCommit(() =>
           background.run("finishErasure", (signal) => finishErasure(applicationId, checkinId, database, signal)),
@@ -189,8 +191,8 @@ export function checkinsRoutes(services: {
 }
 
 /**
- * Whether a location that somebody sends is the one that somebody sees: clients send whole objects back, and what is sent
- * back as it was shown must not put the shifted point in the place of the true one, nor say anew who chose it.
+ * Whether the location in a request equals the one that the caller sees. Clients send whole objects back, and an
+ * unchanged location must neither replace the true location by the fuzzed one nor change whose location it is.
  */
 function isSeenAt(checkin: CheckinRow, userId: string, location: Location): boolean {
   const seen = shownLocation(checkin, checkin.user_id === userId);

@@ -5,7 +5,7 @@ import { checkinRow, idsOf, insertCheckins, readCheckins, walkCheckins } from ".
 import type { CheckinRow } from "../db/tables.ts";
 import { checkinOrders } from "./checkins.contract.ts";
 
-/** Texts that look like something else to somebody, and two that are alike for longer than an index looks. */
+/** Texts with special characters, and two texts with a common prefix longer than the index key. */
 const long = "👍".repeat(128);
 const texts = [
   null,
@@ -73,10 +73,10 @@ function keyOfText(text: string | null): Buffer {
   return Buffer.from([...(text ?? "")].slice(0, 128).join(""));
 }
 
-/** What a reader finds, by looking at every row. */
+/** The expected result of a search, computed by scanning every row. */
 function model(isMatch: (row: CheckinRow) => boolean, sortOrder = "-created", reader = me): string[] {
   const sign = sortOrder.startsWith("-") ? -1 : 1;
-  const name = sortOrder.replace("-", "") as keyof typeof keyOfOrder; // the tests name no other
+  const name = sortOrder.replace("-", "") as keyof typeof keyOfOrder; // the tests use no other
   const keyOf = (row: CheckinRow) => [...keyOfOrder[name](row), row.id];
   const found = rows.filter((row) => (row.user_id === reader.id || row.read_permission === 1) && isMatch(row));
   return found.sort((a, b) => sign * compare(keyOf(a), keyOf(b))).map(({ id }) => id);
@@ -108,8 +108,8 @@ function search(query: Query, { token } = me): Promise<Answer> {
   return test.call(`GET /checkins?${text}`, { token });
 }
 
-describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
-  it("without any, finds the own check-ins and those that others share, merged into one order", async () => {
+describe("GET /checkins with filters: spec/search#filters", () => {
+  it("without filters, finds the caller's check-ins and those that others share, merged into one order", async () => {
     for (const reader of [me, ...others]) {
       assert.deepEqual(
         await found({}, reader),
@@ -127,7 +127,7 @@ describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
     }
   });
 
-  it("userID: me and the own id, another's shared ones, an unknown user's empty page", async () => {
+  it("userID: me and the caller's id, another user's shared check-ins, an empty page for an unknown user", async () => {
     const [other, third] = others as [TestUser, TestUser]; // there are two
     for (const userID of ["me", "ME", me.id]) {
       assert.deepEqual(
@@ -151,7 +151,7 @@ describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
     assert.deepEqual(Object.keys(unknown), ["pageResults", "currentToken"]);
   });
 
-  it("400 for a userID that is no id, or that of something else", async () => {
+  it("400 for a userID that is not an id, or the id of another kind", async () => {
     for (const userID of ["nobody", "usr_", `${me.id} `, "'", "meme"]) {
       assertError(await search({ userID }), 400, "ParameterIncorrectFormat", 515, "userID must be an id.");
     }
@@ -161,7 +161,7 @@ describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
     }
   });
 
-  it("tag, comment and description are compared to the letter, and nothing in them is a wildcard", async () => {
+  it("tag, comment and description are compared byte-exact and without wildcards", async () => {
     for (const text of [...texts.filter((each) => each !== null), "none", "d", "%%", "x".repeat(128), `${long}3`]) {
       for (const name of ["tag", "comment", "description"] as const) {
         assert.deepEqual(
@@ -173,7 +173,7 @@ describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
     }
   });
 
-  it("an empty filter is none", async () => {
+  it("an empty filter is ignored", async () => {
     const empty = { tag: "", comment: "", userID: "", created: "", lastModified: "", locationRange: "", sortOrder: "" };
     assert.deepEqual(
       await found(empty),
@@ -181,7 +181,7 @@ describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
     );
   });
 
-  it("400 for texts that are too long or no text", async () => {
+  it("400 for texts that are too long, and for other types", async () => {
     for (const [name, length] of [
       ["tag", 256],
       ["comment", 4_000],
@@ -195,7 +195,7 @@ describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
     }
   });
 
-  it("created and lastModified: every range, open or not, before 1970 and in year 9999, and every pair of them", async () => {
+  it("created and lastModified: every range, open or closed, before 1970 and in year 9999, and every pair of them", async () => {
     const ends = [undefined, -62_135_596_800_000, -1, 0, 1_000, 5_000, 253_402_300_799_999];
     const isIn = (time: number, start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY) =>
       start <= time && time <= end;
@@ -224,7 +224,7 @@ describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
     }
   });
 
-  it("400 for ranges that do not parse, are on no calendar, or end before they start", async () => {
+  it("400 for ranges that do not parse, contain impossible dates, or end before they start", async () => {
     for (const name of ["created", "lastModified"]) {
       for (const [range, error] of [
         ["5", "ParameterIncorrectFormat"],
@@ -241,7 +241,7 @@ describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
     }
   });
 
-  it("all of them together find what meets each", async () => {
+  it("combined filters find what matches all of them", async () => {
     for (const row of rows.filter((_, n) => n % 10 === 0)) {
       const { user_id, tag, comment, description, created_at, modified_at } = row;
       const query: Query = {
@@ -268,8 +268,8 @@ describe("GET /checkins with filters: surface.md sections 3 and 7", () => {
   });
 });
 
-describe("GET /checkins in an order: surface.md section 3", () => {
-  it("every order and its negative, in any case: nothing first, then by bytes, ties by creation", async () => {
+describe("GET /checkins in an order: spec/search#sort-order", () => {
+  it("every order and its reverse, in any case: absent values first, then by bytes, ties by creation", async () => {
     for (const name of checkinOrders) {
       for (const sortOrder of [name, `-${name}`]) {
         const expected = model(() => true, sortOrder);
@@ -289,7 +289,7 @@ describe("GET /checkins in an order: surface.md section 3", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for an order that there is not", async () => {
+  it("400 ParameterIncorrectFormat for an unknown order", async () => {
     for (const sortOrder of [
       "id",
       "--created",
@@ -317,7 +317,7 @@ describe("GET /checkins in an order: surface.md section 3", () => {
   });
 });
 
-describe("GET /checkins by a page token: surface.md section 3, hostile.md 14", () => {
+describe("GET /checkins by a page token: spec/search#page-tokens, hostile.md 14", () => {
   const query = { tag: "a%", sortOrder: "comment", pageSize: 2, created: "-1001", locationRange: "-90,-180-90,180" };
   const isMatch = (row: CheckinRow) => row.tag === "a%" && row.created_at <= 1_001;
   const garbage = {
@@ -330,7 +330,7 @@ describe("GET /checkins by a page token: surface.md section 3, hostile.md 14", (
     comment: "y",
   };
 
-  it("alone brings back filters, order and size, whatever else stands beside it", async () => {
+  it("alone restores filters, order and page size, and ignores all other parameters", async () => {
     const expected = model(isMatch, "comment");
     assert.ok(expected.length > 4);
     for (const beside of [{}, garbage, { sortOrder: "-created", tag: "A" }]) {
@@ -348,7 +348,7 @@ describe("GET /checkins by a page token: surface.md section 3, hostile.md 14", (
     }
   });
 
-  it("opens for its user, application and listing alone", async () => {
+  it("is accepted only for its user, application and listing", async () => {
     const rule = "pagingToken must be a token of this listing.";
     const application = await test.createApplication();
     const stranger = await test.signUp("Another stranger", application);
@@ -364,7 +364,7 @@ describe("GET /checkins by a page token: surface.md section 3, hostile.md 14", (
     }
   });
 
-  it("the plain form stands beside filters and order, which count", async () => {
+  it("the plain form is combined with filters and order", async () => {
     const expected = model(isMatch, "comment");
     const { pageSize: _, ...filters } = query;
     const page = await readCheckins(test, { ...filters, pagingToken: "2;1" }, me);
@@ -382,8 +382,8 @@ describe("GET /checkins by a page token: surface.md section 3, hostile.md 14", (
   });
 });
 
-describe("a check-in that is changed while a page is read", () => {
-  it("is on it once, whichever of the parts of the search saw it as it was before", async () => {
+describe("a check-in that changes while a page is read", () => {
+  it("appears once, whichever part of the search saw its previous state", async () => {
     const application = await test.createApplication();
     const owner = await test.signUp(undefined, application);
     const shared = Array.from({ length: 20 }, () =>

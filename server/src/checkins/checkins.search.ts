@@ -1,6 +1,7 @@
 import { sql } from "kysely";
-import { type Condition, equals, numberOrder, type Order, textEquals, textOrder, within } from "../db/conditions.ts";
-import type { Search } from "../db/search.ts";
+import { equals, numberOrder, type Order, textOrder } from "../db/conditions.ts";
+import { rangeFilter, textFilter } from "../db/filters.ts";
+import type { Filter, Search } from "../db/search.ts";
 import type { ShownCheckinRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
@@ -18,7 +19,7 @@ const orders: Readonly<Record<(typeof checkinOrders)[number], Order<ShownCheckin
 };
 
 /**
- * The search of a user among the own check-ins and those that others share (surface.md sections 3 and 7).
+ * Searches a user's own check-ins and those that others share (spec/search#search-scope).
  *
  * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange
  */
@@ -30,11 +31,10 @@ export function checkinSearch(
   const { name, isDescending } = readSortOrder(filters, "-created");
   const { locationRange } = filters;
   return {
-    scopes: scopesOf(applicationId, readerId, filters),
+    ...partsOf(applicationId, readerId, filters),
     order: orders[name === "distance" ? "created" : name],
     isDescending,
     area: locationRange && {
-      table: "checkins",
       range: locationRange,
       isByDistance: name === "distance",
       locationOf: (row) => shownLocation(row, row.user_id === readerId),
@@ -42,20 +42,22 @@ export function checkinSearch(
   };
 }
 
-function scopesOf(
+function partsOf(
   applicationId: string,
   readerId: string,
-  filters: Static<typeof SearchCheckins>,
-): Search<ShownCheckinRow>["scopes"] {
-  const { userID, created, lastModified, tag, comment, description } = filters;
-  const conditions: Condition[] = [equals("application_id", applicationId)];
-  if (tag !== undefined) conditions.push(textEquals("tag", tag));
-  if (comment !== undefined) conditions.push(textEquals("comment", comment));
-  if (description !== undefined) conditions.push(textEquals("description", description));
-  if (created !== undefined) conditions.push(...within("created_at", created));
-  if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
-
-  return readableRows(table, readerId, userID, conditions);
+  given: Static<typeof SearchCheckins>,
+): Pick<Search<ShownCheckinRow>, "scopes" | "filters"> {
+  const { userID, created, lastModified, tag, comment, description } = given;
+  const { scopes, filters } = readableRows<ShownCheckinRow>(table, readerId, userID, [
+    equals("application_id", applicationId),
+  ]);
+  const others: Filter<ShownCheckinRow>[] = [];
+  if (tag !== undefined) others.push(textFilter("tag", tag));
+  if (comment !== undefined) others.push(textFilter("comment", comment));
+  if (description !== undefined) others.push(textFilter("description", description));
+  if (created !== undefined) others.push(rangeFilter("created_at", created, orders.created));
+  if (lastModified !== undefined) others.push(rangeFilter("modified_at", lastModified, orders.lastModified));
+  return { scopes, filters: [...filters, ...others] };
 }
 
 const shownColumns = sql.join(

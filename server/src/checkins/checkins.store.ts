@@ -19,7 +19,7 @@ export async function findCheckin(
   return row.read_permission === 1 && (await isShownToOthers(row, queries)) ? row : undefined;
 }
 
-/** A check-in that is there, whoever may read it. */
+/** A check-in regardless of its permissions. */
 export async function findLiveCheckin(
   applicationId: string,
   id: string,
@@ -29,7 +29,7 @@ export async function findLiveCheckin(
   return row;
 }
 
-/** Writes a check-in as it is now. */
+/** Overwrites a check-in. */
 export async function updateCheckin(row: CheckinRow, queries: Queries): Promise<void> {
   const { application_id, id, ...changed } = row;
   await queries
@@ -40,7 +40,7 @@ export async function updateCheckin(row: CheckinRow, queries: Queries): Promise<
     .execute();
 }
 
-/** @returns false when it was gone already */
+/** @returns false when it was already deleted */
 export async function deleteCheckin(applicationId: string, id: string, queries: Queries): Promise<boolean> {
   const deleted = await queries
     .deleteFrom("checkins")
@@ -51,10 +51,10 @@ export async function deleteCheckin(applicationId: string, id: string, queries: 
 }
 
 /**
- * Whether others see a shared check-in at all: not when its owner is being deleted, and not before it has its shifted
- * point when the owner has locationFuzzing. As a subquery it is asked for one row after the other, and never makes the
- * engine leave the order of the listing. "<> 0" rather than "= 1": of the one PostgreSQL guesses that nearly all rows
- * pass, of the other that nearly none does, and then it would sort them all rather than walk an index for a page.
+ * Whether others see a shared check-in: not while its owner is being deleted, and with locationFuzzing not before it
+ * has its fuzzed location. A subquery, so that the engine evaluates it row by row and keeps the order of the listing.
+ * "<> 0" rather than "= 1": for "<>" PostgreSQL estimates that nearly all rows pass, for "=" that nearly none do, and
+ * then it would sort them all instead of walking an index for one page.
  */
 export const isShownToOthersSql = sql<boolean>`(
   select case when owner.location_fuzzing = 0 or checkins.seen_lat is not null then 1 else 0 end
@@ -62,7 +62,7 @@ export const isShownToOthersSql = sql<boolean>`(
   where owner.application_id = checkins.application_id and owner.id = checkins.user_id and owner.deleted_at is null
 ) <> 0`;
 
-/** Whether its owner is not being deleted. As a subquery for the same reasons. */
+/** Whether the owner is not being deleted. A subquery for the same reasons. */
 export const isOwnerThereSql = sql<boolean>`(
   select case when owner.deleted_at is null then 1 else 0 end
   from users as owner

@@ -26,7 +26,7 @@ function list(query: Record<string, string | number>, { token } = user): Promise
   return test.call(`GET /checkins?${text}`, { token });
 }
 
-/** What POST /checkins answers now, with the id taken from the answer. */
+/** The expected answer of POST /checkins at the current time, with the id of the actual answer. */
 function newCheckin({ body }: Answer, fields: Record<string, unknown> = {}) {
   assert.match(body.result.id, /^chk_[0-9a-z]+$/);
   const now = `/Date(${test.now()})/`;
@@ -34,26 +34,26 @@ function newCheckin({ body }: Answer, fields: Record<string, unknown> = {}) {
   return { id: body.result.id, userID: user.id, location, created: now, lastModified: now, ...fields };
 }
 
-describe('POST /checkins: service.md "Endpoints", "Check-in"', () => {
-  it("201 the check-in; comment and description that were not sent are absent", async () => {
+describe("POST /checkins: spec/checkins#create-a-check-in", () => {
+  it("201 the check-in; an omitted comment and description are absent", async () => {
     const answer = await checkIn();
     assertResult(answer, 201, newCheckin(answer));
   });
 
-  it("201 with all fields, the location as an object of numbers", async () => {
+  it("201 with all fields, and the location as an object of numbers", async () => {
     const fields = { comment: "Nice place", description: "A café" };
     const answer = await checkIn(fields);
     assertResult(answer, 201, newCheckin(answer, fields));
   });
 
-  it("takes the location with a blank after the comma, and as an object", async () => {
+  it("accepts the location with a space after the comma, and as an object", async () => {
     for (const location of ["48.2082, 16.3738", { lat: 48.2082, lng: 16.3738 }]) {
       const answer = await checkIn({ location });
       assertResult(answer, 201, newCheckin(answer));
     }
   });
 
-  it("takes the poles and the antimeridian", async () => {
+  it("accepts the poles and the antimeridian", async () => {
     for (const [lat, lng] of [
       [90, 0],
       [-90, 0],
@@ -65,14 +65,14 @@ describe('POST /checkins: service.md "Endpoints", "Check-in"', () => {
     }
   });
 
-  it("null and empty optional fields are absent, a number is its decimal text", async () => {
+  it("null and empty optional fields are absent, and a number is its decimal text", async () => {
     const answer = await checkIn({ comment: null, DESCRIPTION: "" });
     assertResult(answer, 201, newCheckin(answer));
     const numbered = await checkIn({ Comment: 4711 });
     assertResult(numbered, 201, newCheckin(numbered, { comment: "4711" }));
   });
 
-  it("what the service sets is ignored, of whatever type it is sent", async () => {
+  it("fields that the service sets are ignored, whatever their type", async () => {
     const { id } = await test.signUp();
     const sent = { id: "chk_mine", userID: id, userId: {}, user_id: id, created: 0, lastModified: [], isNew: true };
     const answer = await checkIn(sent);
@@ -86,7 +86,7 @@ describe('POST /checkins: service.md "Endpoints", "Check-in"', () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for a location that is no pair of numbers", async () => {
+  it("400 ParameterIncorrectFormat for a location that is not a pair of numbers", async () => {
     for (const location of ["here", "1", "1,2,3", "1;2", ",", "NaN,0", 12, true, [1, 2], {}, { lat: 1 }]) {
       const { status, body } = await checkIn({ location });
       assert.deepEqual([status, body.error, body.errorNumber], [400, "ParameterIncorrectFormat", 515], `${location}`);
@@ -119,8 +119,8 @@ describe('POST /checkins: service.md "Endpoints", "Check-in"', () => {
   });
 });
 
-describe('GET /checkins/{checkinId}: service.md "Endpoints"', () => {
-  it("200 the check-in as it was answered when it was created", async () => {
+describe("GET /checkins/{checkinId}: spec/checkins#read-a-check-in", () => {
+  it("200 the check-in as POST returned it", async () => {
     const created = await checkIn({ comment: "Hello" });
     test.advance(1_000);
     const { result } = created.body;
@@ -136,7 +136,7 @@ describe('GET /checkins/{checkinId}: service.md "Endpoints"', () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for a text that is no id", async () => {
+  it("400 ParameterIncorrectFormat for a text that is not an id", async () => {
     const { id } = (await checkIn()).body.result;
     for (const wrong of ["42", id.slice(0, -1), `${id}0`, id.toUpperCase(), "me", "%25", "__proto__", "chk_%27--"]) {
       const answer = await test.call(`GET /checkins/${wrong}`, { token: user.token });
@@ -144,7 +144,7 @@ describe('GET /checkins/{checkinId}: service.md "Endpoints"', () => {
     }
   });
 
-  it("400 ParameterOutOfRange for the id of something else", async () => {
+  it("400 ParameterOutOfRange for the id of another kind", async () => {
     for (const wrong of [user.id, test.application.appid]) {
       const answer = await test.call(`GET /checkins/${wrong}`, { token: user.token });
       assertError(answer, 400, "ParameterOutOfRange", 514, "Incorrect id type, expected Checkin.");
@@ -152,15 +152,15 @@ describe('GET /checkins/{checkinId}: service.md "Endpoints"', () => {
   });
 });
 
-describe('GET /checkins: service.md "Endpoints", surface.md section 3', () => {
-  it("200 an empty page with a currentToken alone when there is nothing", async () => {
+describe("GET /checkins: spec/checkins#search-check-ins", () => {
+  it("200 an empty page with only a currentToken when there are no check-ins", async () => {
     const answer = await list({}, await test.signUp());
     const { currentToken } = answer.body.result;
     assert.match(currentToken, /^[\w-]+$/);
     assertResult(answer, 200, { pageResults: [], currentToken });
   });
 
-  it("200 one's own check-ins, newest first, whole, and nobody else's", async () => {
+  it("200 the caller's check-ins, newest first and whole, and no private ones of others", async () => {
     const me = await test.signUp();
     const mine: unknown[] = [];
     for (const comment of ["first", "second", "third"]) {
@@ -172,7 +172,7 @@ describe('GET /checkins: service.md "Endpoints", surface.md section 3', () => {
     assertResult(answer, 200, { pageResults: mine, currentToken: answer.body.result.currentToken });
   });
 
-  it("created and lastModified narrow to a range, both ends inclusive, either end open", async () => {
+  it("created and lastModified filter by a range with inclusive ends, either of which may be open", async () => {
     const me = await test.signUp();
     const times: number[] = [];
     for (const comment of ["0", "1", "2", "3"]) {
@@ -213,7 +213,7 @@ describe('GET /checkins: service.md "Endpoints", surface.md section 3', () => {
     assert.deepEqual([backwards.status, backwards.body.error], [400, "ParameterOutOfRange"]);
   });
 
-  it("a check-in is there for the very next request, also on another process", async (t) => {
+  it("a check-in is visible to the next request, also on another process", async (t) => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     t.after(() => other.close());
     const { token } = user;

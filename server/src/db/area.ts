@@ -1,72 +1,84 @@
-import { cellsOfRange, cellsOfRing, isInRange } from "../lib/cells.ts";
+import { type CallWork, yieldWork } from "../lib/call-work.ts";
+import { type CellRange, cellsOfRange, cellsOfRing, isInRange } from "../lib/cells.ts";
 import type { Key } from "../lib/keyset.ts";
 import { distanceMeters, halfRoundMeters, type Location, type LocationRange } from "../lib/locations.ts";
 import type { Order } from "./conditions.ts";
 import type { Queries } from "./database.ts";
-import { hasMoreInCells, rowsInCells, type Scope, scopeInCells, scopeStream } from "./scope.ts";
-import {
-  distinctRows,
-  filterStream,
-  isOnSide,
-  mergeStreams,
-  type Stream,
-  sortRows,
-  streamOf,
-  type Take,
-} from "./stream.ts";
+import { hasMoreInCells, rowsByCell, rowsInCells, type Scope } from "./scope.ts";
+import { distinctRows, eachRow, isOnSide, mergeStreams, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
 
-/** The part of the map that is searched. */
+/** The region of the map to search. */
 export interface Area<Row> {
-  /** The table that is searched. */
-  readonly table: string;
   readonly range: LocationRange;
-  /** Where the caller sees the row: what the search goes by, and nothing else. */
+  /** The row's location as the caller sees it; the search uses no other one. */
   locationOf(row: Row): Location | undefined;
-  /** The listing runs by the distance from the middle of the area. */
+  /** The listing is ordered by distance from the center of the area. */
   readonly isByDistance: boolean;
 }
 
-/** As many rows are read at once without asking how many there are. */
+/** Up to this many rows are read in one statement without counting them first. */
 const fewRows = 128;
-/** More rows than this are not gathered in memory. */
-const rowsGatheredMax = 2_000;
-/** Each range costs a search in the index, and each one less lets some rows in that lie outside. */
+/** Larger results are not gathered at once, because reading them blocks the event loop on SQLite. */
+const rowsGatheredMax = 1_000;
+/** Each range costs an index search; fewer ranges match more rows outside the area. */
 const rangesMax = 6;
 
-/**
- * The rows of some scopes that lie in an area. An index has them either in the order of the listing or by their place, so:
- *
- * - few rows in the area are gathered by their cells, and ordered in memory;
- * - else the listing is walked in its own order, and what lies outside is left out: where many lie inside, a page is
- *   full soon;
- * - by distance, many rows are gathered ring by ring.
- *
- * Cells only choose: what decides is the exact distance, or the exact box.
- */
-export async function areaStream<Row extends { readonly id: string }>(
-  scopes: readonly [Scope, ...Scope[]],
+/** Decides by the exact distance or box; cells only preselect rows. */
+export function isInArea<Row>({ range, locationOf }: Area<Row>, row: Row): boolean {
+  const location = locationOf(row);
+  return location !== undefined && isInRange(location, range);
+}
+
+/** The order of a listing, which may be by distance. */
+export function orderInArea<Row extends { readonly id: string }>(
   area: Area<Row>,
   order: Order<Row>,
   isDescending: boolean,
+): RowOrder<Row> {
+  return { isDescending, keyOf: area.isByDistance ? distanceKey(area) : order.keyOf };
+}
+
+/** Returns the rows in an area, sorted in memory, if there are few of them. */
+export async function fewRowsInArea<Row extends { readonly id: string }>(
+  scopes: readonly [Scope, ...Scope[]],
+  area: Area<Row>,
+  order: RowOrder<Row>,
   queries: Queries,
-): Promise<Stream<Row>> {
-  const rowOrder: RowOrder<Row> = { isDescending, keyOf: area.isByDistance ? distanceKey(area) : order.keyOf };
-  const isIn = (row: Row) => isInArea(area, row);
+  work: CallWork | undefined,
+): Promise<Stream<Row> | undefined> {
   const cells = cellsOfRange(area.range, rangesMax);
-
   const few = await rowsInCells<Row>(scopes, cells, fewRows, queries);
-  if (few.length < fewRows) return streamOf(distinctRows(few.filter(isIn)), rowOrder);
+  work?.examined(few.length);
+  const isIn = (row: Row) => isInArea(area, row);
+  if (few.length < fewRows) return streamOf(distinctRows(few.filter(isIn)), order);
 
-  async function streamOfScope(scope: Scope): Promise<Stream<Row>> {
-    if (!(await hasMoreInCells(scope, cells, rowsGatheredMax, queries))) {
-      const rows = await rowsInCells<Row>([scope], cells, rowsGatheredMax * 2, queries); // some may have come since
-      if (rows.length < rowsGatheredMax * 2) return streamOf(rows.filter(isIn), rowOrder);
-    }
-    if (area.isByDistance) return ringStream(scope, area, rowOrder, queries);
-    return filterStream(scopeStream(scopeInCells(scope, area.table, cells), order, isDescending, queries), isIn);
+  const gathered: Row[] = [];
+  for (const scope of scopes) {
+    await yieldWork(work);
+    if (await hasMoreInCells(scope, cells, rowsGatheredMax, queries)) return undefined;
+    // Rows may have been added since the count.
+    const rows = await rowsInCells<Row>([scope], cells, rowsGatheredMax * 2, queries);
+    work?.examined(rows.length);
+    if (rows.length === rowsGatheredMax * 2) return undefined;
+    for (const row of rows) if (isIn(row)) gathered.push(row);
   }
+  return streamOf(distinctRows(gathered), order);
+}
+
+/** Streams the rows in an area by distance from its center, however many there are. */
+export function distanceStream<Row extends { readonly id: string }>(
+  scopes: readonly [Scope, ...Scope[]],
+  area: Area<Row>,
+  isDescending: boolean,
+  queries: Queries,
+): Stream<Row> {
+  const order = { isDescending, keyOf: distanceKey(area) };
   const [first, ...others] = scopes;
-  return mergeStreams([await streamOfScope(first), ...(await Promise.all(others.map(streamOfScope)))]);
+  return mergeStreams([ringStream(first), ...others.map(ringStream)]);
+
+  function ringStream(scope: Scope): Stream<Row> {
+    return createRingStream(scope, area, order, queries);
+  }
 }
 
 type RowOrder<Row> = Pick<Stream<Row>, "keyOf" | "isDescending">;
@@ -75,72 +87,178 @@ function distanceKey<Row extends { readonly id: string }>(area: Area<Row>): (row
   const middle = middleOf(area.range);
   return (row) => {
     const location = area.locationOf(row);
-    return [location === undefined ? 0 : distanceMeters(middle, location), row.id]; // rows of an area have one
+    // Every row of an area has a location.
+    return [location === undefined ? 0 : distanceMeters(middle, location), row.id];
   };
 }
 
-function isInArea<Row>({ range, locationOf }: Area<Row>, row: Row): boolean {
-  const location = locationOf(row);
-  return location !== undefined && isInRange(location, range);
-}
-
-/** Rows closer together than this are not told apart by rings. */
+/** Rings are not narrowed below this width. */
 const ringMetersMin = 2;
 /**
- * Nor are rings made narrower than this part of their radius: the cells of a ring reach so far beyond it that they would
- * hold the same rows, and one crowded place near it would be read again with every step of a few meters.
+ * A ring is at least this fraction of its radius wide: its cells extend so far beyond a narrower ring that every step
+ * would read the same crowded rows again.
  */
 const ringShareMin = 1 / 64;
+/** A ring is narrowed until it holds at most this many rows. */
+const ringRowsMax = 5_000;
+/** Rows per statement when a ring holds many rows. */
+const crowdRowsAtOnce = 500;
+/** A crowded ring justifies more ranges, which match fewer rows outside the ring. */
+const crowdRangesMax = 96;
 
-/** Rows by distance, gathered ring by ring from the bound on, each ring as wide as holds a page or two. */
-function ringStream<Row>(scope: Scope, area: Area<Row>, order: RowOrder<Row>, queries: Queries): Stream<Row> {
+/** The progress of a walk from ring to ring. */
+interface RingWalk<Row> {
+  readonly isInward: boolean;
+  /** The rows between the start of the walk and its edge, in walk order. */
+  rows: Row[];
+  start: number;
+  edge: number;
+  /** True when there are no rows beyond the edge. */
+  isDone: boolean;
+  width: number;
+}
+
+/**
+ * Streams rows by distance, ring by ring from the bound. The ring width adapts to hold a page or two. A call that
+ * continues where the previous one ended continues the same walk, so each ring is read once.
+ */
+function createRingStream<Row extends { readonly id: string }>(
+  scope: Scope,
+  area: Area<Row>,
+  order: RowOrder<Row>,
+  queries: Queries,
+): Stream<Row> {
   const { range } = area;
   const middle = middleOf(range);
   const farthest = Math.min(boundingRadius(range), halfRoundMeters);
+  let walk: RingWalk<Row> | undefined;
 
-  /** The rows of a ring, or undefined when they are too many and the ring can be made narrower. */
-  async function gatherRing(inner: number, outer: number): Promise<Row[] | undefined> {
-    const isNarrowest = outer - inner <= Math.max(ringMetersMin, outer * ringShareMin);
-    const count = isNarrowest ? Number.MAX_SAFE_INTEGER : rowsGatheredMax;
+  /** Returns the rows of a ring, or undefined if there are too many and the ring can be narrowed. */
+  async function gatherRing(inner: number, outer: number, work: CallWork | undefined): Promise<Row[] | undefined> {
     const cells = cellsOfRing(middle, inner, outer);
-    const found = await rowsInCells<Row>([scope], cells, count, queries);
-    return found.length < count ? found : undefined;
+    const found = await rowsInCells<Row>([scope], cells, rowsGatheredMax, queries);
+    work?.examined(found.length);
+    if (found.length < rowsGatheredMax) return found;
+    const closer = cellsOfRing(middle, inner, outer, crowdRangesMax);
+    const isNarrowest = outer - inner <= Math.max(ringMetersMin, outer * ringShareMin);
+    if (!isNarrowest && (await hasMoreInCells(scope, closer, ringRowsMax, queries))) return undefined;
+    return gatherCrowd(closer, inner, outer, work);
+  }
+
+  /** Reads a whole crowd, because its nearest row is known only after the last one; keeps only rows inside the ring. */
+  async function gatherCrowd(
+    cells: readonly CellRange[],
+    inner: number,
+    outer: number,
+    work: CallWork | undefined,
+  ): Promise<Row[]> {
+    const rows: Row[] = [];
+    for await (const row of crowdIn(cells, work)) {
+      const meters = Number(order.keyOf(row)[0]);
+      if (meters >= inner && meters <= outer) rows.push(row);
+    }
+    return rows;
+  }
+
+  /** Reads all rows in some cells with statements that return a few hundred rows each. */
+  async function* crowdIn(
+    cells: readonly CellRange[],
+    work: CallWork | undefined,
+  ): AsyncGenerator<Row, void, undefined> {
+    await yieldWork(work);
+    const [first, ...others] = cells;
+    if (first === undefined) return;
+    if (others.length === 0) {
+      yield* eachRow(rowsByCell<Row>(scope, first, queries), crowdRowsAtOnce, work);
+      return;
+    }
+    if (!(await hasMoreInCells(scope, cells, crowdRowsAtOnce, queries))) {
+      // Rows may have been added since the count.
+      const rows = await rowsInCells<Row>([scope], cells, crowdRowsAtOnce * 2, queries);
+      work?.examined(rows.length);
+      if (rows.length < crowdRowsAtOnce * 2) {
+        yield* rows;
+        return;
+      }
+    }
+    const middleAt = cells.length >> 1;
+    yield* crowdIn(cells.slice(0, middleAt), work);
+    yield* crowdIn(cells.slice(middleAt), work);
+  }
+
+  async function widen(to: RingWalk<Row>, work: CallWork | undefined): Promise<void> {
+    const { isInward, edge, start } = to;
+    for (;;) {
+      const next = isInward ? Math.max(edge - to.width, 0) : Math.min(edge + to.width, farthest);
+      const [inner, outer] = isInward ? [next, edge] : [edge, next];
+      const ring = await gatherRing(inner, outer, work);
+      if (ring === undefined) {
+        to.width /= 4;
+        await yieldWork(work);
+        continue;
+      }
+      const isNew = (meters: number) => meters >= inner && meters <= outer && (edge === start || meters !== edge);
+      const rows = ring.filter((row) => isNew(Number(order.keyOf(row)[0])) && isInArea(area, row));
+      to.rows.push(...sortRows(rows, order, directionOf(isInward)));
+      to.edge = next;
+      to.isDone = next === (isInward ? 0 : farthest);
+      to.width *= 2;
+      return;
+    }
+  }
+
+  function directionOf(isInward: boolean): Take["direction"] {
+    return order.isDescending === isInward ? "forward" : "backward";
+  }
+
+  function beginAt(isInward: boolean, bound: Take["bound"]): RingWalk<Row> {
+    const start = bound === undefined ? (isInward ? farthest : 0) : Number(bound.key[0]);
+    return { isInward, rows: [], start, edge: start, isDone: false, width: farthest / 64 };
+  }
+
+  /** Returns the walk of the previous call if the bound lies in what it has gathered. */
+  function goOn(isInward: boolean, bound: Take["bound"]): RingWalk<Row> | undefined {
+    if (walk === undefined || walk.isInward !== isInward || bound === undefined) return undefined;
+    const meters = Number(bound.key[0]);
+    const isWithin = isInward ? meters <= walk.start && meters > walk.edge : meters >= walk.start && meters < walk.edge;
+    if (!isWithin) return undefined;
+    walk.rows = walk.rows.filter((row) => isOnSide(order, order.keyOf(row), bound));
+    walk.start = meters;
+    return walk;
   }
 
   return {
     ...order,
-    async take({ direction, bound, count }: Take) {
+    async take({ direction, bound, count }, work) {
       const isInward = order.isDescending === (direction === "forward");
-      const taken: Row[] = [];
-      let edge = bound === undefined ? (isInward ? farthest : 0) : Number(bound.key[0]);
-      let isFirst = true;
-      for (let width = farthest / 64; ; ) {
-        const next = isInward ? Math.max(edge - width, 0) : Math.min(edge + width, farthest);
-        const [inner, outer] = isInward ? [next, edge] : [edge, next];
-        const ring = await gatherRing(inner, outer);
-        if (ring === undefined) {
-          width /= 4;
-          continue;
-        }
-        for (const row of ring) {
-          const key = order.keyOf(row);
-          const meters = Number(key[0]);
-          const isInRing = meters >= inner && meters <= outer && (isFirst || meters !== edge); // else of the ring before
-          if (isInRing && isInArea(area, row) && (bound === undefined || isOnSide(order, key, bound))) taken.push(row);
-        }
-        if (taken.length >= count || next === (isInward ? 0 : farthest)) {
-          return sortRows(taken, order, direction).slice(0, count);
-        }
-        edge = next;
-        isFirst = false;
-        width *= 2;
-        await new Promise(setImmediate);
+      const now = goOn(isInward, bound) ?? beginAt(isInward, bound);
+      walk = now;
+      for (let isFirst = true; ; isFirst = false) {
+        const rows =
+          bound === undefined ? now.rows : now.rows.filter((row) => isOnSide(order, order.keyOf(row), bound));
+        if (rows.length >= count || now.isDone) return { rows: rows.slice(0, count) };
+        if (!isFirst && work?.isSpent()) return { rows, reached: keyOfEdge(now) };
+        await yieldWork(work);
+        await widen(now, work);
       }
     },
   };
 }
 
-/** No point of the area is farther from its middle: one goes along a meridian first, then along a parallel. */
+/** A key between the rows up to the edge, edge included, and the rows beyond it. */
+function keyOfEdge({ isInward, edge }: Pick<RingWalk<never>, "isInward" | "edge">): Key {
+  return [isInward ? edge : nextNumber(edge), ""];
+}
+
+/** The smallest number greater than a non-negative one. */
+function nextNumber(number: number): number {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, number);
+  view.setBigInt64(0, view.getBigInt64(0) + 1n);
+  return view.getFloat64(0);
+}
+
+/** An upper bound of the distance from the center: along a meridian, then along a parallel. */
 function boundingRadius(range: LocationRange): number {
   if (range.shape === "circle") return range.radiusMeters;
   const height = range.northEast.lat - range.southWest.lat;
@@ -154,7 +272,7 @@ function middleOf(range: LocationRange): Location {
   return { lat: (southWest.lat + northEast.lat) / 2, lng: lng > 180 ? lng - 360 : lng };
 }
 
-/** In degrees, from the west to the east of a box. */
+/** The width of a box in degrees, from west to east. */
 function widthOf({ southWest, northEast }: LocationRange & { shape: "box" }): number {
   const width = northEast.lng - southWest.lng;
   return width < 0 ? width + 360 : width;

@@ -2,26 +2,31 @@ import { type RawBuilder, sql } from "kysely";
 import type { DateRange } from "../lib/dates.ts";
 import type { Key } from "../lib/keyset.ts";
 
-/** Stands in a statement for a value of that name. */
+/** Places the named value in a statement. */
 export type Parameter = (name: string) => never;
 
-/** A condition, apart from its values, so that its statement is built once for all values. */
+/** A condition without its values, so that its statement is built once for all values. */
 export interface Condition {
-  /** Unique for the text of the condition. Begins with `<column> =`, `>=` or `<=` where it is that: see `scopeStream`. */
+  /**
+   * Unique for the text of the condition. Begins with `<column> =`, `>=` or `<=` if the condition does: see
+   * `scopeStream`.
+   */
   readonly shape: string;
   readonly values: Readonly<Record<string, string | number>>;
   sql(parameter: Parameter): RawBuilder<unknown>;
 }
 
 /**
- * An order that an index has: by a column, rows alike in it by `created_at` where they may be many, and in the end by what
- * is unique in the listing, an `id` as a rule. All columns run in one direction. The first may be an expression.
+ * An order that an index provides: by a column, then by `created_at` if many rows may share a value, then by a column
+ * that is unique in the listing, usually `id`. All columns run in the same direction. The first may be an expression.
  */
 export interface Order<Row> {
   /** The name of the first column. */
   readonly shape: string;
   readonly columns: readonly RawBuilder<unknown>[];
-  /** The values of the columns: unique in the listing. */
+  /** Conditions that hold for all rows; the engine uses a partial index only if the statement repeats them. */
+  readonly conditions?: readonly Condition[];
+  /** The values of the columns, unique in the listing. */
   keyOf(row: Row): Key;
 }
 
@@ -34,8 +39,8 @@ export function equals(column: string, value: string | number): Condition {
 }
 
 /**
- * By the index of the text's order, and then exactly where that is not exact. Both conditions on every text would count
- * twice where PostgreSQL estimates how many rows are left.
+ * Compares by the ordered index, then exactly if the index is truncated. PostgreSQL would count two conditions on every
+ * text twice in its row estimate.
  */
 export function textEquals(column: string, text: string): Condition {
   const key = `key of ${column}`;
@@ -50,7 +55,7 @@ export function textEquals(column: string, text: string): Condition {
   };
 }
 
-/** Both ends belong to the range; an absent end is open. */
+/** Both ends are inclusive; an absent end is open. */
 export function within(column: string, { start, end }: DateRange): Condition[] {
   const conditions: Condition[] = [];
   if (start !== undefined) conditions.push(compare(column, ">=", start));
@@ -72,15 +77,15 @@ export function isAbove(column: string, value: number): Condition {
 }
 
 /**
- * By its first characters, literally: a range of the column's own order. Of texts that have at most so many characters, the
- * last one with this beginning goes on with the last character that there is.
+ * Matches a literal prefix as a range of the column's order. For texts of bounded length, the upper end is the prefix
+ * padded with the highest character.
  */
 export function beginsWith(column: string, prefix: string, charactersMax: number): Condition[] {
   const last = prefix + "\u{10FFFF}".repeat(Math.max(charactersMax - [...prefix].length, 0));
   return [compare(column, ">=", prefix), compare(column, "<=", last)];
 }
 
-/** A condition that is written out, with its values named in it. */
+/** Builds a condition from SQL text that names its values. */
 export function condition(
   shape: string,
   values: Readonly<Record<string, string | number>>,
@@ -89,7 +94,7 @@ export function condition(
   return { shape, values, sql: write };
 }
 
-/** The order of a column of numbers that is never null. */
+/** The order of a numeric column that is never null. */
 export function numberOrder<Column extends string>(
   column: Column,
 ): Order<{ readonly [Name in Column]: number } & { readonly id: string }> {
@@ -100,17 +105,17 @@ export function numberOrder<Column extends string>(
   };
 }
 
-/** The same of rows that are told apart by another column, which their `id` stands for. */
+/** Like `numberOrder`, for rows whose `id` stands for another unique column. */
 export function numberOrderBy<Column extends string>(column: Column, tie: string) {
   return { ...numberOrder(column), columns: [sql.ref(column), sql.ref(tie)] };
 }
 
-/** The order of rows by what they are told apart by, a column which their `id` stands for. */
+/** Orders rows by their unique column, which their `id` stands for. */
 export function tieOrder(tie: string): Order<{ readonly id: string }> {
   return { shape: tie, columns: [sql.ref(tie)], keyOf: (row) => [row.id] };
 }
 
-/** The order of a text column, rows alike in it by their creation. */
+/** The order of a text column, ties by creation time. */
 export function textOrder<Column extends string>(
   column: Column,
 ): Order<{ readonly [Name in Column]: string | null } & { readonly created_at: number; readonly id: string }> {
@@ -121,16 +126,16 @@ export function textOrder<Column extends string>(
   };
 }
 
-/** Index entries have a bounded size, so texts are ordered by this many characters. */
+/** Texts are ordered by this many characters, because index entries have a bounded size. */
 const keyCharacters = 128;
 
-/** What a text is ordered by, an absent one first. */
+/** The sort key of a text; an absent text sorts first. */
 function textKey(text: string | null): string {
   if (text === null) return "";
   return text.length <= keyCharacters ? text : [...text].slice(0, keyCharacters).join("");
 }
 
-/** The same in SQL, as the indexes have it. */
+/** The same key in SQL, written as the indexes are. */
 function textKeySql(column: string): RawBuilder<unknown> {
   return sql`coalesce(substr(${sql.ref(column)}, 1, 128), '')`;
 }

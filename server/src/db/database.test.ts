@@ -11,7 +11,7 @@ import type { Database, Queries } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 
-/** What both engines promise of `Database`. */
+/** The contract of `Database` on both engines. */
 
 let folder: string;
 let testDatabase: TestDatabase;
@@ -32,13 +32,13 @@ function open(): Promise<Database> {
   return openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 2_000 });
 }
 
-/** Some row, by its name. */
+/** Inserts a row with this name. */
 async function insert(name: string, queries: Queries): Promise<void> {
   const row = { application_id: name, name, token_version: 0, created_at: 0, deleted_at: null };
   await queries.insertInto("applications").values(row).execute();
 }
 
-/** The rows whose names begin so, in order. */
+/** Lists the rows whose names begin with `start`, in order. */
 async function find(start: string, queries: Queries = database.reads): Promise<string[]> {
   const rows = await queries.selectFrom("applications").select("name").orderBy("name").execute();
   return rows.map(({ name }) => name).filter((name) => name.startsWith(start));
@@ -47,14 +47,14 @@ async function find(start: string, queries: Queries = database.reads): Promise<s
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("Database.write", () => {
-  it("resolves with what the work returned, and then everybody's reads see it, here and in other processes", async () => {
+  it("resolves with the result of the work, which is then visible to all reads in this and other processes", async () => {
     const other = await open();
     assert.equal(await database.write(({ queries }) => insert("seen", queries).then(() => 7)), 7);
     assert.deepEqual([await find("seen"), await find("seen", other.reads)], [["seen"], ["seen"]]);
     await other.close();
   });
 
-  it("reads see it also in a turn in which somebody has read before", async () => {
+  it("reads see it even in a tick in which a read transaction is already open", async () => {
     for (let n = 0; n < 20; n += 1) {
       const written = database.write(({ queries }) => insert(`turn ${n}`, queries));
       await Promise.all([find("turn"), written, find("turn")]);
@@ -62,7 +62,7 @@ describe("Database.write", () => {
     }
   });
 
-  it("statements of the work see what those before them wrote; nobody else does before it is done", async () => {
+  it("statements see earlier writes of the same transaction, which nothing else sees before the commit", async () => {
     await database.write(async ({ queries }) => {
       await insert("half 1", queries);
       assert.deepEqual(await find("half", queries), ["half 1"]);
@@ -76,7 +76,7 @@ describe("Database.write", () => {
     assert.deepEqual(await find("half"), ["half 1", "half 2"]);
   });
 
-  it("nothing stays of work that throws, and the error is passed on as it is", async () => {
+  it("a transaction whose work throws leaves nothing behind and passes the error on unchanged", async () => {
     const error = new Error("on purpose");
     const failing = database.write(async ({ queries }) => {
       await insert("undone", queries);
@@ -86,7 +86,7 @@ describe("Database.write", () => {
     assert.deepEqual(await find("undone"), []);
   });
 
-  it("nothing stays of work in which a statement fails", async () => {
+  it("a transaction in which a statement fails leaves nothing behind", async () => {
     const failing = database.write(async ({ queries }) => {
       await insert("twice 1", queries);
       await insert("twice 2", queries);
@@ -98,7 +98,7 @@ describe("Database.write", () => {
     assert.deepEqual(await find("twice"), ["twice 1"]);
   });
 
-  it("of many at once, failing ones among them, each gets its own result or error and touches no other", async () => {
+  it("concurrent writes each get their own result or error, and a failing one does not affect the others", async () => {
     const works = Array.from({ length: 60 }, (_, n) =>
       database.write(async ({ queries }) => {
         await insert(`many ${n}`, queries);
@@ -118,7 +118,7 @@ describe("Database.write", () => {
     assert.deepEqual(await find("many"), stored.sort());
   });
 
-  it("a write may be begun by whoever waited for another", async () => {
+  it("a write may start after waiting for another write", async () => {
     const order: number[] = [];
     await Promise.all(
       [1, 2, 3].map((n) =>
@@ -134,7 +134,7 @@ describe("Database.write", () => {
 });
 
 describe("Transaction.afterCommit", () => {
-  it("runs once the work is on disk and before its caller goes on, in order", async () => {
+  it("runs once the transaction is on disk, before the caller continues, in order", async () => {
     const log: string[] = [];
     const other = await open();
     await database.write(async ({ queries, afterCommit }) => {
@@ -149,7 +149,7 @@ describe("Transaction.afterCommit", () => {
     await other.close();
   });
 
-  it("that throws is its own caller's failure: everybody's work stays, and the others hear of theirs", async () => {
+  it("an effect that throws fails only its own caller; all transactions stay committed", async () => {
     const results = await Promise.allSettled([
       database.write(async ({ queries, afterCommit }) => {
         afterCommit(() => {
@@ -191,7 +191,7 @@ describe("Transaction.afterCommit", () => {
 });
 
 describe("Database", () => {
-  it("ping resolves while the database answers, and rejects afterwards", async () => {
+  it("ping resolves while the database answers, and rejects after it is closed", async () => {
     const other = await open();
     await other.ping();
     await other.close();
@@ -200,7 +200,7 @@ describe("Database", () => {
     assert.deepEqual(await find("too late"), []);
   });
 
-  it("close waits for writes that have begun", { timeout: 10_000 }, async () => {
+  it("close waits for writes that have started", { timeout: 10_000 }, async () => {
     const other = await open();
     const written = other.write(async ({ queries }) => {
       await insert("in time", queries);
@@ -212,8 +212,8 @@ describe("Database", () => {
   });
 });
 
-describe("a database that is busy", () => {
-  it("refuses a write with ServiceUnavailable once DATABASE_TIMEOUT_MS has passed, and serves again afterwards", async () => {
+describe("a busy database", () => {
+  it("a write fails with ServiceUnavailable after DATABASE_TIMEOUT_MS, and later writes succeed", async () => {
     const impatient = await openDatabase(testDatabase.url, { connectionsMax: 2, timeoutMs: 200 });
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();
@@ -223,7 +223,7 @@ describe("a database that is busy", () => {
       await isReleased;
     });
     await isHeld;
-    // One engine has one writer at a time, the other has two connections here: the third is too much for both.
+    // SQLite has one writer and PostgreSQL has two connections here, so the third write exceeds both.
     const attempts = [1, 2, 3].map((each) =>
       impatient.write(async ({ queries }) => {
         await insert(`attempt ${each}`, queries);
@@ -240,12 +240,12 @@ describe("a database that is busy", () => {
   });
 });
 
-describe("a database that takes connections and says nothing", () => {
-  it("refuses reads and writes with ServiceUnavailable in time, and what fails later harms nobody", async () => {
+describe("a database that accepts connections and never answers", () => {
+  it("reads and writes fail with ServiceUnavailable in time, without unhandled rejections", async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
     await once(silent, "listening");
-    const { port } = silent.address() as AddressInfo; // it listens on TCP
+    const { port } = silent.address() as AddressInfo; // the server listens on TCP
     const mute = await openDatabase(`postgres://nobody@127.0.0.1:${port}/nothing`, {
       connectionsMax: 2,
       timeoutMs: 150,
@@ -257,14 +257,14 @@ describe("a database that takes connections and says nothing", () => {
     await assert.rejects(mute.ping(), { condition: "ServiceUnavailable" });
     for (const socket of sockets) socket.destroy();
     silent.close();
-    // The reservations that were given up fail about now; an unhandled rejection would fail this test.
+    // The abandoned reservations fail about now; an unhandled rejection would fail this test.
     await new Promise((resolve) => setTimeout(resolve, 400));
     await mute.close();
   });
 });
 
-describe("a new file that another process begins with in the same moment", () => {
-  it("is opened when that has done what it does", async () => {
+describe("a new database file that another process is initializing", () => {
+  it("opens once the other process has finished", async () => {
     const file = join(folder, "new.db");
     const writer = new Worker(
       `const { DatabaseSync } = require("node:sqlite");

@@ -4,89 +4,94 @@ import type { StatementWatchOptions } from "./statement-watch.ts";
 import type { DatabaseStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
 
-/** Runs statements: the pool, or the connection of one transaction. */
+/** Runs statements, on the pool or on the connection of a transaction. */
 export type Queries = Kysely<Tables>;
 
-/** One transaction. */
 export interface Transaction {
   readonly queries: Queries;
-  /** Runs once the transaction is on disk and before its caller goes on; not at all when it fails. */
+  /**
+   * Registers an effect that runs once the transaction is on disk, before its caller continues. It does not run if the
+   * transaction fails.
+   */
   afterCommit(effect: () => void): void;
 }
 
-/** Writes that belong together, of several parts. */
+/** Writes that are committed together, in several parts. */
 export interface Joint {
-  /** True when the work is going to be run again, so that nothing of this run counts. */
+  /** True if the work will run again, so that the results of this run are discarded. */
   readonly isInterrupted: boolean;
-  /** How often what came before has been made to stay. */
+  /** How many times preceding parts have been committed. */
   readonly commitCount: number;
   /**
-   * Runs a part of the work. Where the whole can be split, what must not happen inside a transaction (`apart`) splits it
-   * before this part, and the part is run again; elsewhere the whole work is run again.
+   * Runs a part of the work. In a splittable joint, work that must not run inside a transaction (`apart`) commits what
+   * came before this part and runs the part again; otherwise the whole work runs again.
    *
-   * @param isBusy tells of what the part came to, that it may fare better in a transaction of its own
+   * @param isBusy returns true for a result that could improve in a transaction of its own, because of a conflict
    */
   part<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T>;
-  /** Where the whole can be split: what came before is kept, whatever happens to what follows. */
+  /** In a splittable joint: commits what came before, whatever happens afterwards. */
   flush(): Promise<void>;
 }
 
 export interface ApartOptions {
-  /** It does more than compute, so it must not be done ahead of what comes before it. */
+  /** The work has side effects, so it must not run before the calls that precede it are final. */
   readonly hasEffect?: boolean;
 }
 
-/** The storage of one deployment, the same on SQLite and on PostgreSQL. */
+/** The storage of one deployment, with the same behaviour on SQLite and PostgreSQL. */
 export interface Database {
   readonly dialect: Dialect;
 
-  /** For statements that only read. What was answered before a request arrived is visible to its reads. */
+  /** For read-only statements. Writes that were answered before a request arrived are visible to its reads. */
   readonly reads: Queries;
 
   /**
    * Runs the work in a transaction and resolves when it is on disk. Statements of the work must not wait for anything
-   * but this transaction. When the work throws, nothing of it stays and the error is passed on; work of others, with
-   * which it may share an fsync, is not touched. May run the work several times, when others were in its way or its
-   * connection broke, so it must have no effects but its statements and those of `afterCommit`.
+   * but this transaction. If the work throws, the transaction is rolled back and the error is passed on; other
+   * transactions that share the fsync are not affected. The work may run several times, after a conflict or a broken
+   * connection, so it must have no side effects but its statements and those of `afterCommit`.
    *
-   * @throws ApiError ServiceUnavailable when the database is out of reach, full or locked; and when the connection broke
-   * at the commit, so that nobody knows whether it came to pass
+   * @throws ApiError ServiceUnavailable if the database is unreachable, full or locked, and if the connection broke at
+   * the commit, so that the outcome is unknown
    */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
 
   /**
-   * Runs work whose writes belong together: each `write` inside, however deep, becomes a part of one transaction, that
-   * begins with the first of them and is on disk when this resolves. Reads inside see what was written. When the work
-   * throws nothing of it stays, but for parts that were committed before. May run the work several times, so it must have
-   * no other effects (see `afterwards`). Inside another `together` it is a part of that.
+   * Runs work whose writes form one transaction: each nested `write` becomes a part of it. The transaction begins with
+   * the first write and is on disk when this resolves. Reads inside see its writes. If the work throws, everything is
+   * rolled back except parts that were committed before. The work may run several times, so it must have no other side
+   * effects (see `afterwards`). A nested `together` becomes a part of the outer one.
    *
-   * @param options with `isSplittable` the work is of parts that may be committed one by one, and are when it takes long
+   * @param options `isSplittable`: the parts may be committed one by one, which happens when the work takes long
    */
   together<T>(work: (joint: Joint) => Promise<T>, options: { readonly isSplittable: boolean }): Promise<T>;
 
   /**
-   * For what must not happen inside a transaction: because it takes long, or has to stay when the transaction is undone.
-   * Inside of `together` it is done once, however often the work is run; elsewhere at once.
+   * Runs work that must not run inside a transaction, because it takes long or must survive a rollback. Inside
+   * `together` it runs once, however often the surrounding work runs; elsewhere it runs immediately.
    *
-   * @param key what it is about: the same key is the same thing
+   * @param key identifies the work: the same key is not run twice
    */
   apart<T>(key: string, work: () => Promise<T>, options?: ApartOptions): Promise<T>;
 
-  /** Runs an effect when all that belongs together is on disk, and not at all when it is undone; elsewhere at once. */
+  /**
+   * Runs an effect after the joint transaction is committed, and not at all if it is rolled back; outside of a joint
+   * immediately.
+   */
   afterwards(effect: () => void): void;
 
-  /** True inside of `together` while there are effects that wait for the commit: what is kept in memory may be outdated. */
+  /** True inside `together` while effects wait for the commit: caches in memory may be outdated. */
   hasUnsettled(): boolean;
 
   /**
-   * True once after another process has committed something. Cheap and exact on SQLite; PostgreSQL cannot tell without
-   * a round trip, so there it is always true and nothing read may be kept.
+   * True once after another process has committed. Cheap and exact on SQLite; PostgreSQL would need a round trip to
+   * find out, so there it is always true and nothing read may be cached.
    */
   hasForeignCommits(): boolean;
 
   statistics(): DatabaseStatistics;
 
-  /** Resolves when the database answers. @throws ApiError ServiceUnavailable */
+  /** Resolves if the database answers. @throws ApiError ServiceUnavailable */
   ping(): Promise<void>;
 
   close(): Promise<void>;
@@ -95,8 +100,8 @@ export interface Database {
 export interface DatabaseOptions extends Partial<StatementWatchOptions> {
   /** Upper bound of PostgreSQL connections. */
   readonly connectionsMax: number;
-  /** How long to wait for a connection or a lock before ServiceUnavailable. */
+  /** How long to wait for a connection or a lock before failing with ServiceUnavailable. */
   readonly timeoutMs: number;
-  /** Between us and PostgreSQL stands a pooler that gives each transaction another session (pgbouncer). */
+  /** A transaction-pooling proxy (pgbouncer) stands between this process and PostgreSQL. */
   readonly isPooled?: boolean;
 }

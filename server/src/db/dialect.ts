@@ -2,11 +2,11 @@ import { PostgresAdapter, type QueryExecutorProvider, type RawBuilder, sql } fro
 import { ApiError } from "../errors.ts";
 import { liftBounds } from "./postgres-bounds.ts";
 
-/** Every difference between the engines that code outside `db/` can see, as names instead of engine checks. */
+/** All differences between the engines that code outside `db/` can see, named so that it never checks the engine. */
 export interface Dialect {
   /** Column types and table options for migrations. */
   readonly ddl: {
-    /** Text compared by its bytes, the same order on both engines. */
+    /** Text compared by its bytes, which sorts alike on both engines. */
     readonly text: RawBuilder<unknown>;
     readonly integer: RawBuilder<unknown>;
     readonly real: RawBuilder<unknown>;
@@ -14,15 +14,15 @@ export interface Dialect {
     /** Stands after the closing parenthesis of `create table`. */
     readonly tableOptions: RawBuilder<unknown>;
   };
-  /** Stands at the end of a select whose row must not change before the transaction ends. */
+  /** Ends a select whose rows must not change before the transaction ends. */
   readonly forShare: RawBuilder<unknown>;
-  /** The same for rows that this transaction is going to change. */
+  /** Ends a select of rows that this transaction is going to change. */
   readonly forUpdate: RawBuilder<unknown>;
-  /** False where one transaction writes at a time anyway. */
+  /** False if the engine runs one write transaction at a time. */
   readonly hasRowLocks: boolean;
-  /** Lets transactions that name the same text run one after the other, from here to their ends. */
+  /** Serializes transactions that pass the same text, from this statement until each ends. */
   takeTurns(text: string): readonly RawBuilder<unknown>[];
-  /** Wait until no other process migrates; to be run first in the migrating transaction. */
+  /** Waits until no other process migrates; must run first in the migrating transaction. */
   readonly lockMigrations: readonly RawBuilder<unknown>[];
 }
 
@@ -32,10 +32,10 @@ export const sqliteDialect: Dialect = {
     integer: sql`integer`,
     real: sql`real`,
     bytes: sql`blob`,
-    // Rows lie in their primary key: one search per point read instead of two.
+    // The table is clustered by its primary key: a point read is one search instead of two.
     tableOptions: sql`strict, without rowid`,
   },
-  // `begin immediate` has taken the write lock already.
+  // `begin immediate` already holds the write lock.
   forShare: sql``,
   forUpdate: sql``,
   hasRowLocks: false,
@@ -43,7 +43,7 @@ export const sqliteDialect: Dialect = {
   lockMigrations: [],
 };
 
-/** What follows in the transaction takes the time it takes. */
+/** Removes the time limits from the rest of the transaction. */
 export const unboundedStatement = liftBounds("statement_timeout", "transaction_timeout");
 
 export const postgresDialect: Dialect = {
@@ -58,8 +58,8 @@ export const postgresDialect: Dialect = {
   forUpdate: sql`for update`,
   hasRowLocks: true,
   takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
-  // A migration takes the time it takes, but does not keep others waiting for what it waits for itself. The number is
-  // arbitrary, and used for nothing else.
+  // A migration may take long, but must not block others while it waits for a lock itself. The number is arbitrary and
+  // used for nothing else.
   lockMigrations: [
     sql.raw(unboundedStatement),
     sql`select pg_advisory_xact_lock(7265111081)`,
@@ -67,35 +67,45 @@ export const postgresDialect: Dialect = {
   ],
 };
 
-/** Whether a join can refer to what stands before it, and has to where the order of a join is to be kept. */
+/** True if a join can refer to preceding tables; PostgreSQL needs that to keep the join order. */
 export function hasLateralJoins(queries: QueryExecutorProvider): boolean {
   return queries.getExecutor().adapter instanceof PostgresAdapter;
 }
 
-/** Turns an engine's "not now" into ServiceUnavailable; every other error stays as it is. */
+/** Translates an engine's "not now" errors into ServiceUnavailable; returns every other error unchanged. */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof ApiError || !isUnavailable(error)) return error;
   return new ApiError("ServiceUnavailable", undefined, { cause: error });
 }
 
-/** True when a row could not be written because it would not be unique. */
+/** True if a row violates a unique constraint. */
 export function isUniqueViolation(error: unknown): boolean {
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
   return code === "23505" || errcode === 2067 || errcode === 1555; // SQLite: SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY
 }
 
-/** True when a row could not be deleted because others refer to it, or written because what it refers to is not there. */
+/** True if a row could not be deleted because others refer to it, or written because it refers to a missing row. */
 export function isForeignKeyViolation(error: unknown): boolean {
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
   return code === "23503" || errcode === 787; // SQLite: SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
-/** True when a calculation left the range of a double. SQLite makes it infinite instead. */
+/**
+ * True if a row could not be written because of one of its values: a wrong type, too long, or against a column
+ * constraint.
+ */
+export function isRefusedValue(error: unknown): boolean {
+  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  if (typeof errcode === "number") return sqliteRefusedValue.has(errcode & 0xff);
+  return typeof code === "string" && /^(22|23|54)...$/.test(code);
+}
+
+/** True if a calculation left the range of a double. SQLite returns infinity instead. */
 export function isNumberOverflow(error: unknown): boolean {
   return (error as { code?: unknown }).code === "22003"; // the driver adds it
 }
 
-/** True when others were in the way, so that it may be done when it is begun anew. */
+/** True if a transaction lost a conflict with another one and may succeed when it runs again. */
 export function isConflict(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.condition !== "ServiceUnavailable") return false;
   const cause = rootOf(error);
@@ -103,74 +113,83 @@ export function isConflict(error: unknown): boolean {
 }
 
 /**
- * True when nothing of a transaction was kept and it may fare better when it is begun anew: others were in its way, or its
- * connection broke before the commit was sent.
+ * True if a transaction was rolled back and may succeed when it runs again: it lost a conflict, or its connection broke
+ * before the commit was sent.
  */
 export function isUndone(error: unknown): boolean {
   const cause = rootOf(error);
   return /^(40001|40P01)$/.test(codeOf(cause)) || isStalePlan(cause) || isLost(cause);
 }
 
-/** True when a connection broke, or leads to a server that takes no statements now, or no further connection (53300). */
+/** True if a connection broke, or the server accepts no statements at the moment, or no further connection (53300). */
 export function isLost(error: unknown): boolean {
   return /^(08...|53300|57P0[123]|CONNECTION_CLOSED|ECONNRESET|EPIPE)$/.test(codeOf(rootOf(error)));
 }
 
 /**
- * True when new connections would do better: a standby that was a primary answers that nothing can be written (25006), and
- * statements that were prepared before a migration do not fit any more.
+ * True if new connections would work better: a primary that became a standby rejects writes (25006), and statements
+ * prepared before a migration no longer fit.
  */
 export function isOutdatedConnection(error: unknown): boolean {
   return codeOf(error) === "25006" || isStalePlan(error);
 }
 
-/** True when the server has as many connections as it takes. */
+/** True if the server has reached its connection limit. */
 export function isRefusedConnection(error: unknown): boolean {
   return codeOf(error) === "53300";
 }
 
-/** The connection broke between the commit and its answer. */
+/** The connection broke between the commit and its response. */
 export class OutcomeUnknown extends Error {
   constructor(cause: unknown) {
     super("The connection to the database broke at the commit: it may have been written or not", { cause });
   }
 }
 
-/** "Cached plan must not change result type": the library forgets the statement, but a transaction cannot go on. */
+/**
+ * "Cached plan must not change result type": the driver prepares the statement again, but the transaction cannot
+ * continue.
+ */
 function isStalePlan(error: unknown): boolean {
   return codeOf(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
 }
 
-/** What an ApiError has been made of. */
+/** Finds the cause of an ApiError. */
 function rootOf(error: unknown): unknown {
   return error instanceof ApiError && error.cause !== undefined ? rootOf(error.cause) : error;
 }
 
-/** Both drivers add it. */
+/** Both drivers add `code`. */
 function codeOf(error: unknown): string {
   const { code } = Object(error) as { code?: unknown };
   return typeof code === "string" ? code : "";
 }
 
-/** Another connection has what this one needs. SQLite tells in further bits why: 261 while one recovers the log, 517 for a snapshot. */
+/**
+ * Another connection holds the lock. Extended codes give the reason: 261 while a process recovers the log, 517 for an
+ * outdated snapshot.
+ */
 export function isSqliteBusy(error: unknown): boolean {
   const { errcode } = Object(error) as { errcode?: unknown };
   return typeof errcode === "number" && (errcode & 0xff) === 5;
 }
 
+// SQLite result codes: TOOBIG, CONSTRAINT, MISMATCH.
+const sqliteRefusedValue = new Set([18, 19, 20]);
 // SQLite result codes (https://sqlite.org/rescode.html): BUSY, LOCKED, NOMEM, IOERR, FULL, CANTOPEN.
 const sqliteUnavailable = new Set([5, 6, 7, 10, 13, 14]);
-// PostgreSQL: connection trouble, out of resources (disk full among them), serialisation, time-outs, shutting down
-// or starting.
+// PostgreSQL: connection failures, insufficient resources (including disk full), serialization failures, time-outs,
+// shutdown and startup.
 const postgresUnavailable = /^(08...|53...|40001|40P01|57P0[1-3]|57014|55P03|25006|25P0[34])$/;
 const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOST|ENET|EADDRNOTAVAIL|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOENT)/;
 
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
   if (error instanceof OutcomeUnknown || isStalePlan(error)) return true;
-  if (code === "ERR_INVALID_STATE") return true; // SQLite, closed by the end of the process
+  if (code === "ERR_INVALID_STATE") return true; // SQLite, closed at shutdown
   if (code === "ERR_SQLITE_ERROR") return typeof errcode === "number" && sqliteUnavailable.has(errcode & 0xff);
-  if ((error as { severity?: unknown }).severity === "FATAL") return true; // PostgreSQL lets nobody in, or has closed the connection
+  // PostgreSQL refuses or has closed the connection.
+  if ((error as { severity?: unknown }).severity === "FATAL") return true;
   return typeof code === "string" && (postgresUnavailable.test(code) || connectionUnavailable.test(code));
 }

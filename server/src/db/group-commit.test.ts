@@ -11,7 +11,7 @@ import type { Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 
-/** What SQLite alone promises: writes that arrive together share a commit; see database.test.ts for the rest. */
+/** Behaviour of SQLite alone: writes that arrive together share a commit. See database.test.ts for the rest. */
 
 let folder: string;
 let database: Database;
@@ -32,26 +32,26 @@ after(async () => {
 });
 
 let count = 0;
-/** Writes one row, perhaps over several turns of the event loop, and perhaps fails then. */
-function write(options: { turns?: number; fails?: boolean } = {}): Promise<void> {
+/** Writes one row, optionally over several ticks, and optionally fails afterwards. */
+function write(options: { ticks?: number; fails?: boolean } = {}): Promise<void> {
   count += 1;
   const name = `row ${count}`;
   return database.write(async ({ queries }) => {
     const row = { application_id: name, name, token_version: 0, created_at: 0, deleted_at: null };
     await queries.insertInto("applications").values(row).execute();
-    for (let turn = 0; turn < (options.turns ?? 0); turn += 1) await nextTurn();
+    for (let tick = 0; tick < (options.ticks ?? 0); tick += 1) await nextTick();
     if (options.fails) throw new Error("on purpose");
   });
 }
 
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
 async function countRows(): Promise<number> {
   return (await database.reads.selectFrom("applications").select("name").execute()).length;
 }
 
 /**
- * How often anybody has committed: a commit is a frame of the write-ahead log that tells the size of the database
+ * Counts all commits: a commit is a frame of the write-ahead log that records the database size
  * (https://sqlite.org/fileformat2.html#the_write_ahead_log).
  */
 function countCommits(): number {
@@ -64,52 +64,52 @@ function countCommits(): number {
   return commits;
 }
 
-/** How many commits and rows this makes. */
+/** Counts the commits and rows that the work produces. */
 async function measure(work: () => Promise<unknown>): Promise<{ commits: number; rows: number }> {
   const [commits, rows] = [countCommits(), await countRows()];
   await work();
   return { commits: countCommits() - commits, rows: (await countRows()) - rows };
 }
 
-describe("writes of one turn", () => {
+describe("writes of one tick", () => {
   it("share one commit", async () => {
     const made = await measure(() => Promise.all(Array.from({ length: 50 }, () => write())));
     assert.deepEqual(made, { commits: 1, rows: 50 });
   });
 
-  it("share it also when some of them fail, and nothing of those is in it", async () => {
-    const works = () => Array.from({ length: 30 }, (_, n) => write({ fails: n % 3 === 0, turns: n % 2 }));
+  it("share the commit also when some of them fail, and it contains nothing of the failed ones", async () => {
+    const works = () => Array.from({ length: 30 }, (_, n) => write({ fails: n % 3 === 0, ticks: n % 2 }));
     assert.deepEqual(await measure(() => Promise.allSettled(works())), { commits: 1, rows: 20 });
   });
 
   it("leave nothing when all of them fail", async () => {
-    const works = () => [write({ fails: true }), write({ fails: true, turns: 2 })];
+    const works = () => [write({ fails: true }), write({ fails: true, ticks: 2 })];
     assert.equal((await measure(() => Promise.allSettled(works()))).rows, 0);
   });
 
-  it("share it up to a bound, so that one group does not keep the event loop", async () => {
+  it("are split into groups of bounded size, so that one group does not block the event loop", async () => {
     const made = await measure(() => Promise.all(Array.from({ length: 1_000 }, () => write())));
     assert.deepEqual(made, { commits: 2, rows: 1_000 });
   });
 });
 
-describe("writes of different turns", () => {
-  it("have a commit each when nobody else writes", async () => {
+describe("writes of different ticks", () => {
+  it("have one commit each when there are no concurrent writes", async () => {
     const made = await measure(async () => {
       for (let n = 0; n < 3; n += 1) await write();
     });
     assert.deepEqual(made, { commits: 3, rows: 3 });
   });
 
-  it("share the next commit when they arrive while one is under way", async () => {
+  it("share the next commit when they arrive during another one", async () => {
     const made = await measure(async () => {
-      const first = write({ turns: 10 });
-      await nextTurn();
-      await nextTurn(); // the first one is under way now
+      const first = write({ ticks: 10 });
+      await nextTick();
+      await nextTick(); // the first write is running now
       const others: Promise<void>[] = [];
       for (let n = 0; n < 3; n += 1) {
         others.push(write(), write({ fails: n === 1 }));
-        await nextTurn();
+        await nextTick();
       }
       await Promise.allSettled([first, ...others]);
     });
@@ -117,8 +117,8 @@ describe("writes of different turns", () => {
   });
 });
 
-describe("another process that holds the lock", () => {
-  it("503 ServiceUnavailable to every write of the group after the wait, and all is well once it lets go", async () => {
+describe("another process that holds the write lock", () => {
+  it("every write of the group fails with ServiceUnavailable after the time-out, and writes succeed once the lock is released", async () => {
     other.exec("begin immediate");
     const made = await measure(async () => {
       const results = await Promise.allSettled([write(), write(), write({ fails: true })]);
@@ -132,7 +132,7 @@ describe("another process that holds the lock", () => {
     assert.deepEqual(await measure(() => Promise.all([write(), write()])), { commits: 1, rows: 2 });
   });
 
-  it("reads go on meanwhile", async () => {
+  it("reads continue meanwhile", async () => {
     const rows = await countRows();
     other.exec("begin immediate; insert into schema_migrations (name) values ('unfinished')");
     assert.equal(await countRows(), rows);
@@ -143,7 +143,7 @@ describe("another process that holds the lock", () => {
 describe("hasForeignCommits", () => {
   const commit = (name: string) => other.exec(`insert into schema_migrations (name) values ('${name}')`);
 
-  it("is true exactly once for what another process committed, never for what this one did", async () => {
+  it("is true exactly once for a commit of another process, and never for one of this process", async () => {
     assert.equal(database.hasForeignCommits(), false);
     await write();
     assert.equal(database.hasForeignCommits(), false);
@@ -156,7 +156,7 @@ describe("hasForeignCommits", () => {
     assert.equal(database.hasForeignCommits(), false);
   });
 
-  it("misses none that came just before or after a commit of its own", async () => {
+  it("does not miss a foreign commit just before or after a commit of its own", async () => {
     commit("before");
     await write();
     assert.equal(database.hasForeignCommits(), true);
@@ -166,13 +166,13 @@ describe("hasForeignCommits", () => {
     assert.equal(database.hasForeignCommits(), false);
   });
 
-  it("is false for what another process did not commit", () => {
+  it("is false for an uncommitted write of another process", () => {
     other.exec("begin immediate; insert into schema_migrations (name) values ('never'); rollback");
     assert.equal(database.hasForeignCommits(), false);
   });
 
-  it("lets the reads of the same turn see what it noticed", async () => {
-    await countRows(); // a read transaction is open for the rest of this turn
+  it("lets reads of the same tick see the commit that it reported", async () => {
+    await countRows(); // a read transaction is open for the rest of this tick
     other.exec(
       "insert into applications (application_id, name, token_version, created_at) values ('foreign', 'foreign', 0, 0)",
     );
@@ -193,24 +193,24 @@ sys.stdin.read()
 `;
 const hasPython = spawnSync("python3", ["-c", "import fcntl"]).status === 0;
 
-describe("a process that recovers the log of one that was killed", { skip: !hasPython && "needs python3" }, () => {
-  it("is waited for, as any other that writes", async (t) => {
-    const place = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-    const waiting = await openDatabase(sqliteUrl(place), { connectionsMax: 1, timeoutMs: 10_000 });
+describe("a process that recovers the log of a killed one", { skip: !hasPython && "needs python3" }, () => {
+  it("writes wait for it, as for any other writer", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+    const waiting = await openDatabase(sqliteUrl(folder), { connectionsMax: 1, timeoutMs: 10_000 });
     await migrate(waiting);
-    // Its locks, and the index as it is meanwhile: https://sqlite.org/walformat.html
-    const recovering = spawn("python3", ["-c", lockLog, join(place, "rollcall.db-shm")], {
+    // The locks of the log and the state of its index during recovery: https://sqlite.org/walformat.html
+    const recovering = spawn("python3", ["-c", lockLog, join(folder, "rollcall.db-shm")], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     t.after(async () => {
       recovering.kill();
       await waiting.close();
-      rmSync(place, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     });
     await once(recovering.stdout, "data");
     const row = { application_id: "a", name: "a", token_version: 0, created_at: 0, deleted_at: null };
     const written = waiting.write(({ queries }) => queries.insertInto("applications").values(row).execute());
-    for (let turns = 0; turns < 10; turns += 1) await nextTurn();
+    for (let ticks = 0; ticks < 10; ticks += 1) await nextTick();
     recovering.stdin.end();
     await written;
   });

@@ -7,36 +7,35 @@ import type { EngineTransaction, EngineWrite } from "./joint-work.ts";
 import type { CommitStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
 
-/** Writes that share one transaction and one fsync: those that arrive in one turn of the event loop. */
+/** Writes that arrive in the same tick share one transaction and one fsync. */
 export interface GroupCommit {
   readonly write: EngineWrite;
   readonly commits: CommitStatistics;
-  /** Transactions that wait for the next group. */
   readonly waitingCount: number;
   readonly isRunning: boolean;
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no transaction is waiting. */
   drain(): Promise<void>;
 }
 
 interface Unit {
-  /** Runs the work inside the group's transaction; keeps what came of it until the group is on disk. */
+  /** Runs the work inside the group's transaction, and keeps its outcome until the group is on disk. */
   run(): Promise<void>;
-  /** The group is on disk. */
+  /** Called when the group is on disk. */
   settle(): void;
-  /** The group is lost. */
+  /** Called when the group was rolled back. */
   fail(error: unknown): void;
 }
 
-/** Of the sizes of groups. */
+/** Histogram buckets of the group size. */
 const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
-/** Bounds how long one group keeps the event loop, some ten milliseconds. */
+/** Bounds how long one group blocks the event loop, to some ten milliseconds. */
 const groupItemsMax = 512;
-/** Between the looks at whether another process's transaction has ended. */
-const lookAgainMs = 2;
+/** How often to poll whether another process's transaction has ended. */
+const pollMs = 2;
 
 /**
  * ```
- * turn of the event loop            begin immediate
+ * tick                              begin immediate
  *   request A: write ┐                savepoint · A · release
  *   request B: write ├─ one group ──▶ savepoint · B · rollback to, release    (B failed)
  *   request C: write ┘                savepoint · C · release
@@ -44,7 +43,7 @@ const lookAgainMs = 2;
  * ```
  *
  * @param database the writing connection, used by nothing else
- * @param afterEach runs after each commit, before anybody learns of it
+ * @param afterEach runs after each commit, before callers are notified
  */
 export function createGroupCommit(
   database: DatabaseSync,
@@ -98,11 +97,11 @@ export function createGroupCommit(
               for (const effect of effects) effect();
               resolve(value);
             } catch (error) {
-              reject(error); // its own fault; the others of the group still hear of their commit
+              reject(error); // fails alone; the others of the group are still committed
             }
           };
         } catch (error) {
-          // Some failures (a full disk) make SQLite roll everything back by itself: then the whole group is lost.
+          // Some failures (a full disk) make SQLite roll back the whole transaction: then the whole group is lost.
           if (!database.isTransaction) throw error;
           rollbackToSavepoint.run();
           settle = () => reject(error);
@@ -114,8 +113,8 @@ export function createGroupCommit(
     };
   }
 
-  /** SQLite would wait inside the call, and nobody could read for as long as another process writes. */
-  async function beginInTurn(): Promise<void> {
+  /** Polls, because SQLite would wait inside the call and block reads while another process writes. */
+  async function beginWhenUnlocked(): Promise<void> {
     const until = performance.now() + timeoutMs;
     for (;;) {
       database.exec("pragma busy_timeout = 0");
@@ -127,13 +126,13 @@ export function createGroupCommit(
       } finally {
         database.exec(`pragma busy_timeout = ${timeoutMs}`);
       }
-      await setTimeout(lookAgainMs);
+      await setTimeout(pollMs);
     }
   }
 
   async function commitGroup(group: readonly Unit[]): Promise<void> {
     try {
-      await beginInTurn();
+      await beginWhenUnlocked();
       for (const unit of group) await unit.run();
       const startedAt = performance.now();
       commit.run();
@@ -155,7 +154,7 @@ export function createGroupCommit(
       const group = waiting.slice(0, groupItemsMax);
       waiting = waiting.slice(groupItemsMax);
       await commitGroup(group);
-      // Let the requests that have arrived meanwhile join the next group.
+      // Requests that have arrived meanwhile join the next group.
       if (waiting.length > 0) await new Promise(setImmediate);
     }
     running = undefined;

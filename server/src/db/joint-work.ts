@@ -2,44 +2,47 @@ import { ApiError, Interrupted } from "../errors.ts";
 import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
 import { isConflict } from "./dialect.ts";
 import { type Outcomes, outcomeOf, settle } from "./outcomes.ts";
-import type { TakePlace } from "./places.ts";
+import type { Acquire } from "./semaphore.ts";
 
-/** A transaction as its engine has it: parts of it can be undone. Savepoints nest; each undoes or ends the newest one. */
+/** A transaction of an engine, with savepoints. Savepoints nest; each call releases or rolls back the newest one. */
 export interface EngineTransaction extends Transaction {
   savepoint(): Promise<void> | void;
   release(): Promise<void> | void;
-  /** Undoes what came after the newest savepoint, and ends it. */
+  /** Rolls back to the newest savepoint and releases it. */
   rollback(): Promise<void> | void;
-  /** From here on a statement fails when what it writes has been held by others for so long. */
+  /** From here on, a statement fails if it waits longer than this for a lock. */
   waitAtMost(ms: number): Promise<void> | void;
 }
 
 /** Begins a transaction, runs the work in it, and resolves when it is on disk. */
 export type EngineWrite = <T>(work: (transaction: EngineTransaction) => Promise<T>) => Promise<T>;
 
-/** The end of a transaction that is not wanted any more. */
-class Undone extends Error {}
+/** Ends a transaction that is no longer wanted. */
+class RolledBack extends Error {}
 
-/** More often than this nothing is run again: others change the rows faster than the work can be done. */
+/** The limit of runs: other transactions change the rows faster than the work can finish. */
 export const attemptsMax = 1_000;
-/** Others want their passwords hashed as well, and the queue takes no more than a few. */
+/** Leaves room in the password-hashing queue for other callers. */
 const apartAtOnceMax = 2;
-/** Others wait for its locks: what can be split is committed between two parts when it has been open for longer. */
+/**
+ * A splittable joint commits between two parts when its transaction has been open for longer, because others wait for
+ * its locks.
+ */
 const openMsMax = 50;
 /**
- * Who holds much and waits gives way after so long: it may be that others wait for it, and PostgreSQL looks for that only
- * after a second. It then holds less, or has its turn.
+ * A transaction that holds many locks gives up waiting after this time: others may wait for it, and PostgreSQL checks
+ * for a deadlock only after a second. It runs again with fewer locks, or serialized.
  */
 const waitMsMax = 100;
 
 export interface Settings {
   readonly engineWrite: EngineWrite;
-  readonly takePlace: TakePlace;
+  readonly acquire: Acquire;
   readonly timeoutMs: number;
   outside<T>(work: () => T): T;
   readonly isSplittable: boolean;
-  /** No other that met a conflict runs. */
-  readonly isInTurn: boolean;
+  /** Runs serialized with the other joints that met a conflict. */
+  readonly isSerialized: boolean;
   readonly outcomes: Outcomes;
 }
 
@@ -50,30 +53,32 @@ interface Mark {
 interface Open {
   readonly transaction: EngineTransaction;
   readonly since: number;
-  /** Resolves when it is on disk. */
+  /** Resolves when the transaction is on disk. */
   readonly done: Promise<void>;
   finish(): void;
   giveUp(error: unknown): void;
 }
 
-/** One run of work whose writes belong together. */
+/** One run of the work of a joint transaction. */
 export class JointWork implements Joint {
   isEnded = false;
-  /** Others were in the way of the whole: it has been given up, lest they wait for its locks. */
+  /** The whole was rolled back after a conflict, so that others do not wait for its locks. */
   hasConflict = false;
   commitCount = 0;
   readonly #settings: Settings;
   #open: Open | undefined;
-  /** Statements of one transaction cannot overlap with savepoints: writes go one after the other. */
+  /** Writes run one after the other, because savepoints do not allow overlapping statements in one transaction. */
   #last: Promise<unknown> = Promise.resolve();
   #effects: (() => void)[] = [];
   #partCount = 0;
   #isInPart = false;
-  /** Others write what this writes: nothing is held for longer than a part takes. */
+  /** Other transactions write the same rows, so locks are held no longer than a part takes. */
   #isContended = false;
-  /** What is undone with this part: from a savepoint before its first write, or the whole transaction. */
+  /**
+   * What a rollback of this part undoes: everything from a savepoint before its first write, or the whole transaction.
+   */
   #mark: Mark | undefined;
-  /** Why the transaction ended before its time. */
+  /** Why the transaction ended early. */
   #lost: ApiError | undefined;
   readonly #interruptions = new Map<string, () => Promise<unknown>>();
 
@@ -93,7 +98,7 @@ export class JointWork implements Joint {
     return this.#transaction?.queries;
   }
 
-  /** Undefined also when it ended before its time: nothing may be sent over its connection then. */
+  /** Also undefined if the transaction ended early: nothing may be sent over its connection then. */
   get #transaction(): EngineTransaction | undefined {
     return this.#lost === undefined ? this.#open?.transaction : undefined;
   }
@@ -121,7 +126,7 @@ export class JointWork implements Joint {
       }
       throw error;
     }
-    // The savepoint of a part's first write stays: the part may have to be undone.
+    // The savepoint of a part's first write stays, because the part may have to be rolled back.
     if (!isMark) await transaction.release();
     if (this.#isInPart) this.#mark ??= { isBegin };
     this.#effects.push(...effects);
@@ -150,7 +155,7 @@ export class JointWork implements Joint {
       try {
         await this.commit();
       } catch (error) {
-        this.#interruptions.clear(); // the part is over: nobody waits for what it asked for
+        this.#interruptions.clear(); // the part has ended, so its requests are dropped
         await this.#endPart();
         throw error;
       }
@@ -158,7 +163,7 @@ export class JointWork implements Joint {
     }
   }
 
-  /** Nested `together`: when it fails, nothing of it stays. */
+  /** Runs a nested `together`, which is rolled back as a whole if it fails. */
   async whole<T>(work: (joint: Joint) => Promise<T>): Promise<T> {
     const isBegin = this.#open === undefined;
     const effects = this.#effects.length;
@@ -184,9 +189,9 @@ export class JointWork implements Joint {
     const { outcomes, outside } = this.#settings;
     const name = `${this.#partCount} ${key}`;
     const known = outcomes.get(name);
-    if (known !== undefined) return settle(known) as T; // what `work` made, under this key
+    if (known !== undefined) return settle(known) as T; // the result of `work` under this key
     if (this.#open !== undefined) {
-      // What comes after an interruption may not come to pass: that is only computed ahead.
+      // After an interruption the following calls are only a forecast, so their side effects must not run yet.
       if (!hasEffect || !this.isInterrupted) this.#interruptions.set(name, work);
       throw new Interrupted();
     }
@@ -195,7 +200,7 @@ export class JointWork implements Joint {
     return settle(outcome) as T;
   }
 
-  /** Does what was asked for while a transaction was open, now that none is. */
+  /** Runs the work that was requested while a transaction was open, now that none is. */
   async runApart(): Promise<void> {
     const { outcomes, outside } = this.#settings;
     const left = [...this.#interruptions].values();
@@ -229,11 +234,11 @@ export class JointWork implements Joint {
     try {
       await open.done;
     } finally {
-      this.#lost = undefined; // what follows has a transaction of its own
+      this.#lost = undefined; // the next part begins a new transaction
     }
   }
 
-  /** Whatever is not committed is undone. */
+  /** Ends the run and rolls back what is not committed. */
   async end(): Promise<void> {
     this.isEnded = true;
     await this.#last;
@@ -243,8 +248,8 @@ export class JointWork implements Joint {
   async #begin(): Promise<Open> {
     if (this.#lost !== undefined) throw this.#lost;
     if (this.#open !== undefined) return this.#open;
-    const { engineWrite, takePlace, timeoutMs, outside, isInTurn } = this.#settings;
-    const leave = await takePlace();
+    const { engineWrite, acquire, timeoutMs, outside, isSerialized } = this.#settings;
+    const releaseSlot = await acquire();
     const opened = Promise.withResolvers<EngineTransaction>();
     const closing = Promise.withResolvers<void>();
     const done = outside(() =>
@@ -253,20 +258,20 @@ export class JointWork implements Joint {
         await closing.promise;
       }),
     );
-    // Others wait for its locks: whatever holds the work up, it does not hold them for ever.
+    // Bounds the time that other transactions wait for its locks.
     const timer = setTimeout(async () => {
       await this.#last;
       this.#end(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
     }, timeoutMs);
     done.catch(opened.reject).finally(() => {
       clearTimeout(timer);
-      leave();
+      releaseSlot();
     });
     const transaction = await opened.promise;
     try {
-      if (!isInTurn && !this.#isContended) await transaction.waitAtMost(waitMsMax);
+      if (!isSerialized && !this.#isContended) await transaction.waitAtMost(waitMsMax);
     } catch (error) {
-      closing.reject(new Undone()); // nobody else knows of it yet, and it has a place
+      closing.reject(new RolledBack()); // not published yet, and it holds a slot
       await done.catch(() => {});
       throw error;
     }
@@ -278,19 +283,19 @@ export class JointWork implements Joint {
     this.#end(cause instanceof ApiError ? cause : new ApiError("ServiceUnavailable", undefined, { cause }));
   }
 
-  /** The transaction is of no use any more: from here on the work can do nothing but end. */
+  /** Marks the transaction as lost: the work can only end now. */
   #end(error: ApiError): void {
     if (this.#open === undefined) return;
     this.#lost ??= error;
     this.#open.giveUp(this.#lost);
   }
 
-  /** Back to the newest savepoint. */
+  /** Rolls back to the newest savepoint. */
   async #rollBack(transaction = this.#transaction): Promise<void> {
     try {
       await transaction?.rollback();
     } catch (cause) {
-      // A full disk makes SQLite undo all of it by itself, a lost connection PostgreSQL.
+      // SQLite rolls back the whole transaction when the disk is full, PostgreSQL when the connection breaks.
       this.#end(new ApiError("ServiceUnavailable", undefined, { cause }));
     }
   }
@@ -300,7 +305,7 @@ export class JointWork implements Joint {
     if (open === undefined) return;
     this.#open = undefined;
     this.#mark = undefined;
-    open.giveUp(new Undone());
+    open.giveUp(new RolledBack());
     await open.done.catch(() => {});
   }
 

@@ -12,14 +12,14 @@ import type { EngineTransaction, EngineWrite } from "./joint-work.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 
-/** What becomes of `Database.together` when what it stands on fails. */
+/** `Database.together` on top of a failing engine or connection. */
 
 const split = { isSplittable: true };
 const whole = { isSplittable: false };
 const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
 
 describe("Database.together on an engine that fails", () => {
-  /** An engine that keeps what is written in a list, and fails where it is told to. */
+  /** An engine that keeps its writes in a list and fails where `failing` says. */
   function fakeEngine(failing: { commit?: (count: number) => boolean; rollback?: boolean; openAfterMs?: number } = {}) {
     const kept: string[] = [];
     let commits = 0;
@@ -52,7 +52,9 @@ describe("Database.together on an engine that fails", () => {
     };
   }
 
-  /** Runs parts as a batch does: one that fails stops nothing, and one that is refused may find others in its way. */
+  /**
+   * Runs parts as a batch does: a failing part does not stop the others, and a refused part may have met a conflict.
+   */
   async function runParts(joint: Joint, parts: readonly (() => Promise<void>)[]): Promise<string[]> {
     const answer = (part: () => Promise<void>) =>
       part().then(
@@ -75,7 +77,7 @@ describe("Database.together on an engine that fails", () => {
     return outcomes;
   }
 
-  it("split: a commit that fails before the last part loses what it held, and nothing is run twice", async () => {
+  it("split: a failed commit before the last part loses what it held, and no part runs twice", async () => {
     const { kept, engineWrite, write } = fakeEngine({ commit: (count) => count === 2 });
     const joints = createJoints(engineWrite, 1_000);
     const runs: string[] = [];
@@ -93,7 +95,7 @@ describe("Database.together on an engine that fails", () => {
     assert.deepEqual(outcomes, ["done", "done", "done", "lost: ServiceUnavailable"]);
   });
 
-  it("split: parts after a lost transaction have one of their own", async () => {
+  it("split: parts after a lost transaction run in a transaction of their own", async () => {
     const { kept, engineWrite, write } = fakeEngine();
     const joints = createJoints(engineWrite, 50);
     let outcomes: string[] = [];
@@ -109,7 +111,7 @@ describe("Database.together on an engine that fails", () => {
     assert.deepEqual(kept, ["c"]);
   });
 
-  it("a transaction that cannot be undone to its part is lost as ServiceUnavailable, not as what the part said", async () => {
+  it("a transaction whose rollback to its part fails is lost with ServiceUnavailable, not with the part's error", async () => {
     const { kept, engineWrite, write } = fakeEngine({ rollback: true });
     const joints = createJoints(engineWrite, 1_000);
     await assert.rejects(
@@ -126,7 +128,9 @@ describe("Database.together on an engine that fails", () => {
     assert.deepEqual(kept, []);
   });
 
-  it("is given up when it takes too long, also when it had to wait long to begin", { timeout: 5_000 }, async () => {
+  it("a transaction that takes too long is given up, also if it had to wait long to begin", {
+    timeout: 5_000,
+  }, async () => {
     const { kept, engineWrite, write } = fakeEngine({ openAfterMs: 100 });
     const joints = createJoints(engineWrite, 50);
     const slow = joints.together(async () => {
@@ -162,7 +166,7 @@ describe("Database.together", () => {
     });
   }
 
-  it("a read that fails takes nothing with it that is said to be on disk", async () => {
+  it("a failing read does not undo writes that are reported as committed", async () => {
     for (const options of [split, whole]) {
       const start = `${options.isSplittable}`;
       let said: string[] = [];
@@ -172,7 +176,7 @@ describe("Database.together", () => {
           .then(
             () => said.push(name),
             () => {
-              said = []; // as a batch does: what came before was in the same transaction
+              said = []; // as a batch does: earlier parts were in the same transaction
             },
           );
       await database
@@ -195,7 +199,7 @@ describe("Database.together", () => {
     }
   });
 
-  it("split: others need not wait for the end of what takes long", async () => {
+  it("split: others do not wait for the end of long work", async () => {
     await database.together(async (joint) => {
       await joint.part(() => write("long 1"));
       await joint.part(() => new Promise((resolve) => setTimeout(resolve, 100)));
@@ -208,7 +212,7 @@ describe("Database.together", () => {
     }, split);
   });
 
-  it("many that take long leave a connection to those who write or read alone", async () => {
+  it("many long joints leave a connection to single reads and writes", async () => {
     const opened = Promise.withResolvers<void>();
     const closing = Promise.withResolvers<void>();
     let count = 0;
@@ -221,15 +225,15 @@ describe("Database.together", () => {
       }, whole),
     );
     await opened.promise;
-    // As a rule more than one has begun by now, and none can end.
+    // Usually more than one has started by now, and none can end.
     await new Promise((resolve) => setTimeout(resolve, 100));
-    await database.reads.selectFrom("applications").select("name").execute(); // in time, or it fails
+    await database.reads.selectFrom("applications").select("name").execute(); // fails unless it is in time
     assert.ok(count < 4);
     closing.resolve();
     await Promise.all(long);
   });
 
-  it("work that swallows the failure of a statement is not said to be on disk when it is not", async () => {
+  it("work that swallows a failed statement does not report a lost commit as successful", async () => {
     const written = database.write(async ({ queries }) => {
       const row = { application_id: "swallowed", name: "swallowed", token_version: 0, created_at: 0, deleted_at: null };
       await queries.insertInto("applications").values(row).execute();

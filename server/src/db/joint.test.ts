@@ -10,22 +10,22 @@ import type { Database, Joint, Queries } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 
-/** What both engines promise of `Database.together`. */
+/** The contract of `Database.together` on both engines. */
 
 const timeoutMs = 1_000;
 let folder: string;
 let testDatabase: TestDatabase;
 let database: Database;
-let elsewhere: Database;
+let outside: Database;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   testDatabase = await createTestDatabase(folder);
   database = await open();
-  elsewhere = await open();
+  outside = await open();
   await migrate(database);
 });
 after(async () => {
-  await Promise.all([database.close(), elsewhere.close()]);
+  await Promise.all([database.close(), outside.close()]);
   await testDatabase.drop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -35,7 +35,7 @@ function open(): Promise<Database> {
 }
 
 let count = 0;
-/** Begins every name that a test uses. */
+/** Returns a new prefix for the names that a test uses. */
 const newStart = () => `joint ${++count}:`;
 
 async function insert(name: string, queries: Queries): Promise<void> {
@@ -47,9 +47,9 @@ function write(name: string): Promise<void> {
   return database.write(({ queries }) => insert(name, queries));
 }
 
-/** What follows the start, of the rows that are there. */
-async function found(start: string, in_ = elsewhere): Promise<string[]> {
-  in_.hasForeignCommits(); // from here on it reads anew
+/** Lists the rows that begin with `start`, without that prefix. */
+async function found(start: string, in_ = outside): Promise<string[]> {
+  in_.hasForeignCommits(); // its next read begins a new transaction
   const rows = await in_.reads.selectFrom("applications").select("name").orderBy("name").execute();
   return rows
     .map(({ name }) => name)
@@ -61,8 +61,9 @@ const whole = { isSplittable: false };
 const split = { isSplittable: true };
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
+// spec/batch#modes
 describe("Database.together", () => {
-  it("what is written inside is seen inside at once, and elsewhere when it resolves", async () => {
+  it("writes are visible inside at once, and outside when it resolves", async () => {
     for (const options of [whole, split]) {
       const start = newStart();
       const value = await database.together(async () => {
@@ -84,7 +85,7 @@ describe("Database.together", () => {
     }
   });
 
-  it("when it throws nothing stays, and effects do not come to pass", async () => {
+  it("if it throws, nothing is stored and effects do not run", async () => {
     for (const options of [whole, split]) {
       const start = newStart();
       const effects: string[] = [];
@@ -102,7 +103,7 @@ describe("Database.together", () => {
     }
   });
 
-  it("effects come when it is on disk, once; without a write at the end", async () => {
+  it("effects run once, after the commit, also if the last statement is no write", async () => {
     const start = newStart();
     const effects: string[] = [];
     await database.together(async () => {
@@ -120,7 +121,7 @@ describe("Database.together", () => {
     assert.deepEqual(effects.slice(2), ["alone", "at once"]);
   });
 
-  it("a write that fails undoes itself alone", async () => {
+  it("a failing write undoes only itself", async () => {
     const start = newStart();
     await database.together(async (joint) => {
       for (const name of ["a", "a", "b"]) {
@@ -132,7 +133,7 @@ describe("Database.together", () => {
     assert.deepEqual(await found(start), ["a", "b", "c"]);
   });
 
-  it("nested in another it is a part of that; when it throws nothing of it stays, and what was before does", async () => {
+  it("a nested joint is a part of the outer one; if it throws, only its own writes are undone", async () => {
     const start = newStart();
     const fail = (name: string) =>
       database.together(async (joint) => {
@@ -148,7 +149,7 @@ describe("Database.together", () => {
       await database.together(async (joint) => {
         await joint.part(() => write(`${start}c`));
         await joint.flush();
-        assert.deepEqual(await found(start), [], "it is the outer one's to commit");
+        assert.deepEqual(await found(start), [], "the outer joint commits it");
       }, split);
     }, whole);
     assert.deepEqual(await found(start), ["a", "b", "c"]);
@@ -169,7 +170,7 @@ describe("Database.together", () => {
     assert.deepEqual(await found(start), ["a", "b", "c", "d", "e"]);
   });
 
-  it("others write and read meanwhile, and are not touched by what becomes of it", async () => {
+  it("other transactions read and write meanwhile, and a rollback does not affect them", async () => {
     const start = newStart();
     const failing = database.together(async () => {
       await write(`${start}mine`);
@@ -181,7 +182,7 @@ describe("Database.together", () => {
     assert.equal((await found(start)).length, 20);
   });
 
-  it("many at once each keep what is theirs", async () => {
+  it("concurrent joints do not affect each other", async () => {
     const start = newStart();
     const isDone = await Promise.all(
       Array.from({ length: 24 }, (_, n) =>
@@ -194,7 +195,7 @@ describe("Database.together", () => {
               }
               if (n % 2 === 0) throw new Error("no");
             },
-            n % 4 === 1 ? split : whole, // what can be split keeps the parts that were committed before it fails
+            n % 4 === 1 ? split : whole, // a splittable joint keeps the parts that were committed before the failure
           )
           .then(
             () => true,
@@ -211,7 +212,7 @@ describe("Database.together", () => {
     assert.ok(names.every((name) => Number.parseInt(name, 10) % 2 === 1));
   });
 
-  it("is given up when it takes too long, so that others get on; a later write does not slip through", async () => {
+  it("a joint that takes too long is given up so that others can continue; its later writes fail", async () => {
     const start = newStart();
     const slow = database.together(async () => {
       await write(`${start}a`);
@@ -224,7 +225,7 @@ describe("Database.together", () => {
     assert.deepEqual(await found(start), ["other"]);
   });
 
-  it("work that goes on after it has ended writes for itself", async () => {
+  it("work that continues after the joint has ended writes in its own transaction", async () => {
     const start = newStart();
     let later = Promise.resolve();
     await database.together(async () => {
@@ -237,13 +238,13 @@ describe("Database.together", () => {
 });
 
 describe("Database.apart", () => {
-  /** Counts what is done, and looks at what is on disk meanwhile. */
+  /** Records the runs, and what is on disk meanwhile. */
   function spy(start: string) {
     const seen: string[][] = [];
     return { seen, work: async () => void seen.push(await found(start)) };
   }
 
-  it("elsewhere, and before the first write, is done at once, outside of the transaction", async () => {
+  it("outside of a joint, and before its first write, runs at once and outside of the transaction", async () => {
     const start = newStart();
     await database.apart("alone", () => write(`${start}alone`));
     const failing = database.together(async () => {
@@ -255,7 +256,7 @@ describe("Database.apart", () => {
     assert.deepEqual(await found(start), ["alone", "first"]);
   });
 
-  it("whole: all is undone, what was asked for is done once, and all is run again", async () => {
+  it("whole: everything is undone, the work runs apart once, and everything runs again", async () => {
     const start = newStart();
     const { seen, work } = spy(start);
     let runs = 0;
@@ -272,11 +273,11 @@ describe("Database.apart", () => {
       }
     }, whole);
     assert.deepEqual(seen, [[], [], []], "nothing was on disk");
-    assert.equal(runs, 2, "one run finds out all that is to be done apart");
+    assert.equal(runs, 2, "one run collects all work that has to run apart");
     assert.equal((await found(start)).length, 6);
   });
 
-  it("split: what came before is on disk, the part is undone and run again", async () => {
+  it("split: preceding parts are committed, and the part is undone and run again", async () => {
     const start = newStart();
     const { seen, work } = spy(start);
     const runs: string[] = [];
@@ -298,7 +299,7 @@ describe("Database.apart", () => {
     assert.equal((await found(start)).length, 4);
   });
 
-  it("what has effects is not done ahead of what comes before it", async () => {
+  it("work with side effects does not run before the calls that precede it are final", async () => {
     const done: string[] = [];
     const start = newStart();
     await database.together(async (joint) => {
@@ -313,7 +314,7 @@ describe("Database.apart", () => {
     assert.deepEqual(done, ["1", "3", "2"]);
   });
 
-  it("what fails apart fails so for the part, and is not tried again", async () => {
+  it("a failure of the work fails the part, and the work does not run again", async () => {
     const start = newStart();
     for (const options of [whole, split]) {
       let tries = 0;
@@ -335,7 +336,7 @@ describe("Database.apart", () => {
 });
 
 describe("Joint.part", () => {
-  it("a part that finds others in its way is run again alone, with what came before it on disk", async () => {
+  it("a part that met a conflict runs again alone, after the preceding parts were committed", async () => {
     const start = newStart();
     const runs: string[][] = [];
     const part = (joint: Joint, name: string, busyRuns: number) =>
@@ -352,7 +353,7 @@ describe("Joint.part", () => {
       await part(joint, "b", 1);
       await part(joint, "c", 9);
     }, split);
-    // From then on each has a transaction of its own, and is not run again in it.
+    // From then on each runs in a transaction of its own, and does not run again.
     assert.deepEqual(runs, [["a"], ["b"], ["b", "a"], ["c", "a", "b"]]);
     assert.deepEqual(await found(start), ["a", "b", "c"]);
   });

@@ -5,55 +5,55 @@ import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
 import { isUndone } from "./dialect.ts";
 import { attemptsMax, type EngineWrite, JointWork } from "./joint-work.ts";
 import type { Outcomes } from "./outcomes.ts";
-import { createPlaces } from "./places.ts";
-import { untilDone } from "./retry.ts";
+import { retryUntilSuccess } from "./retry.ts";
+import { createSemaphore } from "./semaphore.ts";
 
-/** What `Database` offers for it; see there. */
+/** The implementation behind `Database`; see the methods there. */
 export interface Joints {
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   together<T>(work: (joint: Joint) => Promise<T>, options: { readonly isSplittable: boolean }): Promise<T>;
   apart<T>(key: string, work: () => Promise<T>, options?: ApartOptions): Promise<T>;
   afterwards(effect: () => void): void;
   hasUnsettled(): boolean;
-  /** Where statements of the work that runs now go, when it has begun a transaction. */
+  /** The connection for statements of the running work, once it has begun a transaction. */
   queries(): Queries | undefined;
-  /** The transaction of the work that runs now can hold nothing any more. */
+  /** Marks the transaction of the running work as lost. */
   lose(cause: unknown): void;
-  /** How often work was begun anew. */
+  /** How many times work was run again. */
   readonly reruns: number;
 }
 
-/** So often what cannot be split is begun anew because others were in its way. */
+/** How many times unsplittable work is run again after conflicts. */
 const conflictsMax = 3;
-/** So often all of it is begun anew because its connection broke. */
+/** How many times the whole work is run again after a broken connection. */
 const lossesMax = 2;
 
 /**
- * Lets the transactions of nested calls be parts of one. Who writes does not know of it: `write` asks here whether the
- * code that runs now (by its asynchronous context) belongs to something larger.
+ * Lets the transactions of nested calls become parts of one. Callers of `write` do not need to know: it looks up the
+ * enclosing joint by the asynchronous context of the running code.
  *
  * ```
  * together ─┬─ part ── write ── write      begin at the first write
- *           ├─ part ── (fails)             undone to the savepoint of its own write
+ *           ├─ part ── (fails)             rolled back to the savepoint of its first write
  *           └─ part ── write               commit at the end, one fsync for all
  * ```
  *
- * @param timeoutMs how long one transaction may be open before it is given up, and how long it may wait to begin
+ * @param timeoutMs how long one transaction may be open, and how long it may wait to begin
  * @param openMax how many may be open at once
  */
 export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Number.POSITIVE_INFINITY): Joints {
   const engineWrite = traceWrites(write);
   const current = new AsyncLocalStorage<JointWork | undefined>();
   let reruns = 0;
-  const takePlace = createPlaces(openMax, timeoutMs);
-  const takeTurn = createPlaces(1, timeoutMs);
+  const acquire = createSemaphore(openMax, timeoutMs);
+  const acquireTurn = createSemaphore(1, timeoutMs);
 
   function running(): JointWork | undefined {
     const joint = current.getStore();
     return joint?.isEnded === false ? joint : undefined;
   }
 
-  /** Runs work outside of whatever belongs together. */
+  /** Runs work outside of any joint. */
   function outside<T>(work: () => T): T {
     return current.run(undefined, work);
   }
@@ -63,15 +63,15 @@ export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Nu
     let conflicts = 0;
     let losses = 0;
     for (let attempts = 0; attempts < attemptsMax; attempts += 1) {
-      // Those that were in each other's way go one after the other.
-      const leaveTurn = conflicts === 0 ? undefined : await takeTurn();
+      // Joints that collided are serialized.
+      const releaseTurn = conflicts === 0 ? undefined : await acquireTurn();
       const joint = new JointWork({
         engineWrite,
-        takePlace,
+        acquire,
         timeoutMs,
         outside,
         isSplittable,
-        isInTurn: conflicts > 0,
+        isSerialized: conflicts > 0,
         outcomes,
       });
       const isOver = () => !joint.isInterrupted && (!joint.hasConflict || conflicts === conflictsMax);
@@ -82,13 +82,13 @@ export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Nu
           return value;
         }
       } catch (error) {
-        // Of what can be split something may have been kept.
+        // Some parts of splittable work may have been committed.
         const isAllUndone = isUndone(error) && (!isSplittable || joint.commitCount === 0);
         if (isOver() && (!isAllUndone || losses === lossesMax)) throw error;
         if (isAllUndone) losses += 1;
       } finally {
         await joint.end();
-        leaveTurn?.();
+        releaseTurn?.();
       }
       reruns += 1;
       if (joint.hasConflict) conflicts += 1;
@@ -100,7 +100,7 @@ export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Nu
   return {
     write(work) {
       const joint = running();
-      return joint === undefined ? untilDone(() => engineWrite(work), timeoutMs) : joint.write(work);
+      return joint === undefined ? retryUntilSuccess(() => engineWrite(work), timeoutMs) : joint.write(work);
     },
     together(work, { isSplittable }) {
       const joint = running();
@@ -124,7 +124,9 @@ export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Nu
   };
 }
 
-/** The work of a transaction runs as the call that asked for it, whoever else's is in the same group. */
+/**
+ * Runs the work of a transaction in the context of the call that requested it, even if the group contains other calls.
+ */
 function traceWrites(write: EngineWrite): EngineWrite {
   return (work) =>
     runAsPart("transaction", () => {

@@ -2,23 +2,25 @@ import { sql } from "kysely";
 import type { Queries } from "./database.ts";
 
 /**
- * No lease is given for so long, nor do clocks differ by so much. One that ends later was given by a clock that was wrong, and
- * would be there until that time has come.
+ * The upper bound of a lease and of the clock skew between processes. A lease that ends later was taken by a process
+ * with a wrong clock; without the bound it would block others until that time.
  */
 export const leaseMsMax = 3_600_000;
 
-/** Whether somebody has it. */
 export function isHeld(endsAt: number, now: number): boolean {
   return endsAt > now && endsAt <= now + leaseMsMax;
 }
 
 export interface Lease {
-  /** What is done by one process at a time. */
+  /** The work that one process at a time does. */
   readonly name: string;
   readonly holder: string;
 }
 
-/** Gives a lease back that nobody, its holder neither, is to take before `nextAt`; not one that another has taken since. */
+/**
+ * Releases a lease, and keeps every process from taking it before `nextAt`. Does nothing if another process has taken
+ * it since.
+ */
 export async function endLease({ name, holder }: Lease, nextAt: number, queries: Queries): Promise<void> {
   await sql`update leases set holder = '', ends_at = ${nextAt} where name = ${name} and holder = ${holder}`.execute(
     queries,
@@ -26,10 +28,10 @@ export async function endLease({ name, holder }: Lease, nextAt: number, queries:
 }
 
 /**
- * Takes a lease that nobody has, or has any longer; or gives one's own another end. Times are those of the processes'
- * clocks: where they differ, a lease ends earlier or later by so much, unless that is more than can be (see `isHeld`).
+ * Takes a free or expired lease, or extends one of the same holder. Times come from the clocks of the processes: clock
+ * skew makes a lease end earlier or later, up to the bound of `isHeld`.
  *
- * @returns false while another has it
+ * @returns false if another process holds it
  */
 export async function takeLease(
   { name, holder }: Lease,

@@ -3,7 +3,7 @@ import type { Queries } from "./database.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
-/** Keeps others from changing a row until the transaction ends: for what is read, decided upon and written back. */
+/** Locks a row until the transaction ends, for a read-modify-write. */
 export async function lockRow(
   dialect: Dialect,
   table: keyof Tables,
@@ -17,7 +17,7 @@ export async function lockRow(
   );
 }
 
-/** The same for the row of the application itself; what is inserted below it does not wait. */
+/** Locks the row of the application, without blocking inserts that refer to it. */
 export async function lockApplication(dialect: Dialect, applicationId: string, queries: Queries): Promise<void> {
   if (!dialect.hasRowLocks) return;
   await sql`select 1 from applications where application_id = ${applicationId} for no key update`.execute(queries);

@@ -4,15 +4,15 @@ import { deleteSomeRows, isKey } from "./erasure.ts";
 import { prepare } from "./prepared.ts";
 
 /**
- * How metadata goes with what it belongs to. An object that is deleted is out of everybody's sight at once, and so is its
- * metadata; some of it goes in the same transaction, and the rest in the background, or by maintenance.
+ * Deleting an object hides its metadata at once. A bounded number of rows is deleted in the same transaction, the rest
+ * in the background or by maintenance.
  */
 const rowsPerStep = 250;
 
 /**
- * Deletes the metadata of an object in the transaction that deletes the object, as far as that is a bounded number of rows.
+ * Deletes the metadata of an object in the transaction that deletes the object, up to a bounded number of rows.
  *
- * @returns false when some is left: {@link finishErasure} does the rest, and it is written down that it has to
+ * @returns false if rows are left: they are recorded, and {@link finishErasure} deletes them
  */
 export async function eraseMetadataOf(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   if (await eraseSome(applicationId, objectId, queries)) return true;
@@ -23,7 +23,7 @@ export async function eraseMetadataOf(applicationId: string, objectId: string, q
   return false;
 }
 
-/** Deletes what is left of an object, in bounded steps. Can be stopped at any moment and begun again. */
+/** Deletes the remaining metadata of an object in bounded steps. Can be interrupted and restarted at any time. */
 export async function finishErasure(
   applicationId: string,
   objectId: string,
@@ -40,7 +40,7 @@ export async function finishErasure(
   }
 }
 
-/** Deletes what is left of objects, about `count` of them, of all applications. */
+/** Deletes the remaining metadata of about `count` deleted objects, across all applications. */
 export async function finishErasures(count: number, database: Database, signal?: AbortSignal): Promise<void> {
   const unfinished = await database.reads.selectFrom("unfinished_erasures").selectAll().limit(count).execute();
   for (const { application_id, object_id } of unfinished) {
@@ -48,20 +48,20 @@ export async function finishErasures(count: number, database: Database, signal?:
   }
 }
 
-/** @returns true when nothing is left */
+/** @returns true if nothing is left */
 async function eraseSome(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   const owner = { application_id: applicationId, object_id: objectId };
   return (await deleteSomeRows("metadata", owner, rowsPerStep, queries)) < rowsPerStep;
 }
 
-/** Deletes some of what a user keeps in own slots, on any object. @returns how many rows */
+/** Deletes some of the metadata that a user keeps in their own slots, on any object. @returns the number of rows */
 export function deleteSomeOwnSlots(
   applicationId: string,
   userId: string,
   count: number,
   queries: Queries,
 ): Promise<number> {
-  // In the words of the index: of a value SQLite does not know that it is not empty.
+  // Repeats the condition of the partial index, because SQLite cannot derive it from a bound value.
   return deleteSomeRows(
     "metadata",
     { application_id: applicationId, slot: userId },
@@ -71,8 +71,8 @@ export function deleteSomeOwnSlots(
   );
 }
 
-/** Forgets some of the places that a user has given to what the application shares. @returns how many */
-export async function forgetSomePlaces(
+/** Deletes some of the locations that a user has set on shared metadata. @returns the number of rows */
+export async function clearSomeLocations(
   applicationId: string,
   userId: string,
   count: number,
@@ -101,9 +101,9 @@ async function forgetPlace(
 }
 
 /**
- * Deletes some of the metadata of these objects, which are few.
+ * Deletes some of the metadata of a few objects.
  *
- * @returns false when there may be more
+ * @returns false if there may be more
  */
 export async function deleteSomeOfObjects(
   applicationId: string,
@@ -119,7 +119,7 @@ export async function deleteSomeOfObjects(
   return true;
 }
 
-/** One of the items of an object, if it has any. */
+/** Finds any item of an object. */
 const findAny = prepare<{ applicationId: string; objectId: string }, { object_id: string }>((queries, parameter) =>
   queries
     .selectFrom("metadata")

@@ -7,15 +7,17 @@ import { migrations } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 export interface MigrateOptions {
-  /** Those of this version, in order; another version has other ones. */
+  /** The migrations of this version, in order; tests pass those of another version. */
   readonly list?: readonly Migration[];
-  /** Hears of migrations of a newer version, beside which this one can serve. */
+  /** Called with the migrations of a newer version that this one is compatible with. */
   onNewer?(names: readonly string[]): void;
-  /** It is part of a restore, which otherwise has to be finished first. */
+  /** Called before each migration; `done` of `total` have been applied. */
+  onMigration?(name: string, done: number, total: number): void;
+  /** This call belongs to a restore; any other call fails until the restore is finished. */
   readonly isRestoring?: boolean;
 }
 
-/** A newer version has changed the schema in a way that this one cannot serve with. */
+/** A newer version has changed the schema in an incompatible way. */
 class SchemaTooNew extends Error {
   constructor(names: readonly string[]) {
     super(`The database was migrated by a newer version (${names.join(", ")}), which this one cannot serve beside.`);
@@ -23,22 +25,25 @@ class SchemaTooNew extends Error {
   }
 }
 
-/** While a migration waits for a table, whoever comes after it waits too: it gives way, and tries again. */
+/**
+ * A migration that waits for a table lock also blocks every later transaction on that table, so it gives up and tries
+ * again.
+ */
 const lockTriesMax = 100;
 const lockAgainMs = 1_000;
 
-/** Stands among the migrations while a database is being restored: half of one must not be served. */
+/** Recorded as a migration while a database is being restored, so that no server serves a half-restored one. */
 export const restoringName = "restoring";
 
 /**
- * Brings the schema up to date, in one transaction and under a lock: of several processes that start at once, one
- * migrates and the others wait for it. Where others hold its tables for long (a backup), it lets those through that came
- * after it, a hundred times at most.
+ * Brings the schema up to date in one transaction and under a lock: of several processes that start at once, one
+ * migrates and the others wait. If another transaction holds a table for long (a backup), the migration gives up to let
+ * others pass and tries again, up to a hundred times.
  *
- * @param seed runs in the same transaction when the database was empty
- * @returns the names of the migrations that were applied
+ * @param seed runs in the same transaction if the database was empty
+ * @returns the names of the applied migrations
  * @throws SchemaTooNew
- * @throws PlainFailure when a restore has not been finished, unless this belongs to it
+ * @throws PlainFailure if an earlier restore was not finished, unless this call belongs to a restore
  */
 export async function migrate(
   database: Database,
@@ -58,7 +63,7 @@ export async function migrate(
 async function migrateNow(
   database: Database,
   seed: (transaction: Transaction) => Promise<void>,
-  { list = migrations, onNewer = () => {}, isRestoring = false }: MigrateOptions,
+  { list = migrations, onNewer = () => {}, onMigration = () => {}, isRestoring = false }: MigrateOptions,
 ): Promise<string[]> {
   const { ddl, lockMigrations } = database.dialect;
   return database.write(async (transaction) => {
@@ -79,7 +84,8 @@ async function migrateNow(
     if (newer.length > 0) onNewer(newer);
 
     const missing = list.filter(({ name }) => !applied.has(name));
-    for (const { name, statements, fill, refusesOlder } of missing) {
+    for (const [done, { name, statements, fill, refusesOlder }] of missing.entries()) {
+      onMigration(name, done, missing.length);
       for (const statement of statements(ddl)) await statement.execute(queries);
       await fill?.(queries);
       await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
@@ -91,7 +97,7 @@ async function migrateNow(
   });
 }
 
-/** By name, whether it refuses those who do not know it; the column came with one of them. */
+/** Maps the applied migrations to their `refuses_older`, a column that one of the migrations adds. */
 async function readApplied(queries: Queries): Promise<Map<string, number | undefined>> {
   const { rows } = await sql<{ name: string; refuses_older?: number }>`select * from schema_migrations`.execute(
     queries,

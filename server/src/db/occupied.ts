@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { isSqliteBusy } from "./dialect.ts";
 
-/** Whether another process has the database open, as a server does that runs. */
+/** True if another process has the database open, such as a running server. */
 export async function isOccupied(url: string): Promise<boolean> {
   return url.startsWith("file:") ? isOccupiedFile(fileURLToPath(url)) : isOccupiedServer(url);
 }
 
-/** Every connection holds a lock that lets nobody else have the file alone. */
+/** Tries to lock the file exclusively, which every open connection prevents. */
 function isOccupiedFile(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = new DatabaseSync(file, { timeout: 0 });

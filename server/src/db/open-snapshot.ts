@@ -1,9 +1,9 @@
 import type { Snapshot } from "./snapshot.ts";
 
 /**
- * Everything whose write was answered before this is called is in it.
+ * Opens a snapshot that contains every write answered before this call.
  *
- * @throws Error when there is no database, or none of ours
+ * @throws Error if the database is missing or is not a Rollcall database
  */
 export async function openSnapshot(url: string): Promise<Snapshot> {
   if (url.startsWith("file:")) {

@@ -1,6 +1,6 @@
-/** What came of some work, to be passed on later. */
+/** The result or error of some work, to be passed on later. */
 export type Outcome<T = unknown> = { readonly value: T } | { readonly error: unknown };
-/** What was done apart, so that it is done once however often the rest is run. */
+/** Outcomes of work that ran outside the transaction, which must not repeat when the rest runs again. */
 export type Outcomes = Map<string, Outcome>;
 
 export async function outcomeOf<T>(work: () => Promise<T>): Promise<Outcome<T>> {
@@ -11,7 +11,7 @@ export async function outcomeOf<T>(work: () => Promise<T>): Promise<Outcome<T>> 
   }
 }
 
-/** Goes on as the work itself would have. @throws what it threw */
+/** Returns the value of an outcome. @throws the error of an outcome */
 export function settle<T>(outcome: Outcome<T>): T {
   if ("error" in outcome) throw outcome.error;
   return outcome.value;

@@ -29,14 +29,14 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A row of a listing that is ordered by both, the greatest first. */
+/** A row of a listing in descending order of both columns. */
 interface Row {
   readonly created_at: number;
   readonly id: string;
 }
 
 let count = 0;
-/** Stores the rows in a listing of their own, beside rows of another that must never turn up. */
+/** Stores the rows in a listing of their own, next to rows of another listing that must never appear. */
 async function store(rows: readonly Row[]): Promise<string> {
   count += 1;
   const listing = `listing ${count}`;
@@ -71,14 +71,14 @@ function keyOf({ created_at, id }: Row): Key {
   return [created_at, id];
 }
 
-/** Negative when a stands before b in the listing: ids are compared by their bytes. */
+/** Negative if a precedes b in the listing; ids are compared by their bytes. */
 function compare(a: Key, b: Key): number {
   const [[createdA, idA], [createdB, idB]] = [a, b];
   if (createdA !== createdB) return Number(createdB) - Number(createdA);
   return Buffer.compare(Buffer.from(`${idB}`), Buffer.from(`${idA}`));
 }
 
-/** The page by counting: a slice of the whole listing, with rows before it or behind it or not. */
+/** The expected page: a slice of the whole listing, and whether rows precede or follow it. */
 function expectedPage(rows: readonly Row[], position: Position, size: number): RowPage {
   const listing = rows.toSorted((a, b) => compare(keyOf(a), keyOf(b)));
   function countUpTo(key: Key, included: boolean): number {
@@ -121,7 +121,7 @@ const anyPosition: fc.Arbitrary<Position> = fc.oneof(
 );
 
 describe("readPage", () => {
-  it("is a slice of the whole listing, wherever it begins or ends, empty or not", async () => {
+  it("returns a slice of the whole listing, from any position, empty or not", async () => {
     const positions = fc.array(fc.tuple(anyPosition, fc.integer({ min: 1, max: 5 })), { minLength: 4, maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(anyRows, positions, async (rows, requests) => {
@@ -135,7 +135,7 @@ describe("readPage", () => {
     );
   });
 
-  it("page after page forward, and back again, meets every row once and in order", async () => {
+  it("paging forward and back again returns every row once and in order", async () => {
     await fc.assert(
       fc.asyncProperty(anyRows, fc.integer({ min: 1, max: 5 }), async (rows, size) => {
         const listing = await store(rows);
@@ -165,7 +165,7 @@ describe("readPage", () => {
     );
   });
 
-  it("rows that come or go while somebody pages cause no other row to be skipped or repeated", async () => {
+  it("rows that are added or deleted during paging do not cause other rows to be skipped or repeated", async () => {
     const row = (created_at: number) => ({ created_at, id: `row ${created_at}` });
     const listing = await store([10, 20, 30, 40, 50, 60].map(row));
     const first = await read(listing, { at: "start" }, 2);

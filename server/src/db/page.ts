@@ -1,68 +1,92 @@
+import type { CallWork } from "../lib/call-work.ts";
 import { compareKeys, type Key, oppositeSide, type Page, type Position, type Side } from "../lib/keyset.ts";
-import { type Stream, type Take, takeAfterOffset } from "./stream.ts";
+import { type Stream, type Take, type Taken, takeAfterOffset } from "./stream.ts";
 
 /**
- * Reads one page by its key, so that any page costs what the first one costs, and rows that come and go meanwhile shift
- * nothing. One row more than the page is read to know what follows; the other side is asked for a single row.
+ * Reads one page by its key (keyset pagination), so that every page costs the same, and concurrent inserts and deletes
+ * do not shift it. Reads one extra row to know whether more follow, and probes the other side for a single row.
+ *
+ * @param work when it is spent, the page has the rows found so far, and the position where the walk stopped
+ * @throws Abandoned
  */
-export async function readPage<Row>(stream: Stream<Row>, position: Position, size: number): Promise<Page<Row>> {
+export async function readPage<Row>(
+  stream: Stream<Row>,
+  position: Position,
+  size: number,
+  work?: CallWork,
+): Promise<Page<Row>> {
   const { keyOf } = stream;
+  /** Also true if the walk stopped without an answer: then the other page may turn out to be empty. */
   async function isAny(take: Omit<Take, "count">): Promise<boolean> {
-    return (await stream.take({ ...take, count: 1 })).length > 0;
+    const { rows, reached } = await stream.take({ ...take, count: 1 }, work);
+    return rows.length > 0 || reached !== undefined;
   }
   async function isBeyond(side: Side, row: Row | undefined): Promise<boolean> {
     if (row !== undefined) return isAny(onSide(side, keyOf(row)));
-    // An empty page: whatever there is lies on the other side of where the page would have been.
+    // An empty page: any rows are on the other side of the position.
     return "key" in position && isAny(onSide(oppositeSide[position.at], position.key));
   }
 
   /**
-   * The rows of a page and one more. Where the row of the key does not belong to it, that row is read too: it is the row on
-   * the other side, and is still there as a rule, so that nobody has to look for another.
+   * Reads the rows of a page and one more. If the row of the key is outside the page, it is read too: it usually still
+   * exists and proves that the other side has rows, which saves a lookup.
    */
-  async function takeFrom(side: Side, key: Key): Promise<{ isKeyThere: boolean; found: Row[] }> {
+  async function takeFrom(side: Side, key: Key): Promise<Taken<Row> & { isKeyThere: boolean }> {
     const isOutside = side === "after" || side === "before";
-    const found = await stream.take({ ...onSide(including[side], key), count: size + (isOutside ? 2 : 1) });
-    const [first] = found;
+    const taken = await stream.take({ ...onSide(including[side], key), count: size + (isOutside ? 2 : 1) }, work);
+    const [first] = taken.rows;
     const isKeyThere = isOutside && first !== undefined && compareKeys(keyOf(first), key) === 0;
-    if (isKeyThere) found.shift();
-    return { isKeyThere, found };
+    return { ...taken, rows: isKeyThere ? taken.rows.slice(1) : taken.rows, isKeyThere };
+  }
+
+  function forward({ rows, reached }: Taken<Row>, hasPrevious: boolean): Page<Row> {
+    const isFull = rows.length > size;
+    const next = reached !== undefined && !isFull && stoppedAt("after", reached, rows.length > 0 || hasPrevious);
+    return { rows: rows.slice(0, size), hasNext: isFull || next !== false, hasPrevious, keyOf, ...(next && { next }) };
+  }
+
+  function backward({ rows, reached }: Taken<Row>, hasNext: boolean): Page<Row> {
+    const isFull = rows.length > size;
+    const previous = reached !== undefined && !isFull && stoppedAt("before", reached, rows.length > 0 || hasNext);
+    return {
+      rows: rows.slice(0, size).reverse(),
+      hasNext,
+      hasPrevious: isFull || previous !== false,
+      keyOf,
+      ...(previous && { previous }),
+    };
   }
 
   switch (position.at) {
-    case "start": {
-      const found = await stream.take({ direction: "forward", count: size + 1 });
-      return { rows: found.slice(0, size), hasNext: found.length > size, hasPrevious: false, keyOf };
-    }
-    case "end": {
-      const found = await stream.take({ direction: "backward", count: size + 1 });
-      return { rows: found.slice(0, size).reverse(), hasNext: false, hasPrevious: found.length > size, keyOf };
-    }
+    case "start":
+      return forward(await stream.take({ direction: "forward", count: size + 1 }, work), false);
+    case "end":
+      return backward(await stream.take({ direction: "backward", count: size + 1 }, work), false);
     case "offset": {
-      const { offset } = position;
-      const found = await takeAfterOffset(stream, offset, size + 1);
-      const hasPrevious = offset > 0 && (found.length > 0 || (await isAny({ direction: "forward" })));
-      return { rows: found.slice(0, size), hasNext: found.length > size, hasPrevious, keyOf };
+      const { offset, after } = position;
+      const taken = await takeAfterOffset(stream, { offset, after, count: size + 1 }, work);
+      const { offsetLeft, reached } = taken;
+      if (reached !== undefined && taken.rows.length === 0) {
+        const next: Position = { at: "offset", offset: offsetLeft, after: reached };
+        const hasPrevious = offsetLeft < offset || after !== undefined; // skipped rows precede the page
+        const previous: Position = { at: "until", key: reached };
+        return { rows: [], hasNext: true, hasPrevious, keyOf, next, ...(hasPrevious && { previous }) };
+      }
+      const hasSkipped = offset > 0 || after !== undefined;
+      const hasPrevious = hasSkipped && (taken.rows.length > 0 || (await isAny({ direction: "forward" })));
+      return forward(taken, hasPrevious);
     }
     case "after":
     case "from": {
-      const { isKeyThere, found } = await takeFrom(position.at, position.key);
-      return {
-        rows: found.slice(0, size),
-        hasNext: found.length > size,
-        hasPrevious: isKeyThere || (await isBeyond("before", found[0])),
-        keyOf,
-      };
+      const taken = await takeFrom(position.at, position.key);
+      const isKnown = taken.isKeyThere || position.hasRowsBehind;
+      return forward(taken, isKnown ?? (await isBeyond("before", taken.rows[0])));
     }
     case "before":
     case "until": {
-      const { isKeyThere, found } = await takeFrom(position.at, position.key);
-      return {
-        rows: found.slice(0, size).reverse(),
-        hasNext: isKeyThere || (await isBeyond("after", found[0])),
-        hasPrevious: found.length > size,
-        keyOf,
-      };
+      const taken = await takeFrom(position.at, position.key);
+      const isKnown = taken.isKeyThere || position.hasRowsBehind;
+      return backward(taken, isKnown ?? (await isBeyond("after", taken.rows[0])));
     }
   }
 }
@@ -72,4 +96,8 @@ const including = { after: "from", from: "from", before: "until", until: "until"
 function onSide(side: Side, key: Key): Omit<Take, "count"> {
   const direction = side === "after" || side === "from" ? "forward" : "backward";
   return { direction, bound: { side, key } };
+}
+
+function stoppedAt(at: Side, key: Key, hasRowsBehind: boolean): Position {
+  return { at, key, hasRowsBehind };
 }

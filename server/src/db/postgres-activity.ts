@@ -2,7 +2,7 @@ import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { createStatementWatch, type StatementWatch, type StatementWatchOptions } from "./statement-watch.ts";
 import type { CommitStatistics } from "./statistics.ts";
 
-/** What all connections are at. */
+/** The current use of all connections. */
 export interface PostgresActivity {
   readonly watch: StatementWatch;
   readonly commits: CommitStatistics;

@@ -1,12 +1,12 @@
 /**
- * How long the server itself lets things last. To it, a process that has stopped or is out of reach is one that takes its
- * time, and has locks.
+ * Server-side time limits: the server cannot tell a stopped or unreachable client, which still holds locks, from a slow
+ * one.
  */
 export function boundsOf(timeoutMs: number): Readonly<Record<string, number>> {
   return { statement_timeout: timeoutMs, idle_in_transaction_session_timeout: 2 * timeoutMs };
 }
 
-/** Behind `begin`, where a pooler gives each transaction another session. */
+/** Appended to `begin`, because behind a pooler each transaction may run in another session. */
 export function setBoundsOfTransaction(timeoutMs: number): string {
   return Object.entries(boundsOf(timeoutMs))
     .map(([name, bound]) => `; set local ${name} = ${bound}`)
@@ -14,13 +14,13 @@ export function setBoundsOfTransaction(timeoutMs: number): string {
 }
 
 /**
- * A statement that sets what not every server knows. A backend that has been sent a part of a statement and waits for the
- * rest is in no state that the other bounds end: it would hold its locks until the system takes the connection for dead,
- * after two hours, if nobody says otherwise.
+ * A statement that sets limits which only some servers support. A backend that has received part of a message and waits
+ * for the rest is not covered by the other limits: it would hold its locks until the system declares the connection
+ * dead, by default after two hours.
  */
 export function setBounds(timeoutMs: number): string {
   const bounds = {
-    transaction_timeout: 3 * timeoutMs, // from PostgreSQL 17 on
+    transaction_timeout: 3 * timeoutMs, // since PostgreSQL 17
     tcp_keepalives_idle: 10,
     tcp_keepalives_interval: 5,
     tcp_keepalives_count: 3,
@@ -30,7 +30,7 @@ export function setBounds(timeoutMs: number): string {
     from pg_settings join (values ${rows.join()}) as bounds (name, bound) using (name)`;
 }
 
-/** A statement that takes these away until the transaction ends, of those that the server knows. */
+/** A statement that removes these limits for the rest of the transaction, as far as the server supports them. */
 export function liftBounds(...names: readonly string[]): string {
   const listed = names.map((name) => `'${name}'`).join();
   return `select set_config(name, '0', true) from pg_settings where name in (${listed})`;

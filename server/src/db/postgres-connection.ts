@@ -8,10 +8,10 @@ import { setBoundsOfTransaction } from "./postgres-bounds.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 import type { PostgresSession } from "./postgres-session.ts";
 
-/** Others of the pool break in the same moment; one that is asked after it is one that is there. */
+/** Connections of the pool often break together; after this pause a retry finds a working one. */
 const readAgainMs = 20;
 
-/** Statements on whatever session of the pool is free, until `begin`; from there to `end` on one of its own. */
+/** Runs statements on any free session of the pool; between `begin` and `end`, on a session of its own. */
 export class PostgresConnection implements DatabaseConnection {
   readonly #pool: PostgresPool;
   readonly #settings: Pick<DatabaseOptions, "timeoutMs" | "isPooled">;
@@ -19,7 +19,7 @@ export class PostgresConnection implements DatabaseConnection {
   #isReleased = false;
   #session: PostgresSession | undefined;
   #isInTransaction = false;
-  /** Travels with the first statement, to save a round trip; every statement of the transaction waits for it. */
+  /** Sent together with the first statement to save a round trip; every statement of the transaction awaits it. */
   #begun: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -46,11 +46,11 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   async #runAgainIfLost<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#isReleased) throw new ApiError("ServiceUnavailable"); // a transaction that has been given up
+    if (this.#isReleased) throw new ApiError("ServiceUnavailable"); // the transaction was given up
     try {
       return await this.#run(query);
     } catch (error) {
-      // What only reads can be read again; a transaction can be begun anew, by whoever has begun it.
+      // A read can run again here; a transaction can only be repeated by the code that started it.
       if (this.#session !== undefined || !isLost(error)) throw translateDatabaseError(error);
     }
     await sleep(readAgainMs);
@@ -64,11 +64,12 @@ export class PostgresConnection implements DatabaseConnection {
     const sentAt = performance.now();
     const running = (this.#session ?? this.#pool).run(sql, parameters, options);
     const [rows] = await Promise.all([running, this.#begun]).catch((error) => {
-      // Over which of the shared ones it went, and when that was opened, nobody knows.
+      // A shared statement does not report its session, so every session opened until now counts as outdated.
       this.#renewIfOutdated(error, this.#session === undefined ? performance.now() : sentAt);
       throw error;
     });
-    return { rows: rows as Iterable<unknown> as R[], numAffectedRows: BigInt(rows.count ?? 0) }; // what was selected is known to who compiled it
+    // The compiled query knows its row type.
+    return { rows: rows as Iterable<unknown> as R[], numAffectedRows: BigInt(rows.count ?? 0) };
   }
 
   streamQuery = refuseStreaming;
@@ -91,7 +92,7 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   async end(statement: "commit" | "rollback"): Promise<void> {
-    // A commit that has failed has left nothing to undo, nor has a session that is gone.
+    // There is nothing to undo after a failed commit or a lost session.
     if (!this.#isInTransaction || (statement === "rollback" && this.#session?.isBroken)) return;
     const isSent = this.#session?.isBroken === false;
     const startedAt = performance.now();
@@ -103,12 +104,12 @@ export class PostgresConnection implements DatabaseConnection {
     } catch (error) {
       this.#renewIfOutdated(error, startedAt);
       if (!isLost(error)) throw translateDatabaseError(error);
-      if (statement === "rollback") return; // why it was to be undone is what its caller has to know
+      if (statement === "rollback") return; // the caller needs the error that caused the rollback
       throw translateDatabaseError(isSent ? new OutcomeUnknown(error) : error);
     }
     if (statement === "commit" && command !== "COMMIT") {
-      // PostgreSQL reports no error: to it, who commits after a statement has failed wants to undo.
-      throw new Error("A statement of the transaction has failed, and nothing of it was kept");
+      // PostgreSQL answers a commit after a failed statement with a rollback, and reports no error.
+      throw new Error("A statement of the transaction has failed, so the transaction was rolled back");
     }
     if (statement === "commit") this.#noteCommit(startedAt);
   }
@@ -133,7 +134,7 @@ export class PostgresConnection implements DatabaseConnection {
   }
 }
 
-/** A page is small and in memory at once. */
+/** Nothing streams, because pages are small. */
 export function refuseStreaming(): never {
   throw new Error("Streaming is not supported");
 }

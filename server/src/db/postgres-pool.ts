@@ -3,63 +3,64 @@ import type { DatabaseOptions } from "./database.ts";
 import { isRefusedConnection } from "./dialect.ts";
 import { PostgresSession, type Rows, type StatementOptions } from "./postgres-session.ts";
 
-/** Sessions of PostgreSQL: shared by what is one statement, one for each transaction. */
+/** Sessions of PostgreSQL: shared by single statements, exclusive for each transaction. */
 export interface PostgresPool {
   /**
-   * Runs one statement on the session that has the least to do, behind what others have sent over it.
+   * Runs one statement on the least busy session, queued behind earlier statements.
    *
-   * @throws what `PostgresSession.run` throws; ApiError ServiceUnavailable when it takes too long
+   * @throws what `PostgresSession.run` throws; ApiError ServiceUnavailable on a time-out
    */
   run(text: string, values: readonly unknown[], options?: StatementOptions): Promise<Rows>;
   /**
-   * A session for one transaction. Its first statement waits for those that were sent over it before.
+   * Reserves a session for one transaction. Its first statement waits for those that were sent over it before.
    *
-   * @throws ApiError ServiceUnavailable when all have theirs for too long
+   * @throws ApiError ServiceUnavailable if no session becomes free in time
    */
   reserve(): Promise<PostgresSession>;
-  /** Gives a reserved one back; in the midst of a transaction it is closed. */
+  /** Returns a reserved session to the pool, or closes it if its transaction is still open. */
   release(session: PostgresSession, isInTransaction: boolean): void;
   /**
-   * Lets nobody begin on the sessions that were there at that time: what they lead to or remember is not what there is now
-   * (a standby after a failover, statements of a schema before a migration). What runs on them goes on. Those that others
-   * have opened since, for the same reason, stay.
+   * Retires the sessions that were opened before `at`, because their server or prepared statements are outdated (a
+   * standby after a failover, a schema before a migration). Running statements finish. Sessions opened later for the
+   * same reason stay.
    */
   renew(at: number): void;
-  /** After what runs has been answered, but within the time that a statement may take. */
+  /** Closes the pool after running statements have been answered, within the statement time-out. */
   close(): Promise<void>;
 }
 
 const oneMoreEveryMs = 1_000;
-/** So often somebody knocks again where nobody answers. */
-const knockEveryMs = 250;
+/** The interval of connection attempts while the server does not answer. */
+const probeEveryMs = 250;
 const connectMsMin = 750;
 
-/** Gets a session that is not reserved. */
+/** Receives a session that is not reserved. */
 type Taker = (session: PostgresSession) => void;
 
 export function createPostgresPool(url: string, options: DatabaseOptions): PostgresPool {
   const { connectionsMax, timeoutMs } = options;
-  // Those that wait at a silent door leave room for one that finds it open; but for one of them, should it open slowly.
-  const connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, (connectionsMax - 1) * knockEveryMs));
+  // Attempts to a silent server end early, so that new ones have room; one attempt may take the full time, in case the
+  // server is slow to accept.
+  const connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, (connectionsMax - 1) * probeEveryMs));
   let patient: PostgresSession | undefined;
   const sessions = new Set<PostgresSession>();
-  /** Connections that have fallen silent: others take their places. */
+  /** Connections that have fallen silent; new connections may replace them. */
   const silent = new WeakSet<PostgresSession>();
   const waiting = new Set<Taker>();
   let isClosed = false;
-  /** How many connections the server took at that time. */
+  /** The number of connections that the server accepted, and when. */
   let taken = { count: connectionsMax, at: 0 };
-  /** A connection has fallen silent, and since then none has been made. */
+  /** True from the moment a connection falls silent until a new one is established. */
   let isSilent = false;
   let openedAt = Number.NEGATIVE_INFINITY;
-  let knocking: NodeJS.Timeout | undefined;
+  let probing: NodeJS.Timeout | undefined;
   let onAllEnded = () => {};
 
   function max(): number {
     return Math.min(connectionsMax, taken.count + Math.floor((performance.now() - taken.at) / oneMoreEveryMs));
   }
 
-  /** One that does nothing, a new one, or the best of those there are; undefined while all are reserved. */
+  /** Returns an idle session, a new one, or the best shared one; undefined while all are reserved. */
   function find(): PostgresSession | undefined {
     let best: PostgresSession | undefined;
     let count = 0;
@@ -74,7 +75,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
       if (session.load === 0) return session;
       if (best === undefined || isBetter(session, best)) best = session;
     }
-    const canOpen = count < max() && !(isSilent && performance.now() < openedAt + knockEveryMs);
+    const canOpen = count < max() && !(isSilent && performance.now() < openedAt + probeEveryMs);
     return canOpen ? open() : best;
   }
 
@@ -92,7 +93,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
       {
         onConnected: () => endSilence(session),
         onEnd({ wasSilent, refusal }) {
-          if (isRefusedConnection(refusal)) makeDo();
+          if (isRefusedConnection(refusal)) lowerLimit();
           sessions.delete(session);
           if (wasSilent) beginSilence(session);
           if (sessions.size === 0) onAllEnded();
@@ -107,14 +108,14 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
   }
 
   /**
-   * The server takes no further connection: those that there are have to do, and one more is tried each second. To be called
-   * for each that is refused, before it is forgotten.
+   * Lowers the limit after the server has refused a connection, then raises it by one each second. Must be called for
+   * each refusal, before its session is removed.
    */
-  function makeDo(): void {
+  function lowerLimit(): void {
     taken = { count: Math.max(1, Math.min(max(), sessions.size) - 1), at: performance.now() };
   }
 
-  /** From now on one connection is begun at a time, so that there is always a young one. */
+  /** From now on attempts start one at a time, so that one of them is always recent. */
   function beginSilence({ heardAt, openedAt }: PostgresSession): void {
     isSilent = true;
     const since = Math.max(heardAt, openedAt);
@@ -125,7 +126,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
     }
   }
 
-  /** The server is there: who began to knock before waits for nothing. */
+  /** The server answers again: gives up older attempts, which may never succeed. */
   function endSilence(connected: PostgresSession): void {
     if (!isSilent) return;
     isSilent = false;
@@ -134,24 +135,27 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
   }
 
   function serveWaiting(): void {
-    if (waiting.size > 0) knockLater();
+    if (waiting.size > 0) probeLater();
     for (const take of waiting) {
       const session = find();
       if (session === undefined) return;
-      if (waiting.delete(take)) take(session); // `find` may have ended a session, and that has served it
+      if (waiting.delete(take)) take(session); // `find` may have ended a session, whose end already served `take`
     }
   }
 
-  /** Who waits for a session that is not begun yet is not told by one that ends. */
-  function knockLater(): void {
-    if (!isSilent || knocking !== undefined) return;
-    knocking = setTimeout(() => {
-      knocking = undefined;
+  /**
+   * Serves waiting calls again after a while, because they do not notice the end of a session that was never
+   * established.
+   */
+  function probeLater(): void {
+    if (!isSilent || probing !== undefined) return;
+    probing = setTimeout(() => {
+      probing = undefined;
       serveWaiting();
-    }, knockEveryMs).unref();
+    }, probeEveryMs).unref();
   }
 
-  /** Calls in the order in which they came, as soon as there is a session. */
+  /** Runs calls in their order of arrival, as soon as there is a session. */
   function take<T>(use: (session: PostgresSession) => T): Promise<Awaited<T>> {
     if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
     const session = waiting.size === 0 ? find() : undefined;
@@ -159,14 +163,14 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
     const { promise, resolve, reject } = Promise.withResolvers<Awaited<T>>();
     const taker: Taker = (free) => {
       clearTimeout(timer);
-      resolve(use(free) as Awaited<T>); // a promise is resolved to its value
+      resolve(use(free) as Awaited<T>); // `resolve` unwraps a promise
     };
     const timer = setTimeout(() => {
       waiting.delete(taker);
       reject(tooBusy());
     }, timeoutMs);
     waiting.add(taker);
-    knockLater();
+    probeLater();
     return promise;
   }
 
@@ -214,7 +218,7 @@ function tooBusy(): ApiError {
   return new ApiError("ServiceUnavailable", "The database is too busy. Try again.");
 }
 
-/** @throws ApiError ServiceUnavailable when it takes longer */
+/** @throws ApiError ServiceUnavailable on a time-out */
 function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(tooBusy()), timeoutMs);

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { afterEach, describe, it } from "node:test";
 import { PostgresSession } from "./postgres-session.ts";
 
-/** What a server says when nobody has to prove who he is: authentication has succeeded, ready for statements. */
+/** A server's reply to a startup without authentication: authentication succeeded, ready for statements. */
 const welcome = Buffer.from("R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", "latin1");
 const timeoutMs = 5_000;
 
@@ -14,7 +14,7 @@ describe("a session of PostgreSQL", () => {
     for (const server of servers.splice(0)) server.close();
   });
 
-  /** @returns where it listens, and how many have come */
+  /** @returns the address of the server and its number of connections */
   async function listen(receive: (socket: Socket) => void) {
     const came = { count: 0, at: "" };
     const server = createServer((socket) => {
@@ -28,7 +28,7 @@ describe("a session of PostgreSQL", () => {
     return came;
   }
 
-  /** @returns the codes of what becomes of two statements */
+  /** @returns the error codes of two statements */
   async function run(hosts: readonly string[], parameters = ""): Promise<unknown[]> {
     const session = new PostgresSession(`postgres://rollcall@${hosts.join(",")}/rollcall${parameters}`, { timeoutMs });
     const outcomes = await Promise.allSettled([session.run("select 1", []), session.run("select 2", [])]);
@@ -39,35 +39,37 @@ describe("a session of PostgreSQL", () => {
   const lost = ["CONNECTION_CLOSED", "CONNECTION_CLOSED"];
 
   for (const parameters of ["", "?sslmode=require"]) {
-    it(`knocks once where connections are closed without a word ${parameters}`, async () => {
+    it(`tries once where connections are closed without an answer ${parameters}`, async () => {
       const server = await listen((socket) => socket.end());
       assert.deepEqual(await run([server.at], parameters), lost);
       assert.equal(server.count, 1);
     });
   }
 
-  it("knocks once at each of several hosts, when none of them answers", async () => {
+  it("tries each of several hosts once when none of them answers", async () => {
     const [one, other] = [await listen((socket) => socket.end()), await listen((socket) => socket.resetAndDestroy())];
     assert.deepEqual(await run([one.at, other.at]), lost);
     assert.deepEqual([one.count, other.count], [1, 1]);
   });
 
-  it("fails where there is no way to the address, and does not end the process", async () => {
-    assert.deepEqual(await run(["255.255.255.255"]), ["ENETUNREACH", "CONNECTION_CLOSED"]); // said at once, before anybody listens
+  it("an unreachable address fails the statements and does not end the process", async () => {
+    // Thrown before a listener is attached.
+    assert.deepEqual(await run(["255.255.255.255"]), ["ENETUNREACH", "CONNECTION_CLOSED"]);
   });
 
-  it("fails at once where there can be no such address", async () => {
+  it("an invalid address fails at once", async () => {
     assert.deepEqual(await run(["127.0.0.1:1", "127.0.0.1:70000"]), ["ERR_SOCKET_BAD_PORT", "CONNECTION_CLOSED"]);
   });
 
-  it("fails what waits, and nothing else, when it is reset before the first answer", async () => {
+  it("a reset before the first answer fails only the waiting statements", async () => {
     const server = await listen((socket) => {
       socket.once("data", () => {
         socket.write(welcome);
         socket.once("data", () => socket.resetAndDestroy());
       });
     });
-    assert.deepEqual(await run([server.at]), ["ECONNRESET", "CONNECTION_CLOSED"]); // a promise that nobody holds would end the process
+    // An unhandled rejection would end the process.
+    assert.deepEqual(await run([server.at]), ["ECONNRESET", "CONNECTION_CLOSED"]);
     assert.equal(server.count, 1);
   });
 });

@@ -3,43 +3,43 @@ import postgres from "postgres";
 import type { DatabaseOptions } from "./database.ts";
 import { boundsOf, setBounds } from "./postgres-bounds.ts";
 
-/** What a statement has come to. */
+/** The result of a statement. */
 export type Rows = postgres.RowList<postgres.MaybeRow[]>;
 
 export interface StatementOptions {
-  /** Kept by the server under a name: for what is asked again and again. */
+  /** Prepared by name on the server, for frequent statements. */
   readonly isPrepared?: boolean;
-  /** It may take as long as it takes, and everything behind it. */
+  /** Not subject to the time-out, nor are the statements queued behind it. */
   readonly isUnbounded?: boolean;
 }
 
 export interface SessionOptions extends Pick<DatabaseOptions, "timeoutMs" | "isPooled"> {
-  /** How long it may take to connect; `timeoutMs` if nothing is said. */
+  /** The connect time-out; defaults to `timeoutMs`. */
   readonly connectMsMax?: number;
 }
 
 export interface SessionEvents {
-  /** Called once, when it is there. */
+  /** Called once, when the connection is established. */
   onConnected?(): void;
-  /** Called once, when it has broken or has been closed. */
+  /** Called once, when the connection has broken or has been closed. */
   onEnd?(end: SessionEnd): void;
 }
 
 export interface SessionEnd {
-  /** Nobody had answered for too long. */
+  /** The server did not answer in time. */
   readonly wasSilent: boolean;
-  /** Why there was no connection. */
+  /** Why the connection attempt failed. */
   readonly refusal: unknown;
 }
 
-/** Ever so often a session is exchanged for a new one, at another time each: for those who balance or move databases. */
+/** Sessions are replaced after a while, each at a different time, so that operators can rebalance or move databases. */
 const lifetimeMsMin = 1_800_000;
 const goodbyeMsMax = 1_000;
 
-/** Of several hosts each session begins with another one. */
+/** Makes each session start with a different one of several hosts. */
 let sessions = 0;
 
-/** What the library asks a socket for. */
+/** The address that the driver passes to `socket`. */
 interface Address {
   readonly path: string | false;
   readonly host: readonly string[];
@@ -47,9 +47,9 @@ interface Address {
 }
 
 /**
- * One connection to PostgreSQL, used until it breaks and never again. (The library would open it anew with what it had in
- * mind of the old one: statements would be answered with rows of others, or not at all, and a transaction would go on
- * where none is.) Statements are sent one behind the other and answered in that order.
+ * One connection to PostgreSQL, used until it breaks and never reopened. (The driver would reopen it with the state of
+ * the old one: statements could receive the rows of others, or no answer, and a transaction could continue outside of
+ * any.) Statements are pipelined and answered in order.
  */
 export class PostgresSession {
   readonly #sql: postgres.Sql<{ bigint: number }>;
@@ -60,10 +60,10 @@ export class PostgresSession {
   readonly #expiresAt = performance.now() + lifetimeMsMin * (1 + Math.random());
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Since then an answer is waited for. */
+  /** Start of the current wait for an answer. */
   #answeredAt = 0;
   #heardAt = 0;
-  /** What waits for the first answer: the library would send half of it, and the rest behind what comes later. */
+  /** Statements queued until the first answer: the driver would send half of them, and the rest after later ones. */
   #held: (() => void)[] | undefined;
   #isBegun = false;
   #isConnected = false;
@@ -71,11 +71,11 @@ export class PostgresSession {
   #isRetired = false;
   #isBroken = false;
   #wasSilent = false;
-  /** Why there was no connection. */
+  /** Why the connection attempt failed. */
   #refusal: unknown;
   readonly #firstHost = sessions++;
   #hostsTried = 0;
-  /** A transaction has it for itself. */
+  /** Used exclusively by one transaction. */
   isReserved = false;
   readonly openedAt = performance.now();
 
@@ -84,27 +84,29 @@ export class PostgresSession {
     { timeoutMs, isPooled = false, connectMsMax = timeoutMs }: SessionOptions,
     events: SessionEvents = {},
   ) {
-    // The server ends a statement that takes longer: who has said nothing for twice as long says nothing any more.
+    // The server cancels a statement after the time-out, so a server that is silent for twice as long is unreachable.
     this.#patienceMs = 2 * timeoutMs;
     this.#bounds = isPooled ? undefined : setBounds(timeoutMs);
     this.#events = events;
     this.#sql = postgres(url, {
       max: 1,
       max_lifetime: null,
-      fetch_types: false, // of arrays, which we have none of; were it cut off in the midst of that, it would end the process
+      // Looks up array types, which we do not use; a cut connection during the lookup would end the process.
+      fetch_types: false,
       connect_timeout: connectMsMax / 1_000,
-      // A pooler gives each transaction another session: what is prepared or set in one is not there in the next.
+      // Behind a pooler each transaction may run in another session, where prepared statements and settings are
+      // missing.
       prepare: !isPooled,
       connection: { application_name: "rollcall", ...(isPooled ? {} : boundsOf(timeoutMs)) },
       types: {
-        // All our bigints are counts and milliseconds, far below 2^53.
+        // All bigints are counts and milliseconds, far below 2^53.
         bigint: { to: 20, from: [20], serialize: String, parse: Number },
       },
       onnotice: () => {},
       onclose: () => this.#break(),
       ...{
-        // Which the library has, and its types have not. It listens after a turn of promises: an address to which there is no
-        // way fails after that as well, when this is not called before.
+        // The driver supports `socket`, its types do not. It attaches its listeners after a microtask, so an
+        // unreachable address must fail later than that.
         socket: async (options: Address) => {
           await undefined;
           return this.#connect(options);
@@ -113,7 +115,7 @@ export class PostgresSession {
     });
   }
 
-  /** How many statements wait for their answers. */
+  /** The number of statements that wait for their answers. */
   get load(): number {
     return this.#pending.size;
   }
@@ -122,22 +124,22 @@ export class PostgresSession {
     return this.#isBroken;
   }
 
-  /** The server has answered. */
+  /** True once the server has answered. */
   get isConnected(): boolean {
     return this.#isConnected;
   }
 
-  /** When the server has answered last; 0 when it never has. */
+  /** The time of the server's last answer; 0 before the first. */
   get heardAt(): number {
     return this.#heardAt;
   }
 
-  /** It is to take nothing new. */
+  /** True if the session takes no new statements. */
   get isRetired(): boolean {
     return this.#isRetired || performance.now() > this.#expiresAt;
   }
 
-  /** @throws Error with the code CONNECTION_CLOSED when it is or gets broken; whatever PostgreSQL says */
+  /** @throws Error with the code CONNECTION_CLOSED if the connection is or gets broken; errors of PostgreSQL */
   run(text: string, values: readonly unknown[], options: StatementOptions = {}): Promise<Rows> {
     if (this.#isBroken) return Promise.reject(connectionClosed());
     const { isPrepared = false, isUnbounded = false } = options;
@@ -145,7 +147,7 @@ export class PostgresSession {
     this.#beginToWait();
     return new Promise((resolve, reject) => {
       this.#pending.add(reject);
-      // Tables has no column of a type that the library does not take.
+      // No column has a type that the driver does not accept.
       const parameters = values as postgres.ParameterOrJSON<never>[];
       const send = () =>
         this.#sql.unsafe<postgres.MaybeRow[]>(text, parameters, { prepare: isPrepared }).then(
@@ -166,19 +168,19 @@ export class PostgresSession {
     });
   }
 
-  /** What comes next is bounded again. */
+  /** Restores the time-out for the next transaction. */
   forgetTransaction(): void {
     this.isReserved = false;
     this.#isUnbounded = false;
   }
 
-  /** Takes nothing new, and closes once everything has been answered. */
+  /** Takes no new statements, and closes after the pending ones are answered. */
   retire(): void {
     this.#isRetired = true;
     if (this.#pending.size === 0 && !this.isReserved) this.close();
   }
 
-  /** Says goodbye; what still waits for an answer fails. */
+  /** Closes the connection; pending statements fail. */
   close(): void {
     if (this.#isBroken) return;
     const socket = this.#socket;
@@ -189,7 +191,7 @@ export class PostgresSession {
     this.#end();
   }
 
-  /** What waits for an answer fails as when the connection breaks. */
+  /** Fails pending statements, as a broken connection does. */
   giveUp(): void {
     this.#break();
   }
@@ -206,14 +208,14 @@ export class PostgresSession {
     const refusal = this.#refusal;
     let reason = refusal;
     for (const reject of this.#pending) {
-      reject((reason ?? connectionClosed()) as Error); // the driver throws nothing else
-      reason = undefined; // of several it is told once, as by the driver
+      reject((reason ?? connectionClosed()) as Error); // the driver throws only errors
+      reason = undefined; // only the first statement gets the reason, as in the driver
     }
     this.#pending.clear();
     this.#events.onEnd?.({ wasSilent: this.#wasSilent, refusal });
   }
 
-  /** Sends what goes before the first statement; what the server says to it, it says to that one. */
+  /** Sends the session settings before the first statement; an error of theirs fails that statement. */
   #begin(sendFirst: () => void): void {
     this.#isBegun = true;
     this.#held = [];
@@ -228,18 +230,18 @@ export class PostgresSession {
     );
   }
 
-  /** What was sent first has been answered. */
+  /** Called when the session settings have been answered. */
   #begun(error?: unknown): void {
     if (error === undefined) this.#connected();
     const held = this.#held;
     if (held === undefined || this.#isBroken) return;
     if (error === undefined || isOfStatement(error)) {
-      this.#held = undefined; // of what bounds a session: where there is no such thing it works without
+      this.#held = undefined; // a server that rejects the limits is used without them
       for (const send of held) send();
     } else {
       this.#refusal = error;
       this.#wasSilent = isConnectTimeout(error);
-      this.#break(); // the library says so only where it has had a socket
+      this.#break(); // the driver reports it only if it had a socket
     }
   }
 
@@ -250,22 +252,26 @@ export class PostgresSession {
     this.#events.onConnected?.();
   }
 
-  /** In the library's place, so that it tries each host once and never opens a second one, and a silent one can be cut. */
+  /**
+   * Replaces the driver's connect, so that each host is tried once, no second connection is opened, and a silent one
+   * can be cut.
+   */
   #connect({ path, host, port }: Address): Socket {
-    if (this.#hostsTried >= host.length) this.#break(); // it would go on in a loop, and without a pause
+    if (this.#hostsTried >= host.length) this.#break(); // the driver would retry in a loop without backoff
     if (this.#isBroken) throw connectionClosed();
     const at = (this.#firstHost + this.#hostsTried) % host.length;
     this.#hostsTried += 1;
     const socket = this.#dial(path ? { path } : { host: host[at], port: port[at] ?? 5432 });
     this.#socket = socket.setNoDelay(true);
-    return Object.assign(socket, { host: host[at], port: port[at] }); // where the library looks for the name on certificates
+    // The driver verifies the certificate against this host.
+    return Object.assign(socket, { host: host[at], port: port[at] });
   }
 
   #dial(address: NetConnectOpts): Socket {
     try {
       return connect(address);
     } catch (error) {
-      this.#refusal = error; // there can be no such address
+      this.#refusal = error; // the address is invalid
       this.#break();
       throw error;
     }
@@ -274,7 +280,7 @@ export class PostgresSession {
   #beginToWait(): void {
     if (this.#pending.size > 0) return;
     this.#answeredAt = performance.now();
-    this.#timer ??= setTimeout(() => this.#judge(), this.#patienceMs).unref();
+    this.#timer ??= setTimeout(() => this.#checkSilence(), this.#patienceMs).unref();
   }
 
   #answered(reject: (error: Error) => void, error?: unknown): void {
@@ -284,15 +290,15 @@ export class PostgresSession {
     if (this.#pending.size === 0 && this.#isRetired && !this.isReserved) this.close();
   }
 
-  /** A server that is gone without a word would be waited for until the system gives up, a quarter of an hour later. */
-  #judge(): void {
+  /** Breaks a silent connection; the system would wait for about a quarter of an hour. */
+  #checkSilence(): void {
     this.#timer = undefined;
     if (this.#pending.size === 0 || this.#isBroken) return;
     const left = this.#answeredAt + this.#patienceMs - performance.now();
     if (left <= 0 && !this.#isUnbounded) {
       this.#wasSilent = true;
       this.#break();
-    } else this.#timer = setTimeout(() => this.#judge(), Math.max(left, this.#patienceMs / 10)).unref();
+    } else this.#timer = setTimeout(() => this.#checkSilence(), Math.max(left, this.#patienceMs / 10)).unref();
   }
 }
 
@@ -300,7 +306,7 @@ function isOfServer(error: unknown): error is postgres.PostgresError {
   return error instanceof postgres.PostgresError;
 }
 
-/** The connection is as good as before. */
+/** True if only the statement failed, and the connection is still usable. */
 function isOfStatement(error: unknown): boolean {
   return isOfServer(error) && error.severity === "ERROR";
 }

@@ -2,22 +2,23 @@ import postgres from "postgres";
 import { PlainFailure } from "../failure.ts";
 import { liftBounds } from "./postgres-bounds.ts";
 import type { Snapshot, StoredRow } from "./snapshot.ts";
-import { deploymentTables, tablesInErasureOrder } from "./tables.ts";
+import { deploymentTables, tablesInErasureOrder } from "./table-catalogue.ts";
 
 const rowsAtOnce = 64;
-/** Each time a migration has taken a table away in the meantime. */
+/** Each try fails if a migration has dropped a table in the meantime. */
 const beginTriesMax = 10;
 
-/** Whatever a server or a role is told elsewhere: a large table takes the time it takes, and so does who reads it. */
+/** Overrides limits of the server or role, because reading a large table takes long. */
 const withoutBounds = liftBounds("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout");
 
 /**
- * A transaction that reads what was committed when it began, over a connection of its own. Until it ends it holds our tables,
- * as pg_dump does: beside a migration it would read rows of a later schema, or none of a table that is written anew.
+ * Opens a read-only transaction that sees what was committed when it began, on a connection of its own. It locks the
+ * tables until it ends, as pg_dump does: a concurrent migration would make it read rows of a later schema, or none of a
+ * rewritten table.
  */
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   let isCut = false;
-  /** Of the statement that is under way: the library leaves some without an answer. */
+  /** Rejects the running statement, because the driver leaves some unanswered after a cut. */
   let fail: (error: Error) => void = () => {};
   const client = postgres(url, {
     max: 1,
@@ -35,7 +36,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     const connection = await client.reserve();
     const run = <Row extends object>(text: string, values: readonly StoredRow[string][] = []) =>
       new Promise<readonly Row[]>((resolve, reject) => {
-        if (isCut) throw new ConnectionCut(); // what is written to it would end the process
+        if (isCut) throw new ConnectionCut(); // writing to it would end the process
         fail = reject;
         const parameters = values as postgres.ParameterOrJSON<never>[]; // no column is of any other type
         connection.unsafe<Row[]>(text, parameters).then(resolve, reject);
@@ -43,21 +44,21 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     const names = async (text: string) => (await run<{ name: string }>(text)).map(({ name }) => name);
     let cursors = 0;
 
-    /** @returns the tables that it sees; undefined when they have changed meanwhile */
+    /** @returns the visible tables; undefined if they have changed meanwhile */
     async function begin(): Promise<string[] | undefined> {
       const there = await names(listTables);
       await run("begin isolation level repeatable read, read only");
       await run(withoutBounds);
       const held = there.filter((name) => ours.has(name)).map(quoted);
       try {
-        // Before anything is read: what is seen is then later than any migration that this has waited for.
+        // Locks before the first read, so that the snapshot is later than any migration that it waited for.
         if (held.length > 0) await run(`lock table ${held.join(", ")} in access share mode`);
       } catch (error) {
         if ((error as { code?: unknown }).code !== undefinedTable) throw error;
         await run("rollback");
         return undefined;
       }
-      const tables = await names(listTables); // with this it has begun
+      const tables = await names(listTables); // the first read fixes the snapshot
       if (tables.join() === there.join()) return tables;
       await run("rollback");
       return undefined;
@@ -65,15 +66,16 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
 
     let tables: string[] | undefined;
     for (let tries = 1; tables === undefined; tries += 1) {
-      if (tries > beginTriesMax) throw new PlainFailure("The schema of the database does not stay as it is.");
+      if (tries > beginTriesMax)
+        throw new PlainFailure("The schema of the database keeps changing. Try again when no migration is running.");
       tables = await begin();
     }
-    if (!tables.includes("schema_migrations")) throw new PlainFailure("There is nothing of Rollcall in the database.");
+    if (!tables.includes("schema_migrations")) throw new PlainFailure("The database is not a Rollcall database.");
     const migrations = await names("select name from schema_migrations order by name");
     return {
       tables,
       migrations,
-      // By statements: a cursor of the library ends as if there were no more rows when the connection does.
+      // Fetches by statements, because a cursor of the driver ends normally when the connection breaks.
       async *rows(table, having = {}) {
         cursors += 1;
         const cursor = `rows_${cursors}`;
@@ -85,11 +87,19 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
           yield* rows;
           if (rows.length < rowsAtOnce) break;
         }
-        await run(`close ${cursor}`); // of one that was not read to its end the transaction takes care
+        await run(`close ${cursor}`); // a partly read cursor ends with the transaction
+      },
+      async estimateRows(table, having = {}) {
+        if (Object.keys(having).length > 0) return undefined;
+        const [found] = await run<{ rows: number }>(
+          "select reltuples::bigint as rows from pg_class where oid = to_regclass($1)",
+          [quoted(table)],
+        );
+        return found === undefined || found.rows < 0 ? undefined : found.rows; // -1: never analyzed
       },
       async close() {
         if (!isCut) connection.release();
-        await client.end({ timeout: isCut ? 0 : 5 }); // the library waits for what is never answered
+        await client.end({ timeout: isCut ? 0 : 5 }); // the driver would wait for statements that are never answered
       },
     };
   } catch (error) {

@@ -20,7 +20,10 @@ import type { Tables } from "./tables.ts";
 
 const shareOfJoints = 0.7;
 
-/** Opens PostgreSQL. Statements outside transactions are pipelined over shared connections; a transaction has its own. */
+/**
+ * Opens PostgreSQL. Statements outside transactions are pipelined over shared connections; each transaction has its
+ * own.
+ */
 export function openPostgres(url: string, options: DatabaseOptions): Database {
   const pool = createPostgresPool(url, options);
   const activity = createPostgresActivity(options);
@@ -74,18 +77,18 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     written.then(forget, forget);
     return written;
   };
-  // Each has a connection to itself, perhaps for long; some are left to those who need one for a moment.
+  // Each joint holds a connection, possibly for long; some are reserved for short statements.
   const jointsMax = Math.max(1, Math.floor(options.connectionsMax * shareOfJoints));
   const joints = createJoints(write, options.timeoutMs, jointsMax);
 
-  /** What is read inside of a transaction goes over its connection, and sees what it has written. */
+  /** Reads inside a joint use its connection, so that they see its writes. */
   function connectionOfJoint(): DatabaseConnection | undefined {
     const queries = joints.queries();
     if (queries === undefined) return undefined;
     return {
       executeQuery: <R>(query: CompiledQuery) =>
         queries.executeQuery<R>(query).catch((error) => {
-          joints.lose(error); // there is no savepoint before what only reads
+          joints.lose(error); // a failed read has no savepoint to return to
           throw error;
         }),
       streamQuery: refuseStreaming,
@@ -117,7 +120,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
 
     async close() {
       isClosed = true;
-      // The pool would cut them off; but one that gets no answer is not waited for.
+      // Lets transactions finish before the pool closes, but does not wait for a server that never answers.
       await Promise.race([Promise.allSettled(writing), sleep(options.timeoutMs, undefined, { ref: false })]);
       await pool.close();
     },

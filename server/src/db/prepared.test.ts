@@ -65,7 +65,7 @@ describe("prepare", () => {
     }),
   );
 
-  it("puts each value where its name stands, as often as it stands there, and leaves constants alone", async () => {
+  it("substitutes each value wherever its name occurs, and leaves constants unchanged", async () => {
     const [row] = await find(database.reads, { name: "x", least: 2 });
     assert.deepEqual({ ...row }, { application_id: "b", token_version: 3 });
     assert.equal((await find(database.reads, { name: "x", least: 0 })).length, 2);
@@ -74,7 +74,7 @@ describe("prepare", () => {
     assert.equal(quoted?.application_id, "c");
   });
 
-  it("null is a value like any other", async () => {
+  it("accepts null as a value", async () => {
     const rows = await database.reads.selectFrom("applications").selectAll().orderBy("application_id").execute();
     assert.deepEqual(
       rows.map((row) => row.deleted_at),
@@ -82,7 +82,7 @@ describe("prepare", () => {
     );
   });
 
-  it("builds the statement once, however often and wherever it runs", async () => {
+  it("compiles the statement once, however often and on whichever connection it runs", async () => {
     await find(database.reads, { name: "x", least: 1 });
     const before = built;
     await database.write(({ queries }) => find(queries, { name: "x", least: 1 }));
@@ -91,7 +91,7 @@ describe("prepare", () => {
     assert.equal(built, 1);
   });
 
-  it("runs in the transaction whose queries it is given", async () => {
+  it("runs in the transaction of the given queries", async () => {
     const undo = new Error("undo");
     const work = database.write(async ({ queries }) => {
       await insert(queries, { id: "d", name: "inside", at: 0, deletedAt: null });

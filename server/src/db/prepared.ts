@@ -10,10 +10,10 @@ class Placeholder {
 }
 
 /**
- * A statement for the hot path: built and compiled once per engine, then run with values alone. Saves the half of a
- * point read that would go into building the same text again.
+ * Prepares a statement for the hot path: built and compiled once per engine, then run with values alone. This saves
+ * half the time of a point read.
  *
- * @param build builds the statement; `parameter("name")` stands where the value of that name goes
+ * @param build builds the statement; `parameter("name")` stands for the value of that name
  */
 export function prepare<Parameters extends object, Row>(
   build: (
@@ -26,13 +26,14 @@ export function prepare<Parameters extends object, Row>(
     run<Row>(statements, "", queries, parameters, (name) => build(queries, name as never));
 }
 
-/** Enough for every shape that a search can have; the bound only stops what nobody foresaw. */
+/** Enough for every shape that a search can have; the bound only guards against unforeseen shapes. */
 const shapesMax = 5_000;
 
 /**
- * Statements that are put together from what a request asks for: each shape is built and compiled once.
+ * Prepares statements whose shape depends on the request: each shape is built and compiled once.
  *
- * @returns runs the statement of a shape. Two calls of one shape must build the same statement, but for the values
+ * @returns runs the statement of a shape. Two calls with the same shape must build the same statement, except for the
+ * values
  */
 export function prepareShapes(): <Row>(
   queries: Queries,
@@ -57,25 +58,25 @@ async function run<Row>(
   const key = engineOf(queries) + shape;
   let compiled = statements.get(key);
   if (compiled === undefined) {
-    // A placeholder travels through the builder as if it were the value, and comes back in `parameters`.
+    // The builder treats the placeholder as a value and returns it in `parameters`.
     compiled = build((name) => new Placeholder(name) as never).compile();
     statements.set(key, compiled);
   }
-  const values = compiled.parameters.map((place) =>
-    place instanceof Placeholder ? (parameters as Record<string, unknown>)[place.name] : place,
+  const values = compiled.parameters.map((bound) =>
+    bound instanceof Placeholder ? (parameters as Record<string, unknown>)[bound.name] : bound,
   );
   const direct = directRunners.get(queries);
-  // Row is what the builder promised, and the columns of the statement are what it selected.
+  // `Row` is the type that the builder declares for the selected columns.
   if (direct !== undefined) return direct(compiled.sql, values) as Row[];
   return (await queries.executeQuery<Row>(CompiledQuery.raw(compiled.sql, values))).rows;
 }
 
-/** Runs a statement on a connection that is always at hand. */
+/** Runs a statement on a connection that is always available. */
 export type DirectRunner = (sql: string, values: readonly unknown[]) => unknown[];
 
 const directRunners = new WeakMap<Queries, DirectRunner>();
 
-/** Lets prepared statements of these queries go straight to their one connection, past the builder's executor. */
+/** Makes prepared statements of these queries bypass Kysely's executor and use their only connection directly. */
 export function runDirectly(queries: Queries, runner: DirectRunner): void {
   directRunners.set(queries, runner);
 }

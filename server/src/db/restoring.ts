@@ -4,12 +4,12 @@ import { PlainFailure } from "../failure.ts";
 import type { Database, Queries } from "./database.ts";
 import { restoringName } from "./migrate.ts";
 import { migrations } from "./migrations/list.ts";
-import { deploymentTables, tablesInErasureOrder } from "./tables.ts";
+import { deploymentTables, tablesInErasureOrder } from "./table-catalogue.ts";
 
-/** Tables that only older schemas have; before what they refer to. */
+/** Tables that only older schemas have, children first. */
 const formerTables = ["operator_tokens", "revoked_tokens"];
 
-/** All tables that a database of ours can have, children before what they refer to. */
+/** All tables that a Rollcall database can have, children first. */
 const allTables: readonly string[] = [
   ...formerTables,
   ...tablesInErasureOrder,
@@ -18,7 +18,7 @@ const allTables: readonly string[] = [
   "schema_migrations",
 ];
 
-/** Whether there is anything in the database that a restore would have to replace. */
+/** True if the database holds nothing that a restore would replace. */
 export async function isEmptyDatabase({ reads }: Database): Promise<boolean> {
   for (const table of await listTables(reads)) {
     if (table === "schema_migrations") continue;
@@ -29,10 +29,10 @@ export async function isEmptyDatabase({ reads }: Database): Promise<boolean> {
 }
 
 /**
- * Drops every table of ours, and makes the schema of the release that had these migrations, marked as being restored: until
- * {@link endRestoring} nobody serves it.
+ * Drops all Rollcall tables and creates the schema of the release that had these migrations, marked as being restored:
+ * servers refuse it until {@link endRestoring}.
  *
- * @returns the mark of this restore, which ends when another one begins
+ * @returns the mark of this restore, which becomes invalid when another restore begins
  */
 export async function beginRestoring(names: readonly string[], database: Database): Promise<string> {
   const { ddl, lockMigrations } = database.dialect;
@@ -55,19 +55,19 @@ export async function beginRestoring(names: readonly string[], database: Databas
   return mark;
 }
 
-/** In each transaction of a restore. @throws PlainFailure when another one has begun since */
+/** Must run in each transaction of a restore. @throws PlainFailure if another restore has begun since */
 export async function requireRestoring(mark: string, queries: Queries): Promise<void> {
   const { rows } = await sql`select 1 from schema_migrations where name = ${mark}`.execute(queries);
   if (rows.length === 0) throw new PlainFailure("Another restore into this database has begun.");
 }
 
-/** From now on the database can be served. */
+/** Removes the mark, so that the database can be served. */
 export async function endRestoring(mark: string, queries: Queries): Promise<void> {
   await requireRestoring(mark, queries);
   await sql`delete from schema_migrations where name in (${restoringName}, ${mark})`.execute(queries);
 }
 
-/** Those of our tables that there are. */
+/** Lists the Rollcall tables that exist. */
 async function listTables(queries: Queries): Promise<string[]> {
   const there = new Set((await queries.introspection.getTables()).map(({ name }) => name));
   return allTables.filter((table) => there.has(table));

@@ -1,17 +1,17 @@
 import { setTimeout } from "node:timers/promises";
 import { isUndone } from "./dialect.ts";
 
-/** More often than this others are in the way for good, or the database is. */
+/** Conflicts or failures that outlast this many tries are permanent. */
 const triesMax = 6;
 const waitMsMin = 10;
 
 /**
- * Runs a transaction again of which nothing has been kept, because others were in its way or its connection broke before
- * the commit was sent. Those that collided wait for times of different length.
+ * Runs a transaction again if it was rolled back by a conflict, or its connection broke before the commit was sent.
+ * Waits a random time, so that colliding transactions do not collide again.
  *
- * @param timeoutMs nothing is begun anew after so long
+ * @param timeoutMs no retry starts after this time
  */
-export async function untilDone<T>(run: () => Promise<T>, timeoutMs: number): Promise<T> {
+export async function retryUntilSuccess<T>(run: () => Promise<T>, timeoutMs: number): Promise<T> {
   const until = performance.now() + timeoutMs;
   for (let tries = 1; ; tries += 1) {
     try {

@@ -5,44 +5,41 @@ import { type Condition, condition, type Order, type Parameter } from "./conditi
 import type { Queries } from "./database.ts";
 import { hasLateralJoins } from "./dialect.ts";
 import { prepareShapes } from "./prepared.ts";
-import { type Stream, sortRows, type Take } from "./stream.ts";
+import { rowLimit } from "./row-limit.ts";
+import type { Stream, Taken } from "./stream.ts";
 
-/** Rows of a table, or of a join, that meet all conditions: a part of a search that one index answers. */
+/** Rows of a table or join that meet all conditions: a part of a search that one index answers. */
 export interface Scope {
   /** Unique for the texts of `from`, `select` and `cell`. */
   readonly shape: string;
   readonly from: RawBuilder<unknown>;
   readonly select: RawBuilder<unknown>;
   readonly conditions: readonly Condition[];
-  /** The cell by which the rows are found in an area. */
+  /** The cell column, for searches in an area. */
   readonly cell?: RawBuilder<unknown>;
-  /**
-   * The table whose rows these are, when few of those that are walked over pass: then they are chosen by the index as far
-   * as it goes, and only the chosen ones are read.
-   */
-  readonly chosenFrom?: string;
-  /** The primary key of that table, where it is another than an id in an application. */
-  readonly primaryKey?: readonly string[];
+  /** The column that breaks ties within a cell, if it is not `id`. */
+  readonly tie?: string;
 }
 
 const runShape = prepareShapes();
 
 /**
- * The rows of a scope in an order that one of its indexes has: nothing is counted or sorted.
+ * Streams the rows of a scope in the order of one of its indexes, without counting or sorting.
  *
- * A row comparison finds its place in an index on columns. In one on an expression, which is what the longer orders have,
- * SQLite finds none by it: so first the other rows that are alike in the expression are read, and then those beyond it.
- * A page costs the same however many are alike, and wherever among them it begins.
+ * Engines can start an index scan at a row comparison of columns. SQLite cannot if the index begins with an expression,
+ * as the longer orders do: so the remaining rows with the same value are read first, then those beyond it. A page costs
+ * the same, however many rows share a value.
  */
 export function scopeStream<Row>(
-  scope: Scope,
+  { conditions, ...rows }: Scope,
   order: Order<Row>,
   isDescending: boolean,
   queries: Queries,
 ): Stream<Row> {
+  const scope = { ...rows, conditions: [...conditions, ...(order.conditions ?? [])] };
   const shape = `${shapeOf(scope)} by ${order.shape}`;
   const scopeValues = valuesOf(scope);
-  // What a condition makes alike in all rows orders nothing, and of an expression no engine sees that by itself.
+  // A column that a condition fixes does not affect the order, which no engine detects for expressions.
   const isAlike = scope.conditions.some((each) => `${each.shape} `.startsWith(`${order.shape} = `));
   const columns = isAlike ? order.columns.slice(1) : order.columns;
   const ranged = isAlike ? "created_at" : order.shape;
@@ -59,27 +56,26 @@ export function scopeStream<Row>(
       const key = columns.map((_, index) => sql`${parameter(`key ${index}`)}`);
       const sorted = sql.join(sortedBy.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
       const found = sql`from ${scope.from} where ${conditionsOf(scope, parameter)} ${writePart(key)}
-        order by ${sorted} limit ${parameter("count")}`;
-      return compilable(selectFound<Row>(scope, found), queries);
+        order by ${sorted} limit ${rowLimit(parameter("count"))}`;
+      return compilable(sql<Row>`select ${scope.select} ${found}`, queries);
     });
-  }
-
-  /** Chosen rows come as the engine likes. */
-  function inOrder(rows: Row[], direction: Take["direction"]): Row[] {
-    return scope.chosenFrom === undefined ? rows : sortRows(rows, { keyOf: order.keyOf, isDescending }, direction);
   }
 
   return {
     keyOf: order.keyOf,
     isDescending,
-    async take({ direction, bound, count }) {
+    async take({ direction, bound, count }, work) {
       const isDown = isDescending === (direction === "forward");
       const values: Record<string, unknown> = { ...scopeValues, count };
-      if (bound === undefined) return inOrder(await read(isDown, values, "all", columns, () => sql``), direction);
+      const found = (rows: Row[]): Taken<Row> => {
+        work?.examined(rows.length);
+        return { rows };
+      };
+      if (bound === undefined) return found(await read(isDown, values, "all", columns, () => sql``));
 
       const keyValues = isAlike ? bound.key.slice(1) : bound.key;
       for (const [index, value] of keyValues.entries()) values[`key ${index}`] = value;
-      // Of two bounds of one column an engine enters the index by either: so both are the narrower one.
+      // Given two bounds of one column an engine may start the scan at either one, so both are set to the narrower one.
       const limit = `${ranged} ${isDown ? "<=" : ">="}`;
       const [scopeLimit, keyLimit] = [scopeValues[limit], keyValues[0]];
       if (scopeLimit !== undefined && keyLimit !== undefined) {
@@ -92,55 +88,42 @@ export function scopeStream<Row>(
       const onSide = isInclusive ? sql`${beyond}=` : beyond;
       const part = isInclusive ? "from the key" : "beyond the key";
       if (others.length <= 1) {
-        const found = await read(isDown, values, part, columns, (key) => {
+        const rows = await read(isDown, values, part, columns, (key) => {
           return sql`and (${sql.join([...columns])}) ${onSide} (${sql.join([...key])})`;
         });
-        return inOrder(found, direction);
+        return found(rows);
       }
       const alike = await read(isDown, values, `${part}, alike`, others, ([firstKey, ...otherKeys]) => {
         return sql`and ${first} = ${firstKey} and (${sql.join(others)}) ${onSide} (${sql.join(otherKeys)})`;
       });
-      if (alike.length === count) return inOrder(alike, direction);
+      if (alike.length === count) return found(alike);
       values["count"] = count - alike.length;
       const rest = await read(isDown, values, "rest", columns, ([key]) => sql`and ${first} ${beyond} ${key}`);
-      return inOrder([...alike, ...rest], direction);
+      return found([...alike, ...rest]);
     },
   };
 }
 
-function selectFound<Row>(
-  { select, from, chosenFrom, primaryKey = idInApplication }: Scope,
-  found: RawBuilder<unknown>,
-): RawBuilder<Row> {
-  if (chosenFrom === undefined) return sql<Row>`select ${select} ${found}`;
-  const names = primaryKey.map((column) => [
-    sql.ref(column),
-    sql.ref(`${chosenFrom}.${column}`),
-    sql.ref(`chosen_${column}`),
-  ]);
-  const chosen = names.map(([column, , name]) => sql`${column} as ${name}`);
-  const isChosen = names.map(([, column, name]) => sql`${column} = ${name}`);
-  return sql<Row>`select ${select}
-    from (select ${sql.join(chosen)} ${found}) as chosen
-    cross join ${from}
-    where ${sql.join(isChosen, sql` and `)}`;
-}
-
-const idInApplication = ["application_id", "id"];
-
-/** The rows of a scope that lie in these cells, for walking over the others. */
-export function scopeInCells(scope: Scope, table: string, cells: readonly CellRange[]): Scope {
-  const { cell = sql`` } = scope;
-  const isInCells = condition(`in ${cells.length} cells`, valuesOfCells(cells), (parameter) => {
-    const ranges = cells.map((_, index) => {
-      return sql`${cell} between ${parameter(`from ${index}`)} and ${parameter(`to ${index}`)}`;
-    });
-    return sql`(${sql.join(ranges, sql` or `)})`;
+/** Streams the rows of a scope in a range of cells, ordered by cell, so that they can be read in chunks. */
+export function rowsByCell<Row extends { readonly id: string }>(
+  scope: Scope,
+  { from, to }: CellRange,
+  queries: Queries,
+): Stream<Row> {
+  const { cell = sql``, tie = "id" } = scope;
+  const inCells = condition("in a range of cells", { "first cell": from, "last cell": to }, (parameter) => {
+    return sql`${cell} between ${parameter("first cell")} and ${parameter("last cell")}`;
   });
-  return { ...scope, conditions: [...scope.conditions, isInCells], chosenFrom: table };
+  const withCell = { ...scope, shape: `${scope.shape} and cell`, select: sql`${scope.select}, ${cell} as its_cell` };
+  const byCell: Order<Row> = {
+    shape: "its cell",
+    columns: [cell, sql.ref(tie)],
+    keyOf: (row) => [(row as Row & { readonly its_cell: number }).its_cell, row.id], // `its_cell` is selected above
+  };
+  return scopeStream({ ...withCell, conditions: [...scope.conditions, inCells] }, byCell, false, queries);
 }
 
-/** At most `count` rows of these scopes that lie in these cells, in no order. */
+/** Returns at most `count` rows of these scopes in these cells, unordered. */
 export function rowsInCells<Row>(
   scopes: readonly Scope[],
   cells: readonly CellRange[],
@@ -152,13 +135,13 @@ export function rowsInCells<Row>(
     scopes,
     cells,
     ({ select }) => select,
-    (parameter) => sql`limit ${parameter}`,
+    (parameter) => sql`limit ${rowLimit(parameter)}`,
     count,
     queries,
   );
 }
 
-/** Whether more than so many rows of a scope lie in these cells: a look at the index alone, where it can. */
+/** True if more than `bound` rows of a scope lie in these cells; an index-only scan where possible. */
 export async function hasMoreInCells(
   scope: Scope,
   cells: readonly CellRange[],
@@ -171,7 +154,7 @@ export async function hasMoreInCells(
     [scope],
     cells,
     one,
-    (parameter) => sql`limit 1 offset ${parameter}`,
+    (parameter) => sql`limit 1 offset ${rowLimit(parameter)}`,
     bound,
     queries,
   );
@@ -188,23 +171,23 @@ function runInCells<Row>(
   queries: Queries,
 ): Promise<Row[]> {
   const values: Record<string, unknown> = { ...valuesOfCells(cells), count };
-  for (const [place, scope] of scopes.entries()) {
-    for (const [name, value] of Object.entries(valuesOf(scope))) values[`${place} ${name}`] = value;
+  for (const [position, scope] of scopes.entries()) {
+    for (const [name, value] of Object.entries(valuesOf(scope))) values[`${position} ${name}`] = value;
   }
   const shape = `${what} of ${scopes.map(shapeOf).join(" and ")} in ${cells.length}`;
   return runShape<Row>(queries, shape, values, (parameter) => {
     const ranges = cells.map(
       (_, index) => sql`(cast(${parameter(`from ${index}`)} as bigint), cast(${parameter(`to ${index}`)} as bigint))`,
     );
-    const parts = scopes.map((scope, place) => {
+    const parts = scopes.map((scope, position) => {
       const { from, cell = sql`` } = scope;
-      const conditions = conditionsOf(scope, (name) => parameter(`${place} ${name}`));
+      const conditions = conditionsOf(scope, (name) => parameter(`${position} ${name}`));
       const found = sql`${conditions} and ${cell} between span.low and span.high`;
-      // Each engine has its way to be told to go through the ranges, and the index for each, and never the other way round.
+      // Each engine needs its own syntax to loop over the ranges and search the index for each, instead of the reverse.
       return hasLateralJoins(queries)
         ? sql`select found.* from span cross join lateral (
             select ${selectOf(scope)} from ${from} where ${found}
-            order by ${cell} limit cast(${parameter("count")} as bigint) + 1
+            order by ${cell} limit ${rowLimit(parameter("count"))} + 1
           ) as found`
         : sql`select ${selectOf(scope)} from span cross join ${from} where ${found}`;
     });
@@ -240,7 +223,7 @@ function valuesOfCells(cells: readonly CellRange[]): Record<string, number> {
   return values;
 }
 
-/** What `prepareShapes` takes, of a statement that is written out. */
+/** Wraps a written-out statement for `prepareShapes`. */
 function compilable<Row>(statement: RawBuilder<Row>, queries: Queries) {
   return { compile: () => statement.compile(queries) };
 }

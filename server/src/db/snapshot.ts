@@ -1,14 +1,19 @@
-/** A row as it is stored, the same on both engines. */
+/** A stored row, the same on both engines. */
 export type StoredRow = Readonly<Record<string, string | number | Uint8Array | null>>;
 
-/** The database as it was at one moment, whatever is written meanwhile; over a connection of its own. */
+/** A consistent view of the database at one moment, on a connection of its own. */
 export interface Snapshot {
-  /** The migrations that were applied, in their order. */
+  /** The applied migrations, in order. */
   readonly migrations: readonly string[];
   /** Names of all tables. */
   readonly tables: readonly string[];
-  /** All rows of a table, or those with these values; few are in memory at a time. Rows come in no promised order. */
+  /** Streams all rows of a table, or those with these values, in no particular order; few are in memory at a time. */
   rows(table: string, having?: StoredRow): AsyncIterable<StoredRow>;
-  /** Ends it; to be called soon, because while it lasts the engine keeps what it shows. */
+  /**
+   * Estimates the number of rows without reading them; undefined if the engine does not know. The rows of one
+   * application can be estimated on SQLite only.
+   */
+  estimateRows(table: string, having?: StoredRow): Promise<number | undefined>;
+  /** Ends the snapshot; call it soon, because the engine must keep all visible row versions until then. */
   close(): Promise<void>;
 }

@@ -6,8 +6,10 @@ import { PlainFailure } from "../failure.ts";
 import type { Snapshot, StoredRow } from "./snapshot.ts";
 
 const rowsAtOnce = 64;
+/** SQLite keeps no statistics and counting blocks, so rows of a larger database are not counted. */
+const countedBytesMax = 4_294_967_296;
 
-/** A read transaction. Others write meanwhile; the log of what they write grows until it ends. */
+/** Opens a read transaction. Writers continue meanwhile, and the write-ahead log grows until it ends. */
 export function openSqliteSnapshot(url: string): Snapshot {
   const file = fileURLToPath(url);
   if (!existsSync(file)) throw new PlainFailure(`There is no database ${file}.`);
@@ -22,13 +24,15 @@ export function openSqliteSnapshot(url: string): Snapshot {
         .map(({ name }) => String(name));
     const tables = names(
       "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name",
-    ); // with this it has begun
-    if (!tables.includes("schema_migrations")) throw new PlainFailure(`There is nothing of Rollcall in ${file}.`);
+    ); // the first read fixes the snapshot
+    if (!tables.includes("schema_migrations")) throw new PlainFailure(`${file} is not a Rollcall database.`);
     const migrations = names("select name from schema_migrations order by name");
     return {
       tables,
       migrations,
       rows: (table, having = {}) => readRows(database, table, having),
+      estimateRows: async (table, having = {}) =>
+        databaseBytes(database) > countedBytesMax ? undefined : countRows(database, table, having),
       async close() {
         if (database.isOpen) database.close();
       },
@@ -39,14 +43,33 @@ export function openSqliteSnapshot(url: string): Snapshot {
   }
 }
 
-async function* readRows(database: DatabaseSync, table: string, having: StoredRow): AsyncGenerator<StoredRow> {
+function databaseBytes(database: DatabaseSync): number {
+  const [{ bytes = 0 } = {}] = database
+    .prepare("select page_count * page_size as bytes from pragma_page_count, pragma_page_size")
+    .all();
+  return Number(bytes);
+}
+
+/** Counts over the smallest index of the table, which is much cheaper than reading its rows. */
+function countRows(database: DatabaseSync, table: string, having: StoredRow): number {
+  const [{ count = 0 } = {}] = database
+    .prepare(`select count(*) as count from ${quoted(table)}${conditionsOf(having)}`)
+    .all(...Object.values(having));
+  return Number(count);
+}
+
+function conditionsOf(having: StoredRow): string {
   const conditions = Object.keys(having).map((column) => ` and ${quoted(column)} = ?`);
-  const statement = database.prepare(`select * from ${quoted(table)} where true${conditions.join("")}`);
+  return ` where true${conditions.join("")}`;
+}
+
+async function* readRows(database: DatabaseSync, table: string, having: StoredRow): AsyncGenerator<StoredRow> {
+  const statement = database.prepare(`select * from ${quoted(table)}${conditionsOf(having)}`);
   let count = 0;
   for (const row of statement.iterate(...Object.values(having))) {
-    yield row as StoredRow; // no column of ours holds a bigint: reading one that is too large throws
+    yield row as StoredRow; // no column holds a bigint: reading a too large integer throws
     count += 1;
-    if (count % rowsAtOnce === 0) await setImmediate(); // in a server others have their turn
+    if (count % rowsAtOnce === 0) await setImmediate(); // yields to the requests of a server
   }
 }
 

@@ -1,7 +1,6 @@
 import { currentCall } from "../lib/current-call.ts";
 import { Histogram } from "../lib/histogram.ts";
 
-/** A statement that took long. */
 export interface SlowStatement {
   /** With placeholders, never with values. */
   readonly statement: string;
@@ -12,22 +11,21 @@ export interface SlowStatement {
 }
 
 export interface StatementWatchOptions {
-  /** 0 for none. */
+  /** 0 disables the report. */
   readonly slowQueryMs: number;
-  /** Undefined where nobody wants to know. */
   readonly onSlow?: ((statement: SlowStatement) => void) | undefined;
 }
 
-/** Is told of every statement when it is over: it counts, and tells of the slow ones, and of all where a call is traced. */
+/** Observes every finished statement: counts it, and reports it if it was slow or its call is traced. */
 export interface StatementWatch {
   readonly seconds: Histogram;
-  /** @param startedAt as `performance.now()` had it before the statement was asked for */
+  /** @param startedAt `performance.now()` before the statement was requested */
   ended(statement: string, startedAt: number, rows: number, failure?: unknown): void;
 }
 
 /** Seconds: a point read of SQLite takes some microseconds. */
 const statementBounds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
-/** A list of a thousand values has a thousand placeholders. */
+/** Truncates long statements: a list of a thousand values has a thousand placeholders. */
 const statementCharactersMax = 2_000;
 
 export function createStatementWatch(engine: string, options: StatementWatchOptions): StatementWatch {

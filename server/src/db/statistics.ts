@@ -1,20 +1,20 @@
 import type { Histogram } from "../lib/histogram.ts";
 
-/** What the database has been at, since the process began, and is at. */
+/** Statistics of the database since the process started. */
 export interface DatabaseStatistics {
-  /** Seconds of each statement, waiting for a connection included. */
+  /** Seconds of each statement, including the wait for a connection. */
   readonly statements: Histogram;
   readonly commits: CommitStatistics;
   /** Transactions that wait to begin. */
   readonly waiting: number;
   readonly connections: { readonly inUse: number; readonly max: number };
-  /** Work that was run again because others were in its way, or because it could not be done inside of a transaction. */
+  /** Runs that were repeated after a conflict, or because work had to run outside of the transaction. */
   readonly reruns: number;
 }
 
-/** Of what was written to disk. */
+/** Statistics of commits. */
 export interface CommitStatistics {
-  /** How many transactions of requests shared one commit. */
+  /** The number of request transactions that shared a commit. */
   readonly sizes: Histogram;
   readonly seconds: Histogram;
 }

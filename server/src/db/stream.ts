@@ -1,6 +1,7 @@
+import { type CallWork, yieldWork } from "../lib/call-work.ts";
 import { compareKeys, type Key, type Side } from "../lib/keyset.ts";
 
-/** Which rows of a stream are asked for: forward is the order of the listing. */
+/** The requested rows of a stream; forward is the order of the listing. */
 export interface Take {
   readonly direction: "forward" | "backward";
   /** Only rows on this side of a key: `after` and `from` go forward, `before` and `until` backward. */
@@ -8,21 +9,35 @@ export interface Take {
   readonly count: number;
 }
 
-/**
- * Rows in an order, that can be entered at any key and read in both directions. Listings, filters and searches in areas
- * are streams, put together from others.
- */
-export interface Stream<Row> {
-  keyOf(row: Row): Key;
-  /** True when the listing runs from the greatest key to the smallest. */
-  readonly isDescending: boolean;
-  /** At most `count` rows, in the direction of the reading: those next to the bound first. */
-  take(take: Take): Promise<Row[]>;
+/** The result of a `take`. Fewer rows than requested means the end of the stream, unless the walk stopped early. */
+export interface Taken<Row> {
+  readonly rows: Row[];
+  /**
+   * Where a walk stopped because it had examined too much: all rows up to and including this key have been examined.
+   */
+  readonly reached?: Key;
 }
 
 /**
- * Several streams of one order as one. A row that is in several comes once, also when it has been changed between the looks at
- * them, and has another place in each.
+ * Ordered rows that can be read from any key in both directions. Listings, filters and area searches are streams
+ * composed of others.
+ */
+export interface Stream<Row> {
+  keyOf(row: Row): Key;
+  /** True if the listing runs from the greatest key to the smallest. */
+  readonly isDescending: boolean;
+  /**
+   * Reads at most `count` rows in the given direction, those next to the bound first.
+   *
+   * @param work stops the walk when it is spent, but not before it has passed the bound; absent for no limit
+   * @throws Abandoned
+   */
+  take(take: Take, work?: CallWork): Promise<Taken<Row>>;
+}
+
+/**
+ * Merges streams of one order. A row that is in several is returned once, even if a concurrent change has moved it
+ * between the reads.
  */
 export function mergeStreams<Row extends { readonly id: string }>(
   streams: readonly [Stream<Row>, ...Stream<Row>[]],
@@ -32,79 +47,105 @@ export function mergeStreams<Row extends { readonly id: string }>(
   return {
     keyOf: first.keyOf,
     isDescending: first.isDescending,
-    async take(take) {
-      const taken = await Promise.all(streams.map((stream) => stream.take(take)));
-      return sortRows(distinctRows(taken.flat()), first, take.direction).slice(0, take.count);
+    async take(take, work) {
+      const all = await Promise.all(streams.map((stream) => stream.take(take, work)));
+      const rows = sortRows(distinctRows(all.flatMap((taken) => taken.rows)), first, take.direction);
+      const stops = all.flatMap(({ reached: stop }) => (stop === undefined ? [] : [stop]));
+      const reached = nearest(stops, first, take.direction);
+      if (reached === undefined) return { rows: rows.slice(0, take.count) };
+      // Rows beyond this key may come after unread rows of the stopped stream.
+      const side = take.direction === "forward" ? "until" : "from";
+      const within = rows.filter((row) => isOnSide(first, first.keyOf(row), { side, key: reached }));
+      return within.length >= take.count ? { rows: within.slice(0, take.count) } : { rows: within, reached };
     },
   };
 }
 
-/** Each of them once. */
+/** Removes duplicates by id. */
 export function distinctRows<Row extends { readonly id: string }>(rows: readonly Row[]): Row[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
-const chunkRowsMax = 1_000;
+/** Each chunk blocks the event loop while SQLite reads it. */
+const chunkRowsMax = 500;
 
-/** The rows of a stream that pass a test which SQL cannot make. Lets others have the event loop between its chunks. */
+/** Filters the rows of a stream. Yields to the event loop between chunks. */
 export function filterStream<Row>(stream: Stream<Row>, isIn: (row: Row) => boolean): Stream<Row> {
   return {
     keyOf: stream.keyOf,
     isDescending: stream.isDescending,
-    async take(take) {
+    async take(take, work) {
       const passed: Row[] = [];
       let { bound } = take;
-      for (let count = take.count; ; count = Math.min(count * 2, chunkRowsMax)) {
-        const chunk = await stream.take({ ...take, bound, count });
-        for (const row of chunk) if (isIn(row)) passed.push(row);
-        const last = chunk.at(-1);
-        if (passed.length >= take.count || chunk.length < count || last === undefined)
-          return passed.slice(0, take.count);
-        bound = { side: take.direction === "forward" ? "after" : "before", key: stream.keyOf(last) };
-        await new Promise(setImmediate);
+      for (let count = take.count; ; count = Math.min(count * 2, Math.max(chunkRowsMax, take.count))) {
+        const chunk = await stream.take({ ...take, bound, count }, work);
+        for (const row of chunk.rows) if (isIn(row)) passed.push(row);
+        if (passed.length >= take.count) return { rows: passed.slice(0, take.count) };
+        if (chunk.reached !== undefined) return { rows: passed, reached: chunk.reached };
+        const last = chunk.rows.at(-1);
+        if (chunk.rows.length < count || last === undefined) return { rows: passed };
+        const key = stream.keyOf(last);
+        if (work?.isSpent()) return { rows: passed, reached: key };
+        bound = { side: beyond[take.direction], key };
+        await yieldWork(work);
       }
     },
   };
 }
 
-/** Rows that are in memory already. */
+const beyond = { forward: "after", backward: "before" } as const;
+
+/** Makes a stream of rows in memory. */
 export function streamOf<Row>(rows: readonly Row[], order: Pick<Stream<Row>, "keyOf" | "isDescending">): Stream<Row> {
   return {
     ...order,
     async take({ direction, bound, count }) {
       const within = bound === undefined ? rows : rows.filter((row) => isOnSide(order, order.keyOf(row), bound));
-      return sortRows([...within], order, direction).slice(0, count);
+      return { rows: sortRows([...within], order, direction).slice(0, count) };
     },
   };
 }
 
-/** Skips rows by reading over them, a bounded number at a time. */
-export async function takeAfterOffset<Row>(stream: Stream<Row>, offset: number, count: number): Promise<Row[]> {
-  let bound: Take["bound"];
-  for (let left = offset; left > 0; ) {
-    const skipped = await stream.take({ direction: "forward", bound, count: Math.min(left, chunkRowsMax) });
-    const last = skipped.at(-1);
-    if (last === undefined) return [];
-    left -= skipped.length;
-    bound = { side: "after", key: stream.keyOf(last) };
-    await new Promise(setImmediate);
+/** Skips rows by reading over them in chunks. */
+export async function takeAfterOffset<Row>(
+  stream: Stream<Row>,
+  { offset, after, count }: { readonly offset: number; readonly after?: Key | undefined; readonly count: number },
+  work?: CallWork,
+): Promise<Taken<Row> & { readonly offsetLeft: number }> {
+  let bound: Take["bound"] = after && { side: "after", key: after };
+  let offsetLeft = offset;
+  while (offsetLeft > 0) {
+    const chunk = Math.min(offsetLeft, chunkRowsMax);
+    const skipped = await stream.take({ direction: "forward", bound, count: chunk }, work);
+    offsetLeft -= skipped.rows.length;
+    if (skipped.reached !== undefined) return { rows: [], reached: skipped.reached, offsetLeft };
+    const last = skipped.rows.at(-1);
+    if (last === undefined || skipped.rows.length < chunk) return { rows: [], offsetLeft };
+    const key = stream.keyOf(last);
+    if (work?.isSpent()) return { rows: [], reached: key, offsetLeft };
+    bound = { side: "after", key };
+    await yieldWork(work);
   }
-  return stream.take({ direction: "forward", bound, count });
+  return { ...(await stream.take({ direction: "forward", bound, count }, work)), offsetLeft };
 }
 
 /**
- * All rows of a stream, read a bounded number at a time; others have the event loop between. What comes and goes meanwhile
- * may be there or not.
+ * Iterates over all rows of a stream in chunks, yielding to the event loop between them. Rows that are added or deleted
+ * meanwhile may or may not appear.
  */
-export async function* eachRow<Row>(stream: Stream<Row>, rowsAtOnce: number): AsyncGenerator<Row, void, undefined> {
+export async function* eachRow<Row>(
+  stream: Stream<Row>,
+  rowsAtOnce: number,
+  work?: CallWork,
+): AsyncGenerator<Row, void, undefined> {
   let bound: Take["bound"];
   for (;;) {
-    const rows = await stream.take({ direction: "forward", bound, count: rowsAtOnce });
+    const { rows } = await stream.take({ direction: "forward", bound, count: rowsAtOnce }, work);
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsAtOnce) return;
     bound = { side: "after", key: stream.keyOf(last) };
-    await new Promise(setImmediate);
+    await yieldWork(work);
   }
 }
 
@@ -117,12 +158,22 @@ export function sortRows<Row>(
   return rows.sort((a, b) => sign * compareKeys(keyOf(a), keyOf(b)));
 }
 
+/** Returns the key that a walk in this direction reaches first. */
+function nearest(
+  keys: readonly Key[],
+  { isDescending }: { readonly isDescending: boolean },
+  direction: Take["direction"],
+): Key | undefined {
+  const sign = isDescending === (direction === "forward") ? -1 : 1;
+  return keys.toSorted((a, b) => sign * compareKeys(a, b))[0];
+}
+
 export function isOnSide(
   { isDescending }: { readonly isDescending: boolean },
   key: Key,
   bound: { readonly side: Side; readonly key: Key },
 ): boolean {
-  const order = (isDescending ? -1 : 1) * compareKeys(key, bound.key); // above 0: further on in the listing
+  const order = (isDescending ? -1 : 1) * compareKeys(key, bound.key); // above 0: later in the listing
   switch (bound.side) {
     case "after":
       return order > 0;

@@ -3,11 +3,11 @@ import type { OperatorRole } from "../lib/roles.ts";
 
 /**
  * The data model. Every table of application data has `application_id` first in its primary key, its unique indexes and
- * its foreign keys, so that one application is one shard; a test walks the schema and checks it. Times are milliseconds
- * since 1970-01-01 UTC. Truth values are 0 or 1 on both engines.
+ * its foreign keys, so that one application is one shard; a test checks this against the schema. Times are milliseconds
+ * since 1970-01-01 UTC. Booleans are 0 or 1 on both engines.
  *
- * `token_version` is the kill tree: a token holds the versions of its application, application key, device and user,
- * and dies when any of them has moved on. One update ends all the tokens below it.
+ * `token_version` revokes tokens in a tree: a token holds the versions of its application, application key, device and
+ * user, and becomes invalid when any of them changes. One update revokes all tokens below it.
  */
 export interface Tables {
   applications: ApplicationsTable;
@@ -20,10 +20,14 @@ export interface Tables {
   users: UsersTable;
   user_tokens: UserTokensTable;
   password_resets: PasswordResetsTable;
+  mail_outbox: MailOutboxTable;
+  mail_limits: MailLimitsTable;
+  recognized_devices: RecognizedDevicesTable;
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
   checkins: CheckinsTable;
   kept_replies: KeptRepliesTable;
+  idempotency_usage: IdempotencyUsageTable;
   metric_inbox: MetricInboxTable;
   metric_handles: MetricHandlesTable;
   metric_chunks: MetricChunksTable;
@@ -38,65 +42,13 @@ export interface Tables {
   metadata: MetadataTable;
   unfinished_erasures: UnfinishedErasuresTable;
   files: FilesTable;
-  loose_bytes: LooseBytesTable;
+  loose_bytes: OrphanedObjectsTable;
   file_usage: FileUsageTable;
   resumable_uploads: ResumableUploadsTable;
   upload_segments: UploadSegmentsTable;
 }
 
-/** The tables that belong to the deployment and to no application. */
-export const deploymentTables = [
-  "application_regions",
-  "audit_log",
-  "leases",
-  "operator_sessions",
-  "operators",
-] as const satisfies readonly (keyof Tables)[];
-
-/** The tables in which an application's data lies, children before the rows that they refer to. */
-export const tablesInErasureOrder = [
-  "kept_replies",
-  "metadata",
-  "unfinished_erasures",
-  "checkins",
-  "files",
-  "upload_segments",
-  "resumable_uploads",
-  "loose_bytes",
-  "file_usage",
-  "metric_inbox",
-  "metric_handles",
-  "metric_chunks",
-  "metric_rollups",
-  "metric_keys",
-  "metric_batches",
-  "identities",
-  "location_shifts",
-  "password_resets",
-  "user_tokens",
-  "users",
-  "crash_group_devices",
-  "crash_group_versions",
-  "crash_groups",
-  "crash_reports",
-  "devices",
-  "application_keys",
-] as const satisfies readonly (keyof Tables)[];
-
-/**
- * Those of them in which a user's data lies: each has a `user_id`. Check-ins go after them, each with its
- * metadata, files, each with its metadata and bytes, and unfinished uploads with theirs (`users.erasure.ts`).
- */
-export const userTablesInErasureOrder = [
-  "kept_replies",
-  "identities",
-  "password_resets",
-  "user_tokens",
-  "location_shifts",
-  "metric_handles",
-] as const satisfies readonly (keyof Tables)[];
-
-/** What one process at a time does for all: see `leases.ts`. */
+/** Work that only one process does at a time: see `leases.ts`. */
 interface LeasesTable {
   name: string;
   holder: string;
@@ -110,20 +62,27 @@ interface ApplicationsTable {
   name: string;
   token_version: number;
   created_at: number;
-  /** Set first when an application is deleted: from then on it is gone for clients, while its rows are being erased. */
+  /** Set first when an application is deleted: clients can no longer use it, while its rows are being erased. */
   deleted_at: number | null;
-  /** JSON, as `apps configure` read and checked it. */
+  /** JSON without secrets, as validated by `apps configure`. */
   settings: ColumnType<string, string | undefined, string>;
-  /** While it is set every operation is refused; tokens stay good for afterwards. */
+  /** While set, every operation is refused; tokens stay valid for later. */
   suspended_at: Generated<number | null>;
   /** The shared secret of signed requests, sealed (`tenancy/policies.ts`). */
   signing_secret: Generated<string | null>;
-  /** Keys of earlier generations are dead: one update ends all of them. */
+  /** Keys of earlier generations are invalid: one update revokes all of them. */
   key_generation: Generated<number>;
-  /** While it is imported: marked as deleted, and not to be erased before then (`archives/imports.store.ts`). */
+  /**
+   * While an import runs, the application is marked as deleted, and must not be erased before this time
+   * (`archives/imports.store.ts`).
+   */
   importing_until: Generated<number | null>;
-  /** The region that it is on its way to, which may be this one; until it is there nothing is served of it. */
+  /** The region that the application is moving to, possibly this one; it is not served until the move ends. */
   moving_to: Generated<string | null>;
+  /** JSON list of the settings whose URL was set by an editor (`tenancy/public-only.ts`); null if there are none. */
+  public_only: Generated<string | null>;
+  /** JSON object of the secrets in the settings, sealed (`tenancy/sealed-settings.ts`); null if there are none. */
+  sealed_settings: Generated<string | null>;
 }
 
 interface ApplicationKeysTable {
@@ -135,14 +94,14 @@ interface ApplicationKeysTable {
   created_at: number;
   generation: Generated<number>;
   label: Generated<string | null>;
-  /** Set when it is taken out of use: nobody registers with it any more. */
+  /** Set when the key is retired: devices can no longer register with it. */
   retired_at: Generated<number | null>;
 }
 
 interface DevicesTable {
   application_id: string;
   id: string;
-  /** What the client sent as uniqueId; registrations without one make a new device each. */
+  /** The `uniqueId` of the registration; each registration without one creates a device. */
   unique_id: string | null;
   platform: string;
   token_version: number;
@@ -152,18 +111,20 @@ interface DevicesTable {
   os_version: string | null;
   app_version: string | null;
   push_token: string | null;
+  /** The id of the access token that set the push token; only this token may read it. */
+  push_token_by: string | null;
   /** Index in `connectionTypes` of the contract. */
   connection_type: number | null;
   is_production: number | null;
   tag: string | null;
   lat: number | null;
   lng: number | null;
-  /** The key that it registered with last, and when; null for a device that has not since this is written down. */
+  /** The key of its last registration; null if the device has not registered since this column exists. */
   key_id: string | null;
   registered_at: number | null;
 }
 
-/** What apps report of their crashes; read by operators. */
+/** Crash reports of apps, read by operators. */
 interface CrashReportsTable {
   application_id: string;
   id: string;
@@ -174,19 +135,19 @@ interface CrashReportsTable {
   tag: string | null;
   lat: number | null;
   lng: number | null;
-  /** What the device had told of itself when it crashed. */
+  /** What the device had reported about itself before the crash. */
   app_version: string | null;
   os_version: string | null;
   created_at: number;
-  /** Of the group that it belongs to. */
+  /** The group of the report. */
   fingerprint: string;
 }
 
-/** Reports of one bug (`lib/crash-identity.ts`). It stays, with its counts, when its reports have been dropped. */
+/** Groups reports of one bug (`lib/crash-identity.ts`). A group and its counts outlive its reports. */
 interface CrashGroupsTable {
   application_id: string;
   fingerprint: string;
-  /** What its first report said. */
+  /** The title of its first report. */
   title: string;
   reports: number;
   /** How many rows it has in crash_group_devices. */
@@ -198,7 +159,7 @@ interface CrashGroupsTable {
 interface CrashGroupVersionsTable {
   application_id: string;
   fingerprint: string;
-  /** Empty when the device had not told it. */
+  /** Empty if the device had not reported it. */
   app_version: string;
   reports: number;
   first_seen_at: number;
@@ -212,12 +173,12 @@ interface CrashGroupDevicesTable {
 }
 
 /**
- * Where something located lies, and where others see it.
+ * A location, and the location that others see.
  *
- * `cell` is the location on a curve that fills the map (`lib/cells.ts`), so that an area is a few ranges of it. The
- * `seen_` coordinates hold the shifted point while the owner has locationFuzzing, and null otherwise: then others see the
- * true one. (Where users themselves are, they always see shifted.) A row of such an owner that has no shifted point yet is not shown to others at all. `seen_cell` is the cell of
- * the point that others see, whichever it is.
+ * `cell` is the location on a Z-order curve (`lib/cells.ts`), so that an area is a few ranges of cells. The `seen_`
+ * coordinates hold the fuzzed location while the owner has locationFuzzing, and are null otherwise: then others see the
+ * true location. (The location of a user is always fuzzed for others.) A row of an owner with locationFuzzing is hidden
+ * from others until its fuzzed location exists. `seen_cell` is the cell of the location that others see.
  */
 interface Located {
   lat: number;
@@ -232,15 +193,17 @@ interface UsersTable extends Nullable<Located> {
   application_id: string;
   id: string;
   user_name: string;
-  /** The name regardless of case and Unicode form: what is unique, and what login looks for. */
+  /** The name normalized for case and Unicode form: it is unique, and logins look it up. */
   user_name_key: string;
-  /** An argon2id PHC string; empty for a user who has no password, and signs in with an identity provider. */
+  /** An argon2id PHC string; empty for a user without a password, who signs in with an identity provider. */
   password_hash: string;
   email: string | null;
   first_name: string | null;
   last_name: string | null;
   celeb_mode: number;
   location_fuzzing: number;
+  /** Counts the secrets that have fuzzed the user's locations. */
+  shift_generation: Generated<number>;
   token_version: number;
   last_login_at: number;
   created_at: number;
@@ -249,19 +212,27 @@ interface UsersTable extends Nullable<Located> {
   gender: number | null;
   date_of_birth: number | null;
   tag: string | null;
-  /** One of the user's pictures; goes when that is deleted. */
+  /** One of the user's pictures; reset when that picture is deleted. */
   profile_picture_id: string | null;
-  /** 1 when others may read it, so that they see it on the user as well. */
+  /** 1 if others may read the picture, so that they see it on the user as well. */
   is_picture_shared: Generated<number>;
-  /** 1 while the shifted points of what the user owns are being made or dropped, after a change of locationFuzzing. */
+  /** 1 while the fuzzed locations of the user's objects are being updated, after a change of locationFuzzing. */
   is_reshifting: Generated<number>;
-  /** Set while an operator keeps the user from signing in, and from using what tokens there are. */
+  /**
+   * Until `held_until`, password reset codes are sent to this address instead of `email`, which was changed without
+   * proof (`users/users.email.ts`); null to send none.
+   */
+  held_email: Generated<string | null>;
+  held_until: Generated<number | null>;
+  /** Null if the address dates from the sign-up, or was changed by a version that did not store the time. */
+  email_changed_at: Generated<number | null>;
+  /** Set while an operator has disabled the user, who then cannot sign in or use existing tokens. */
   disabled_at: Generated<number | null>;
-  /** Set first when a user is deleted: from then on it is gone for clients, while what it owns is being erased. */
+  /** Set first when a user is deleted: clients no longer see the user, while the user's objects are being erased. */
   deleted_at: number | null;
 }
 
-/** A user token is good while its row is here and holds the version of its user. */
+/** A user token is valid while its row exists and holds the version of its user. */
 interface UserTokensTable {
   application_id: string;
   user_id: string;
@@ -269,12 +240,24 @@ interface UserTokensTable {
   device_id: string;
   user_version: number;
   created_at: number;
-  /** To the minute. */
+  /** With minute precision. */
   last_used_at: number;
   expires_at: number;
 }
 
-/** The one-time code that a user may set a new password with. */
+/**
+ * A device that a user has signed in from; password guessing from elsewhere does not delay its sign-ins
+ * (`auth/sign-in-guard.ts`).
+ */
+interface RecognizedDevicesTable {
+  application_id: string;
+  user_id: string;
+  device_id: string;
+  /** The time of a sign-in, up to about a day behind. */
+  recognized_at: number;
+}
+
+/** A one-time code for setting a new password. */
 interface PasswordResetsTable {
   application_id: string;
   user_id: string;
@@ -282,20 +265,53 @@ interface PasswordResetsTable {
   digest: string;
   tries_left: number;
   expires_at: number;
+  /** 0 for a code of a version that did not store it. */
+  created_at: Generated<number>;
 }
 
-/** A place of a user with locationFuzzing, and how far and whereto others see it shifted (`privacy/fuzzing.ts`). */
+/**
+ * A mail to be sent (`mail/delivery.ts`). The row is deleted when the mail was accepted, has failed permanently or has
+ * expired.
+ */
+interface MailOutboxTable {
+  application_id: string;
+  id: string;
+  /** The recipient, for logs and erasure. */
+  user_id: string;
+  kind: string;
+  /** Address, subject, text and Message-ID, sealed (`mail/outbox.ts`). */
+  sealed: string;
+  attempts: number;
+  /** A process claims the mail by advancing this with a compare-and-set. */
+  due_at: number;
+  /** The mail is useless after this time. */
+  expires_at: number;
+}
+
+/** When the latest mails were sent to one recipient (`mail/mail-limits.ts`). */
+interface MailLimitsTable {
+  application_id: string;
+  /** The counted subject, as a keyed digest. */
+  subject: string;
+  /** JSON, the times of the counted mails. */
+  times: string;
+  expires_at: number;
+}
+
+/** A place of a user with locationFuzzing, and the offset of its fuzzed location (`privacy/fuzzing.ts`). */
 interface LocationShiftsTable {
   application_id: string;
   user_id: string;
   id: string;
-  /** Who set the locations that belong to this place: the user, or somebody who may write the user's objects. */
+  /** The user who set the locations of this place: the owner, or a user who may write the owner's objects. */
   setter_id: string;
   lat: number;
   lng: number;
   cell: number;
   /** Degrees clockwise from north. */
   bearing: number;
+  /** The secret that fuzzes the place. Empty for locations from before there were several. */
+  secret: Generated<string>;
 }
 
 interface IdentitiesTable {
@@ -304,11 +320,11 @@ interface IdentitiesTable {
   identifier: string;
   user_id: string;
   created_at: number;
-  /** 1 when the user proved it with a token of the provider; nothing else signs in. */
+  /** 1 if the user proved it with a token of the provider, which signing in requires. */
   is_verified: Generated<number>;
 }
 
-/** What the owner lets others do: 0 nothing (`User`), 1 read or write (`App`); null like 0, and never said. */
+/** The owner's permissions: 0 nothing (`User`), 1 read or write (`App`); null if never set, with the effect of 0. */
 interface Permitted {
   read_permission: number | null;
   write_permission: number | null;
@@ -318,7 +334,7 @@ interface CheckinsTable extends Located, Permitted {
   application_id: string;
   id: string;
   user_id: string;
-  /** Who said where it lies; null for the owner. */
+  /** The user who set the location; null for the owner. */
   setter_id: string | null;
   comment: string | null;
   description: string | null;
@@ -327,10 +343,10 @@ interface CheckinsTable extends Located, Permitted {
   modified_at: number;
 }
 
-/** What a call with an idempotency key was answered (surface.md section 12). */
+/** The stored response of an idempotency key (spec/idempotency#stored-responses). */
 interface KeptRepliesTable {
   application_id: string;
-  /** Whose key it is: of a user, or of a device; the other one is empty. */
+  /** The user or the device that the key belongs to; the other column is empty. */
   user_id: string;
   device_id: string;
   key: string;
@@ -339,24 +355,38 @@ interface KeptRepliesTable {
   expires_at: number;
 }
 
-/** What has arrived and is not in chunks and roll-ups yet: a row for each request, written once (`metrics/`). */
+/**
+ * How much a caller has stored in `kept_replies`, by the hour in which it expires (`idempotency/idempotency.usage.ts`):
+ * rows of past hours no longer count, so that no counter is ever decremented.
+ */
+interface IdempotencyUsageTable {
+  application_id: string;
+  user_id: string;
+  device_id: string;
+  /** The end of the hour. */
+  ends_at: number;
+  bytes: number;
+  keys: number;
+}
+
+/** Received events that are not in chunks and roll-ups yet: a row for each request, written once (`metrics/`). */
 interface MetricInboxTable {
   application_id: string;
-  /** Of one event that was sent alone it is the event's own. */
+  /** For a single event, the id of the event. */
   id: string;
   received_at: number;
   /** JSON, see `metrics.payload.ts`. */
   payload: string;
 }
 
-/** An event that was sent alone, which its sender may end. */
+/** A single event, which its sender may end. */
 interface MetricHandlesTable {
   application_id: string;
   id: string;
   key: string;
   device_id: string;
   user_id: string | null;
-  /** When it happened, as the client said. */
+  /** When it happened, according to the client. */
   occurred_at: number;
   /** When it was received. */
   started_at: number;
@@ -368,33 +398,33 @@ interface MetricHandlesTable {
 /** Events of one key and one hour. */
 interface MetricChunksTable {
   application_id: string;
-  /** Series, time of the latest event, and what makes it unique: see `metrics.series.ts`. */
+  /** Series, time of the latest event, and a unique suffix: see `metrics.series.ts`. */
   id: string;
   event_count: number;
   /** JSON, see `metrics.payload.ts`. */
   payload: string;
 }
 
-/** What is known of the events of one key in one hour or one day, without reading them. */
+/** Aggregates of the events of one key in one hour or one day. */
 interface MetricRollupsTable {
   application_id: string;
   /** Series, hour or day, and its start: see `metrics.series.ts`. */
   id: string;
-  /** Empty for all events of the bucket, else `=` and the name of the value by whose contents they are grouped. */
+  /** Empty for all events of the bucket, else `=` and the name of the value that groups them. */
   dimension: string;
   data: Uint8Array;
 }
 
-/** What of the inbox is being compacted, and how far that has come: at most one of an application at a time. */
+/** The inbox rows that are being compacted, and the progress: at most one per application at a time. */
 interface MetricBatchesTable {
   application_id: string;
-  /** Another one for each process that takes the batch over. */
+  /** Changes when another process takes the batch over. */
   id: string;
-  /** JSON: the ids of its rows of the inbox. */
+  /** JSON: the ids of its inbox rows. */
   row_ids: string;
-  /** What comes up to here in the order of `metrics.units.ts` has been written. */
+  /** Everything up to here, in the order of `metrics.units.ts`, has been written. */
   done_until: string;
-  /** Then others take it for abandoned. */
+  /** After this time other processes treat it as abandoned. */
   leased_until: number;
 }
 
@@ -403,22 +433,26 @@ interface MetricKeysTable {
   application_id: string;
   key: string;
   event_count: number;
-  /** Nothing is kept that happened earlier. */
+  /** No earlier events are stored. */
   earliest_at: number;
   last_received_at: number;
+  /** The size of its chunks and roll-ups; null until measured. */
+  stored_bytes: Generated<number | null>;
 }
 
 interface OperatorsTable {
   id: string;
   name: string;
   role: OperatorRole;
-  /** Empty for who has none, and cannot sign in. */
+  /** Empty for an operator without a password, who cannot sign in. */
   password_hash: string;
   created_at: number;
   last_login_at: number | null;
+  /** 1 until the operator has replaced a password that was printed to a log. */
+  must_change_password: Generated<number>;
 }
 
-/** The token of a session is good while its row is here, for so long and while it is used. */
+/** A session token is valid while its row exists, for a limited time and as long as it is used. */
 interface OperatorSessionsTable {
   /** SHA-256 of the token in hex. */
   digest: string;
@@ -429,91 +463,100 @@ interface OperatorSessionsTable {
   expires_at: number;
 }
 
-/** Who did what, and who tried to. Rows are never changed, and go when they are old. */
+/**
+ * The actions and refused attempts of operators and others. Rows are never changed, and are deleted after a retention
+ * time.
+ */
 interface AuditLogTable {
   id: string;
   at: number;
   actor_kind: "operator" | "user" | "device" | "cli" | "nobody" | "system";
-  /** The id of the actor, or the kind of one that has none. */
+  /** The id of the actor, or its kind if it has none. */
   actor_id: string;
-  /** What an operator was called then; empty for everybody else. */
+  /** The name of the operator at that time; empty for other actors. */
   actor_name: string;
   /** The name of an operation. */
   action: string;
-  /** Empty where it is a matter of no application. */
+  /** Empty if no application is concerned. */
   application_id: string;
   target: string;
   address: string;
   request_id: string;
   /** JSON, an object. */
   details: string;
+  /** How many equal refusals the row stands for. */
+  count: Generated<number>;
+  /** The time of the last of them; null for a row that stands for one. */
+  last_at: number | null;
 }
 
 /**
- * Where applications live that do not live here: in the main region all of those, elsewhere what has moved away. Nothing
- * else of them is known here. And of those that have moved here, that they have.
+ * The remote applications: in the main region all of them, in other regions those that have moved away. Nothing else
+ * about them is stored here. Also records the applications that have moved to this region.
  */
 interface ApplicationRegionsTable {
   application_id: string;
   region: string;
   /**
-   * `being made`: the other region may have it or not yet. `there`: it is served there. `handing over`: it is there, and
-   * still here; from here on there is no way back. `arrived`: it has come here and was served; so it is not elsewhere, and
-   * when it is not here it has been deleted here since.
+   * `being made`: the remote region may or may not have it yet. `there`: the remote region serves it. `handing over`:
+   * it exists in both regions; from here on the move cannot be reverted. `arrived`: it has moved to this region and was
+   * served here; if it no longer exists, it has been deleted here since.
    */
   state: "being made" | "there" | "handing over" | "arrived";
   changed_at: number;
 }
 
 /**
- * A bag of keys on an object: a check-in, a user, a device or the application. Nothing refers to the object, because it
- * may be in any of several tables: see `metadata.objects.ts` for how a row never outlives it.
+ * A set of keys on an object: a check-in, a user, a device or the application. There is no foreign key to the object,
+ * because it may be in any of several tables: see `metadata.objects.ts` for how rows are erased with their object.
  */
 interface MetadataTable extends Nullable<Located> {
   application_id: string;
   object_id: string;
-  /** Who alone sees it: a user's id; empty for what the application shares. */
+  /** The id of the only user who sees it; empty for shared metadata. */
   slot: string;
   key: string;
-  /** JSON; null where `number` says it all. */
+  /** JSON; null if `number` holds the whole value. */
   value: string | null;
-  /** The value as a double, of every value that is a number and of no other. */
+  /** The value as a double, for numbers only. */
   number: number | null;
-  /** The user who located what the application shares; null when nobody or a device did. */
+  /** The user who set the location of shared metadata; null for none, or for a device. */
   setter_id: string | null;
   created_at: number;
   modified_at: number;
 }
 
-/** Objects that are gone, and something of them is left: it is erased in the background. */
+/** Deleted objects with remaining data, which is erased in the background. */
 interface UnfinishedErasuresTable {
   application_id: string;
   object_id: string;
 }
 
-/** A picture, a video or a blob; its bytes lie in the store (`storage/`), under the id. */
+/** A picture, a video or a blob; its bytes are in the object store (`storage/`), under the id. */
 interface FilesTable extends Nullable<Located>, Permitted {
   application_id: string;
   id: string;
   /** The kind of its id. */
   kind: string;
   user_id: string;
-  /** Who said where it lies; null for the owner. */
+  /** The user who set the location; null for the owner. */
   setter_id: string | null;
   content_type: string;
   content_length: number;
   /** SHA-256 in hex. */
   content_hash: string;
-  /** What its owner called the file; nothing lies under this name. */
+  /** The file name that the owner gave; nothing is stored under it. */
   file_name: string | null;
   /** The title of a picture or video, the friendlyName of a blob. */
   title: string | null;
   /** The caption of a picture, the encoding of a video. */
   detail: string | null;
+  /** The watermark of a picture, the friendlyName of a video. */
+  label: string | null;
   bit_rate: number | null;
   length_in_seconds: number | null;
   thumbnail_id: string | null;
-  /** Of a picture as it is shown. */
+  /** The displayed width of a picture. */
   width: number | null;
   height: number | null;
   tag: string | null;
@@ -521,16 +564,16 @@ interface FilesTable extends Nullable<Located>, Permitted {
   modified_at: number;
 }
 
-/** Bytes that belong to no file: being uploaded, or to be erased (`storage/loose-bytes.ts`). */
-interface LooseBytesTable {
+/** Orphaned objects: bytes that are being uploaded, or are to be erased (`storage/orphaned-objects.ts`). */
+interface OrphanedObjectsTable {
   application_id: string;
-  /** What the keys of the objects begin with. */
+  /** The prefix of the objects' keys. */
   key: string;
-  /** When the upload was last heard of, or when it is going to expire; 0 when they are to be erased. */
+  /** When the upload was last active, or when it expires; 0 if the objects are to be erased. */
   loose_at: number;
 }
 
-/** How much is stored, or going to be; changed in the transactions that insert and delete files and unfinished uploads. */
+/** The bytes stored or reserved; changed in the transactions that insert and delete files and unfinished uploads. */
 interface FileUsageTable {
   application_id: string;
   /** Empty for the whole application. */
@@ -539,20 +582,20 @@ interface FileUsageTable {
   files: number;
 }
 
-/** A file that arrives in several requests; it has the id of the file that it will be (`files/files.resumable.ts`). */
+/** A file that is uploaded in several requests, under its final id (`files/files.resumable.ts`). */
 interface ResumableUploadsTable {
   application_id: string;
   id: string;
   user_id: string;
-  /** What the client told of the file at first, as it came: Upload-Metadata. */
+  /** The Upload-Metadata of the first request, unchanged. */
   metadata: string;
-  /** Of the whole file; the user's quota is charged with it. */
+  /** The length of the whole file, which counts against the user's quota. */
   length: number;
-  /** So much of it is on disk, in segments. */
+  /** The number of bytes on disk, in segments. */
   received: number;
   /** How many rows it has in upload_segments. */
   segments: number;
-  /** Until then somebody makes the file of the segments; 0 when nobody does. */
+  /** A process assembles the file until then; 0 if none does. */
   finishing_until: number;
   created_at: number;
   expires_at: number;
@@ -562,15 +605,15 @@ interface ResumableUploadsTable {
 interface UploadSegmentsTable {
   application_id: string;
   upload_id: string;
-  /** How many bytes come before it. */
+  /** The offset of its first byte. */
   first_byte: number;
-  /** Of the object in the store. */
+  /** The key of the object in the store. */
   key: string;
 }
 
 export type UserRow = Selectable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
-/** What is read of a check-in to show it. */
+/** The columns that showing a check-in needs. */
 export type ShownCheckinRow = Omit<CheckinRow, "application_id" | "setter_id" | "cell" | "seen_cell">;
 export type IdentityRow = Selectable<IdentitiesTable>;
 export type DeviceRow = Selectable<DevicesTable>;
@@ -578,6 +621,7 @@ export type NewIdentityRow = Insertable<IdentitiesTable>;
 export type CrashReportRow = Selectable<CrashReportsTable>;
 export type CrashGroupRow = Selectable<CrashGroupsTable>;
 export type CrashGroupVersionRow = Selectable<CrashGroupVersionsTable>;
+export type RecognizedDeviceRow = Selectable<RecognizedDevicesTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
 export type OperatorRow = Selectable<OperatorsTable>;
 export type OperatorSessionRow = Selectable<OperatorSessionsTable>;
@@ -586,6 +630,6 @@ export type ApplicationRegionRow = Selectable<ApplicationRegionsTable>;
 export type MetadataRow = Selectable<MetadataTable>;
 export type FileRow = Selectable<FilesTable>;
 export type ResumableUploadRow = Selectable<ResumableUploadsTable>;
-/** What is read of a file to show it. */
+/** The columns that showing a file needs. */
 export type ShownFileRow = Omit<FileRow, "application_id" | "kind" | "setter_id" | "file_name" | "cell" | "seen_cell">;
 export type LocatedRow = Located;

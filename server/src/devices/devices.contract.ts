@@ -16,10 +16,10 @@ import { formatDate } from "../lib/dates.ts";
 export const textCharactersMax = 256;
 const pushTokenCharactersMax = 4_096;
 
-/** What is stored of a connection type is its place here. */
+/** The index in this list is what is stored of a connection type. */
 const connectionTypes = ["Unknown", "Carrier", "Wifi"] as const;
 
-/** What an app tells of its device, at registration and later (surface.md section 4). */
+/** What an app reports about its device, at registration and later (spec/devices#register). */
 function deviceParameters(text: typeof ClearableText) {
   return {
     model: Type.Optional(text({ maxLength: textCharactersMax })),
@@ -37,7 +37,7 @@ function deviceParameters(text: typeof ClearableText) {
 
 export const RegisterDevice = Type.Object({
   appid: AppIdInput({ description: "Application id." }),
-  // Without bounds: what is too long, or cannot be stored, is a wrong key.
+  // Unbounded: a key that is too long or cannot be stored is reported as a wrong key.
   appkey: Text({ description: "Application key.", refusedAs: "AuthAppCredentialsInvalid" }),
   platform: Text({ maxLength: textCharactersMax, description: "Client platform name." }),
   uniqueId: Type.Optional(
@@ -46,7 +46,7 @@ export const RegisterDevice = Type.Object({
   ...deviceParameters(Text),
 });
 
-/** The result of a registration (service.md "Device registration result"). */
+/** The result of a registration (spec/devices#register). */
 export const DeviceRegistration = Type.Object({
   accessToken: Type.String({ description: "Device access token, opaque." }),
   accessTokenExpires: WireDate,
@@ -70,7 +70,9 @@ export const Device = Type.Object({
   model: Type.Optional(Type.String()),
   osVersion: Type.Optional(Type.String()),
   appVersion: Type.Optional(Type.String()),
-  pushToken: Type.Optional(Type.String()),
+  pushToken: Type.Optional(
+    Type.String({ description: "Clients get it with the token by which it was set, and with no other." }),
+  ),
   tag: Type.Optional(Type.String()),
   location: Type.Optional(WireLocation),
   connectionType: Type.Optional(
@@ -84,14 +86,24 @@ export const Device = Type.Object({
 /** The columns that an app may set. */
 export type DeviceFields = Pick<
   DeviceRow,
-  "model" | "os_version" | "app_version" | "push_token" | "tag" | "lat" | "lng" | "connection_type" | "is_production"
+  | "model"
+  | "os_version"
+  | "app_version"
+  | "push_token"
+  | "push_token_by"
+  | "tag"
+  | "lat"
+  | "lng"
+  | "connection_type"
+  | "is_production"
 >;
 
-const nothingTold: DeviceFields = {
+const nothingReported: DeviceFields = {
   model: null,
   os_version: null,
   app_version: null,
   push_token: null,
+  push_token_by: null,
   tag: null,
   lat: null,
   lng: null,
@@ -99,14 +111,19 @@ const nothingTold: DeviceFields = {
   is_production: null,
 };
 
-/** What the given parameters make of what was there. */
-export function changedFields(given: Static<typeof ChangeDevice>, now: DeviceFields = nothingTold): DeviceFields {
+/** Applies the given parameters to the stored columns; the push token is bound to the access token with that id. */
+export function changedFields(
+  given: Static<typeof ChangeDevice>,
+  tokenId: string,
+  now: DeviceFields = nothingReported,
+): DeviceFields {
   const { location, connectionType, isProduction } = given;
   return {
     model: changedText(now.model, given.model),
     os_version: changedText(now.os_version, given.osVersion),
     app_version: changedText(now.app_version, given.appVersion),
     push_token: changedText(now.push_token, given.pushToken),
+    push_token_by: given.pushToken === undefined ? now.push_token_by : tokenId,
     tag: changedText(now.tag, given.tag),
     lat: location?.lat ?? now.lat,
     lng: location?.lng ?? now.lng,
@@ -133,4 +150,12 @@ export function presentDevice(device: DeviceRow): Static<typeof Device> {
     created: formatDate(device.created_at),
     lastModified: formatDate(device.modified_at),
   };
+}
+
+/**
+ * A device as a client sees it. Its uniqueId suffices to get a token for it, and the push token is a secret of the
+ * installation, so only the access token that set the push token reads it.
+ */
+export function presentOwnDevice(device: DeviceRow, tokenId: string): Static<typeof Device> {
+  return presentDevice(device.push_token_by === tokenId ? device : { ...device, push_token: null });
 }

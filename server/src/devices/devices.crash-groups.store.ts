@@ -3,15 +3,17 @@ import { equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
+import { rowLimit } from "../db/row-limit.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { CrashGroupRow, CrashGroupVersionRow, CrashReportRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
 /**
- * Counts a report in its group, to be committed with it. The statements go from what few others touch to what all reports
- * of a bug touch, in one order, so that reports at the same time wait for each other shortly and never in a circle.
+ * Counts a report in its group, in the same transaction. All reports run the statements in one order, from the rows
+ * that few reports share to the row that all reports of a bug share, which keeps lock waits short and prevents
+ * deadlocks.
  *
- * @param title what the group is called if this is its first report
+ * @param title the name of the group if this is its first report
  */
 export async function countInCrashGroup(report: CrashReportRow, title: string, queries: Queries): Promise<void> {
   const { application_id, fingerprint, device_id, created_at } = report;
@@ -35,7 +37,7 @@ function groupOrder(column: "last_seen_at" | "first_seen_at" | "reports"): Order
   };
 }
 
-/** A page of an application's groups, each order by an index of its own. */
+/** A page of an application's groups; each order has its own index. */
 export function listCrashGroups(
   applicationId: string,
   order: { readonly name: keyof typeof groupOrders; readonly isDescending: boolean },
@@ -52,7 +54,7 @@ export function listCrashGroups(
   return readPage(scopeStream(scope, groupOrders[order.name], order.isDescending, queries), position, size);
 }
 
-/** The versions of the app that a group was seen in, those that were seen last first. */
+/** The app versions in which a group was seen, the most recent first. */
 export function listCrashGroupVersions(
   applicationId: string,
   fingerprint: string,
@@ -62,7 +64,7 @@ export function listCrashGroupVersions(
   return findVersions(queries, { applicationId, fingerprint, count });
 }
 
-/** @returns whether the application has such a group, with reports left or not */
+/** @returns whether the application has this group, even if all its reports were deleted */
 export async function hasCrashGroup(applicationId: string, fingerprint: string, queries: Queries): Promise<boolean> {
   const found = await findGroup(queries, { applicationId, fingerprint });
   return found.length > 0;
@@ -86,7 +88,7 @@ const findVersions = prepare<{ applicationId: string; fingerprint: string; count
       .where("fingerprint", "=", parameter("fingerprint"))
       .orderBy("last_seen_at", "desc")
       .orderBy("app_version", "desc")
-      .limit(parameter("count")),
+      .limit(rowLimit(parameter("count"))),
 );
 
 const insertGroupDevice = prepare<
@@ -150,7 +152,7 @@ const countInVersion = prepare<
     ),
 );
 
-/** Reports of several processes come in any order. */
+/** Reports of several processes arrive in any order. */
 function seenAt(table: "crash_groups" | "crash_group_versions") {
   const [first, last] = [sql.ref(`${table}.first_seen_at`), sql.ref(`${table}.last_seen_at`)];
   return {

@@ -14,7 +14,7 @@ import { maintain } from "../maintenance.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
 
 let test: TestApp;
-/** Another process on the same database. */
+/** A second process on the same database. */
 let other: TestApp;
 let operator: string;
 before(async () => {
@@ -72,8 +72,9 @@ async function listed(application: NewApplication, query = ""): Promise<Group[]>
 const fingerprintOf = (stackTrace: string) => identifyCrash(stackTrace, null).fingerprint;
 const date = (time: number) => `/Date(${time})/`;
 
+// spec/devices#crash-groups
 describe("GET /_/api/applications/{appid}/crashes", () => {
-  it("200 a group for each bug, whole: its counts, affected devices and versions; empty without reports", async () => {
+  it("200 one group per bug with its counts, affected devices and versions; empty without reports", async () => {
     const application = await test.createApplication();
     const empty = await groups(application);
     assertResult(empty, 200, { pageResults: [], currentToken: empty.body.result.currentToken });
@@ -127,10 +128,10 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     });
   });
 
-  it("is sorted by last seen, first seen or reports, either way, and paged in both directions", async () => {
+  it("is sorted by last seen, first seen or reports, ascending or descending, and paged in both directions", async () => {
     const application = await test.createApplication();
     const { token } = await register(application, "1");
-    // Group n is first seen in this order, has so many reports, and the last ones come in the other order.
+    // Group n is first seen in this order, has n reports, and its last report comes in the opposite order.
     const counts: Readonly<Record<string, number>> = { a: 2, b: 5, c: 3, d: 4, e: 6 };
     for (const name of Object.keys(counts)) {
       test.advance(1_000);
@@ -169,7 +170,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assertError(wrong, 400, "ParameterIncorrectFormat", 515, `sortOrder must be one of ${words}.`);
   });
 
-  it("a page token of one application opens no page of another", async () => {
+  it("a paging token of one application is refused in another", async () => {
     const [one, another] = [await test.createApplication(), await test.createApplication()];
     for (const application of [one, another]) {
       const { token } = await register(application);
@@ -180,7 +181,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assertError(refused, 400, "ParameterIncorrectFormat", 515, "pagingToken must be a token of this listing.");
   });
 
-  it("counts of one application are its own, also of the same bug", async () => {
+  it("each application has its own counts, even for the same bug", async () => {
     const [one, another] = [await test.createApplication(), await test.createApplication()];
     const { token } = await register(one, "1");
     for (let n = 0; n < 3; n += 1) await report(token, stackOf("same"));
@@ -191,7 +192,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assert.equal(group?.fingerprint, same?.fingerprint);
   });
 
-  it("a hundred reports of one bug at once, through two processes, are exactly a hundred", async () => {
+  it("a hundred concurrent reports of one bug through two processes count as exactly a hundred", async () => {
     const application = await test.createApplication();
     const devices = await Promise.all(["1", "2", "3", "4"].map((version) => register(application, version)));
     const tokens = Array.from({ length: 100 }, (_, n) => devices[n % devices.length]?.token ?? "");
@@ -206,7 +207,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assert.equal((await reports(application, group?.fingerprint ?? "")).body.result.pageResults.length, 100);
   });
 
-  it("reports of several bugs at once, crosswise, all are counted", async () => {
+  it("concurrent interleaved reports of several bugs are all counted", async () => {
     const application = await test.createApplication();
     const devices = await Promise.all(["1", "2"].map((version) => register(application, version)));
     const crashes = Array.from({ length: 60 }, (_, n) => stackOf(["a", "b", "c"][n % 3] ?? ""));
@@ -235,7 +236,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assert.deepEqual([group?.reports, group?.devices], [23, 1]);
   });
 
-  it("hostile stacks are stored, grouped and shown as they are", async () => {
+  it("hostile stacks are stored, grouped and returned unchanged", async () => {
     const application = await test.createApplication();
     const { token } = await register(application, "__proto__");
     const stacks = [
@@ -266,7 +267,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
 });
 
 describe("GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", () => {
-  it("200 the reports, newest first, whole; what was not sent is absent", async () => {
+  it("200 whole reports, newest first; omitted parameters are absent", async () => {
     const application = await test.createApplication();
     const device = await register(application, "1.0");
     const bare = await register(application);
@@ -292,7 +293,7 @@ describe("GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", () => 
     assertResult(answer, 200, { pageResults, currentToken: answer.body.result.currentToken });
   });
 
-  it("is paged in both directions, a hundred at most", async () => {
+  it("is paged in both directions, with up to a hundred per page", async () => {
     const application = await test.createApplication();
     const { token } = await register(application);
     const ids: string[] = [];
@@ -308,7 +309,7 @@ describe("GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", () => 
     assert.deepEqual(idsOf((await reports(application, fingerprint, "?pagingToken=1000;4")).body.result), ids.slice(4));
   });
 
-  it("404 ItemDoesNotExist for a group that is not there", async () => {
+  it("404 ItemDoesNotExist for an unknown group", async () => {
     for (const fingerprint of ["0".repeat(32), "__proto__", "0", "😀", "'--"]) {
       const answer = await reports(test.application, fingerprint);
       assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
@@ -316,6 +317,7 @@ describe("GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", () => 
   });
 });
 
+// spec/devices#crash-retention
 describe("retention of crash reports", () => {
   async function configure({ appid }: NewApplication, settings: ApplicationSettings): Promise<void> {
     await test.app.database.write(({ queries }) => updateApplicationSettings(appid, settings, queries));
@@ -324,14 +326,14 @@ describe("retention of crash reports", () => {
     return (await reports(application, fingerprintOf(stack))).body.result.pageResults.length;
   }
 
-  it("drops reports after 90 days, or as many as the application's settings say; their group stays", async () => {
+  it("deletes reports after 90 days or the application's own number of days; their group stays", async () => {
     const [byDefault, short] = [await test.createApplication(), await test.createApplication()];
     await configure(short, { oidc: {}, retention: { crashReportsDays: 1 } });
     for (const application of [byDefault, short]) await report((await register(application, "1")).token, stackOf("a"));
 
     test.advance(dayMs);
     await maintain(test.app);
-    assert.deepEqual([await kept(byDefault), await kept(short)], [1, 1], "not a moment too early");
+    assert.deepEqual([await kept(byDefault), await kept(short)], [1, 1], "reports are not deleted early");
     test.advance(1);
     await maintain(test.app);
     assert.deepEqual([await kept(byDefault), await kept(short)], [1, 0]);
@@ -349,7 +351,7 @@ describe("retention of crash reports", () => {
     assert.deepEqual(await listed(byDefault), [group]);
   });
 
-  it("drops thousands in steps that can be broken off", async () => {
+  it("deletes thousands in steps, and can be stopped in between", async () => {
     const application = await test.createApplication();
     await report((await register(application)).token, stackOf("a"));
     const rows = test.app.database.reads.selectFrom("crash_reports").selectAll();

@@ -18,14 +18,15 @@ export const ListCrashGroups = Type.Object({
   ...pagingParameters,
 });
 
-/** @returns what the groups are sorted by */
+/** @returns the column and direction that groups are sorted by */
 export function readGroupOrder({ sortOrder = "-lastSeen" }: Static<typeof ListCrashGroups>) {
   const isDescending = sortOrder.startsWith("-");
-  const name = (isDescending ? sortOrder.slice(1) : sortOrder) as "lastSeen" | "firstSeen" | "reports"; // with and without -
+  // With or without -.
+  const name = (isDescending ? sortOrder.slice(1) : sortOrder) as "lastSeen" | "firstSeen" | "reports";
   return { name, isDescending };
 }
 
-/** A group seen in more versions shows those in which it was seen last. */
+/** The maximum number of app versions that a group shows. */
 export const versionsMax = 20;
 
 const CrashGroup = Type.Object({
@@ -66,7 +67,7 @@ export function presentCrashGroup(
   };
 }
 
-/** Stack traces are long, so a page has fewer of them than of other things. */
+/** Smaller pages than elsewhere, because stack traces are long. */
 export const reportsPerPageMax = 100;
 
 export const ListCrashReports = Type.Object({

@@ -19,7 +19,7 @@ import {
 } from "./devices.crash-reports.operator.contract.ts";
 import { listCrashReports } from "./devices.crash-reports.store.ts";
 
-/** What operators read of the crashes of an application, a group for each bug. */
+/** The crashes of an application for operators, grouped by bug. */
 export function crashReportsOperatorRoutes(services: {
   readonly database: Database;
   readonly paging: Paging;
@@ -38,9 +38,9 @@ export function crashReportsOperatorRoutes(services: {
     status: 200,
     result: CrashGroupPage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters }) {
+    async handle({ caller, path: { appid }, parameters, call }) {
       const listing = `crashes of ${appid}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       await requireApplication(appid, database.reads);
       const { position, size } = request;
       const order = readGroupOrder(request.filters);
@@ -67,9 +67,9 @@ export function crashReportsOperatorRoutes(services: {
     status: 200,
     result: CrashReportPage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid, fingerprint }, parameters }) {
+    async handle({ caller, path: { appid, fingerprint }, parameters, call }) {
       const listing = `crash reports of ${appid} ${fingerprint}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       await requireApplication(appid, database.reads);
       if (!(await hasCrashGroup(appid, fingerprint, database.reads))) throw new ApiError("ItemDoesNotExist");
       const size = Math.min(request.size, reportsPerPageMax);

@@ -9,7 +9,7 @@ import { CrashReport, CreateCrashReport, presentCrashReport } from "./devices.cr
 import { insertCrashReport } from "./devices.crash-reports.store.ts";
 import { findDevice } from "./devices.store.ts";
 
-/** What apps report of their crashes (surface.md section 4). */
+/** The endpoint that apps send crash reports to (spec/devices#send-a-crash-report). */
 export function crashReportsRoutes(services: {
   readonly database: Database;
   readonly clock: Clock;
@@ -30,10 +30,11 @@ export function crashReportsRoutes(services: {
     errors: [],
     async handle({ caller: { applicationId, deviceId }, parameters }) {
       const { stackTrace, message, methodName, location, tag } = parameters;
-      const { fingerprint, title } = identifyCrash(stackTrace, message ?? null); // before the transaction: it takes its time
+      // Outside the transaction, because it is slow.
+      const { fingerprint, title } = identifyCrash(stackTrace, message ?? null);
       const report = await database.write(async ({ queries }) => {
         const device = await findDevice(applicationId, deviceId, queries);
-        if (device === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+        if (device === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
         const row: CrashReportRow = {
           application_id: applicationId,
           id: ids.newId("CrashReport"),
@@ -44,7 +45,7 @@ export function crashReportsRoutes(services: {
           tag: tag ?? null,
           lat: location?.lat ?? null,
           lng: location?.lng ?? null,
-          // As they are now: reports of one version stay together when the device has moved on.
+          // The versions at the time of the crash, which the device may leave later.
           app_version: device.app_version,
           os_version: device.os_version,
           created_at: clock.now(),

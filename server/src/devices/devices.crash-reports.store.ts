@@ -10,7 +10,7 @@ import { countInCrashGroup } from "./devices.crash-groups.store.ts";
 /**
  * Stores a report and counts it in its group.
  *
- * @param title what the group is called if this is its first report
+ * @param title the name of the group if this is its first report
  */
 export async function insertCrashReport(row: CrashReportRow, title: string, queries: Queries): Promise<void> {
   await queries.insertInto("crash_reports").values(row).execute();
@@ -19,7 +19,7 @@ export async function insertCrashReport(row: CrashReportRow, title: string, quer
 
 const rowsPerStep = 1_000;
 
-/** Drops the reports from before a time, a bounded number in each transaction. Their groups stay. */
+/** Deletes the reports from before a time, a bounded number per transaction. Their groups stay. */
 export async function deleteOldCrashReports(
   applicationId: string,
   before: number,

@@ -17,7 +17,7 @@ function report(body: Record<string, unknown>, as = token): Promise<Answer> {
   return test.call("POST /devices/current/crashreports", { token: as, body });
 }
 
-/** What a report is answered with, with the id taken from the answer. */
+/** The expected answer to a report, with the id of the actual answer. */
 function newReport({ body }: Answer, fields: Record<string, unknown> = {}) {
   assert.match(body.result.id, /^crs_[0-9a-z]+$/);
   const now = `/Date(${test.now()})/`;
@@ -29,8 +29,8 @@ async function storedReport({ body }: Answer) {
   return { ...(await rows.executeTakeFirst()) };
 }
 
-describe("POST /devices/current/crashreports: surface.md section 4", () => {
-  it("201 the report; what was not sent is absent", async () => {
+describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report", () => {
+  it("201 the report; omitted parameters are absent", async () => {
     for (const nothing of [undefined, null, ""]) {
       const optional = { message: nothing, methodName: nothing, location: nothing, tag: nothing };
       const answer = await report({ stackTrace, ...optional });
@@ -46,19 +46,19 @@ describe("POST /devices/current/crashreports: surface.md section 4", () => {
     }
   });
 
-  it("names in any case, numbers as texts, a location as a text", async () => {
+  it("names in any case, numbers as texts, and a location as a text are accepted", async () => {
     const answer = await report({ STACKTRACE: stackTrace, Message: 42, methodname: 1.5, location: "1, 2" });
     const fields = { message: "42", methodName: "1.5", location: { lat: 1, lng: 2 } };
     assertResult(answer, 201, newReport(answer, fields));
   });
 
-  it("what the service sets is ignored, of whatever type it is sent", async () => {
+  it("fields that the service sets are ignored, whatever their type", async () => {
     const sent = { id: "crs_mine", created: [], lastModified: 7, device_id: {}, deviceID: "dev_other", app_version: 1 };
     const answer = await report({ stackTrace, ...sent });
     assertResult(answer, 201, newReport(answer));
   });
 
-  it("is stored under the device of the token, with the versions that it told until then", async () => {
+  it("is stored under the device of the token, with the versions that the device reported last", async () => {
     const body = { ...test.application, platform: "test", osVersion: "19", appVersion: "3.1" };
     const device = (await test.call("POST /devices", { body })).body.result.accessToken;
     const { id } = (await test.call("GET /devices/current", { token: device })).body.result;
@@ -91,7 +91,7 @@ describe("POST /devices/current/crashreports: surface.md section 4", () => {
     }
   });
 
-  it("takes texts up to their bounds, and answers 400 ParameterOutOfRange beyond", async () => {
+  it("accepts texts up to their limits, and answers 400 ParameterOutOfRange beyond", async () => {
     const bounds = { stackTrace: 65_536, message: 4_000, methodName: 1_000, tag: 256 };
     for (const [name, longest] of Object.entries(bounds)) {
       const text = "𝒳".repeat(longest);
@@ -102,7 +102,7 @@ describe("POST /devices/current/crashreports: surface.md section 4", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for what is no text and no location, ParameterOutOfRange for no place on Earth", async () => {
+  it("400 ParameterIncorrectFormat for other types and locations, ParameterOutOfRange for coordinates off the earth", async () => {
     for (const name of ["stackTrace", "message", "methodName", "tag"]) {
       const answer = await report({ stackTrace, [name]: { toString: "x" } });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, `${name} must be a text.`);
@@ -113,7 +113,7 @@ describe("POST /devices/current/crashreports: surface.md section 4", () => {
     assertError(await report({ stackTrace, location: "91,0" }), 400, "ParameterOutOfRange", 514, degrees);
   });
 
-  it("reports of many devices at once each get an id of their own", async () => {
+  it("concurrent reports of many devices each get a distinct id", async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => report({ stackTrace })));
     assert.equal(new Set(answers.map((answer) => newReport(answer).id)).size, 50);
   });

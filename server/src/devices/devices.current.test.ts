@@ -8,8 +8,8 @@ before(async () => {
 });
 after(() => test.close());
 
-/** All that an app may tell of its device. */
-const told = {
+/** Everything that an app may report about its device. */
+const reported = {
   model: "Phone 7",
   osVersion: "19.2",
   appVersion: "3.1.4",
@@ -36,61 +36,61 @@ function change(token: string, body: unknown): Promise<Answer> {
   return test.call("PATCH /devices/current", { token, body });
 }
 
-/** What GET /devices/current shows of a device that has told this and nothing else, with the id from the answer. */
+/** The expected answer of GET /devices/current for a device with these fields, with the id of the actual answer. */
 function device({ body }: Answer, fields: Record<string, unknown> = {}) {
   assert.match(body.result.id, /^dev_[0-9a-z]+$/);
   const now = `/Date(${test.now()})/`;
   return { id: body.result.id, platform: "test", created: now, lastModified: now, ...fields };
 }
 
-async function assertTold(token: string, fields: Record<string, unknown>): Promise<void> {
+async function assertReported(token: string, fields: Record<string, unknown>): Promise<void> {
   const answer = await get(token);
   assertResult(answer, 200, device(answer, fields));
 }
 
-describe("GET /devices/current: surface.md section 4", () => {
-  it("200 the device of the token; what it has not told is absent", async () => {
-    await assertTold(await register(), {});
-    await assertTold(await register({ uniqueId: "bare" }), { uniqueId: "bare" });
+describe("GET /devices/current: spec/devices#read-and-change-the-device", () => {
+  it("200 the device of the token; unreported fields are absent", async () => {
+    await assertReported(await register(), {});
+    await assertReported(await register({ uniqueId: "bare" }), { uniqueId: "bare" });
   });
 
-  it("works with a user token, and is then the device on which the user signed in", async () => {
+  it("with a user token, returns the device on which the user signed in", async () => {
     const { token, deviceToken } = await test.signUp();
     assertResult(await get(token), 200, (await get(deviceToken)).body.result);
   });
 
-  it("is never a device of another application, also not under the same uniqueId", async () => {
+  it("never returns a device of another application, even with the same uniqueId", async () => {
     const other = await test.createApplication();
-    const mine = await register({ uniqueId: "shared", ...told });
+    const mine = await register({ uniqueId: "shared", ...reported });
     const theirs = await register({ uniqueId: "shared", ...other });
-    await assertTold(theirs, { uniqueId: "shared" });
+    await assertReported(theirs, { uniqueId: "shared" });
     await change(theirs, { model: "theirs", tag: "" });
-    await assertTold(mine, { uniqueId: "shared", ...told });
+    await assertReported(mine, { uniqueId: "shared", ...reported });
     assert.notEqual((await get(mine)).body.result.id, (await get(theirs)).body.result.id);
   });
 });
 
-describe("what POST /devices takes of the device: surface.md section 4", () => {
-  it("all its fields", async () => {
-    await assertTold(await register(told), told);
+describe("device fields of POST /devices: spec/devices#register", () => {
+  it("stores all fields", async () => {
+    await assertReported(await register(reported), reported);
   });
 
-  it("names in any case, deviceToken for pushToken, and the documented name before the other", async () => {
+  it("accepts names in any case, and deviceToken for pushToken; the documented name wins", async () => {
     const other = { MODEL: "m", osversion: "o", APPversion: "a", DeviceToken: "p", isproduction: false };
     const kept = { model: "m", osVersion: "o", appVersion: "a", pushToken: "p", isProduction: false };
-    await assertTold(await register(other), kept);
-    await assertTold(await register({ pushToken: "push", deviceToken: "device" }), { pushToken: "push" });
-    await assertTold(await register({ deviceToken: "device", pushToken: "push" }), { pushToken: "push" });
+    await assertReported(await register(other), kept);
+    await assertReported(await register({ pushToken: "push", deviceToken: "device" }), { pushToken: "push" });
+    await assertReported(await register({ deviceToken: "device", pushToken: "push" }), { pushToken: "push" });
   });
 
-  it("numbers as texts, truth values as texts and numbers, a location as a text, a choice in any case", async () => {
+  it("accepts numbers as texts, booleans as texts and numbers, a location as a text, and a choice in any case", async () => {
     const kept = { uniqueId: "4711", model: "7", osVersion: "19.2", tag: "12345678901234567890" };
     const { appid, appkey } = test.application;
     const body = `{"appid":"${appid}","appkey":"${appkey}","platform":"test","uniqueId":4711,"model":7,
       "osVersion":19.2,"tag":12345678901234567890,"location":"-90, 180","connectionType":"wIFI","isProduction":"0"}`;
     const token = (await test.call("POST /devices", { body })).body.result.accessToken;
     const others = { location: { lat: -90, lng: 180 }, connectionType: "Wifi", isProduction: false };
-    await assertTold(token, { ...kept, ...others });
+    await assertReported(token, { ...kept, ...others });
     for (const [sent, isProduction] of [
       [true, true],
       ["TRUE", true],
@@ -100,45 +100,81 @@ describe("what POST /devices takes of the device: surface.md section 4", () => {
       ["false", false],
       [0, false],
     ]) {
-      await assertTold(await register({ isProduction: sent }), { isProduction });
+      await assertReported(await register({ isProduction: sent }), { isProduction });
     }
     for (const connectionType of ["Unknown", "Carrier", "Wifi"]) {
-      await assertTold(await register({ connectionType }), { connectionType });
+      await assertReported(await register({ connectionType }), { connectionType });
     }
   });
 
-  it("null and the empty text are not given", async () => {
+  it("null and the empty text count as absent", async () => {
     for (const nothing of [null, ""]) {
-      const fields = Object.fromEntries(Object.keys(told).map((name) => [name, nothing]));
-      await assertTold(await register(fields), {});
+      const fields = Object.fromEntries(Object.keys(reported).map((name) => [name, nothing]));
+      await assertReported(await register(fields), {});
     }
   });
 
-  it("a second registration replaces what it gives and keeps the rest; the earlier token stays good", async () => {
-    const first = await register({ uniqueId: "kept", ...told });
+  it("a second registration replaces the given fields and keeps the others; the earlier token stays valid", async () => {
+    const first = await register({ uniqueId: "kept", ...reported });
     const second = await register({ uniqueId: "kept", tag: null, model: "" });
-    for (const token of [first, second]) await assertTold(token, { uniqueId: "kept", ...told });
+    const { pushToken: _, ...shown } = reported; // visible only to the token that set it
+    await assertReported(first, { uniqueId: "kept", ...reported });
+    await assertReported(second, { uniqueId: "kept", ...shown });
     const fields = { location: { lat: 0, lng: 0 }, connectionType: "Unknown", isProduction: false, osVersion: "20" };
     await register({ uniqueId: "kept", ...fields });
-    await assertTold(first, { uniqueId: "kept", ...told, ...fields });
+    await assertReported(first, { uniqueId: "kept", ...reported, ...fields });
   });
 
-  it("a hundred registrations at once with one uniqueId, each with one of the fields, lose none of them", async () => {
-    const fields = Object.entries(told);
+  it("a hundred concurrent registrations of one uniqueId, each with one field, lose no field", async () => {
+    const fields = Object.entries(reported);
     const each = Array.from({ length: 100 }, (_, n) => Object.fromEntries([fields[n % fields.length] ?? []]));
     const tokens = await Promise.all(each.map((field) => register({ uniqueId: "storm", ...field })));
-    await assertTold(tokens[0] ?? "", { uniqueId: "storm", ...told });
+    const { pushToken: _, ...shown } = reported; // visible only to the token that set it
+    await assertReported(tokens[0] ?? "", { uniqueId: "storm", ...shown });
+    const { token: operator } = await test.createOperator();
+    const { id } = (await get(tokens[0] ?? "")).body.result;
+    const operated = await test.call(`GET /_/api/applications/${test.application.appid}/devices/${id}`, {
+      token: operator,
+    });
+    assert.equal(operated.body.result.pushToken, reported.pushToken);
     const ids = await Promise.all(tokens.map(async (token) => (await get(token)).body.result.id));
     assert.equal(new Set(ids).size, 1);
   });
 });
 
-describe("PATCH /devices/current: surface.md section 4", () => {
-  it("200 the changed device; fields not sent stay", async () => {
+// spec/devices#push-tokens
+describe("the push token of a device", () => {
+  it("is visible to the token that set it, and to no token from another registration, sign-in or logout", async () => {
+    const uniqueId = "known to others";
+    const read = async (token: string) => (await get(token)).body.result.pushToken;
+    const first = await register({ uniqueId, pushToken: "one" });
+    const guest = await register({ uniqueId });
+    assert.deepEqual([await read(first), await read(guest)], ["one", undefined]);
+    const body = { username: "Push", password: "password" };
+    const user = (await test.call("POST /users", { token: first, body })).body.result.accessToken;
+    assert.equal(await read(user), undefined);
+
+    const changed = await change(user, { pushToken: "two" });
+    assert.equal(changed.body.result.pushToken, "two");
+    assert.deepEqual([await read(first), await read(guest), await read(user)], [undefined, undefined, "two"]);
+    // A token that cannot read it can still change other fields, and send the device back as it read it.
+    const back = await change(guest, { ...(await get(guest)).body.result, model: "M" });
+    assert.deepEqual([back.status, back.body.result.model, back.body.result.pushToken], [200, "M", undefined]);
+    assert.equal(await read(user), "two");
+    const out = (await test.call("POST /users/me/logout", { token: user })).body.result.accessToken;
+    assert.equal(await read(out), undefined);
+    await change(guest, { pushToken: "" });
+    for (const token of [first, guest, out]) assert.equal(await read(token), undefined);
+    assert.equal(await read(await register({ uniqueId, deviceToken: "three" })), "three");
+  });
+});
+
+describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () => {
+  it("200 the changed device; omitted fields keep their values", async () => {
     const token = await register({ uniqueId: "patched" });
     const created = `/Date(${test.now()})/`;
     const kept: Record<string, unknown> = { uniqueId: "patched", created };
-    for (const [name, value] of Object.entries(told)) {
+    for (const [name, value] of Object.entries(reported)) {
       test.advance(1_000);
       kept[name] = value;
       const answer = await change(token, { [name]: value });
@@ -147,7 +183,7 @@ describe("PATCH /devices/current: surface.md section 4", () => {
     }
   });
 
-  it("takes deviceToken for pushToken, and all the forms of a value", async () => {
+  it("accepts deviceToken for pushToken, and every form of a value", async () => {
     const { token } = await test.signUp();
     const sent = { DEVICETOKEN: 42, location: "1,2", connectiontype: "carrier", IsProduction: "False" };
     const answer = await change(token, sent);
@@ -155,26 +191,26 @@ describe("PATCH /devices/current: surface.md section 4", () => {
     assertResult(answer, 200, device(answer, kept));
   });
 
-  it("the empty text clears a text; null, and the empty text of what is no text, are not given", async () => {
-    const token = await register(told);
-    const nothing = Object.fromEntries(Object.keys(told).map((name) => [name, null]));
+  it("the empty text clears a text; null, and the empty text for other types, count as absent", async () => {
+    const token = await register(reported);
+    const nothing = Object.fromEntries(Object.keys(reported).map((name) => [name, null]));
     const unchanged = await change(token, nothing);
-    assertResult(unchanged, 200, device(unchanged, told));
-    const { location, connectionType, isProduction } = told;
-    const answer = await change(token, Object.fromEntries(Object.keys(told).map((name) => [name, ""])));
+    assertResult(unchanged, 200, device(unchanged, reported));
+    const { location, connectionType, isProduction } = reported;
+    const answer = await change(token, Object.fromEntries(Object.keys(reported).map((name) => [name, ""])));
     assertResult(answer, 200, device(answer, { location, connectionType, isProduction }));
   });
 
-  it("200 without any parameter, with an empty body and with none", async () => {
-    const token = await register(told);
+  it("200 without any parameter, with an empty body and without a body", async () => {
+    const token = await register(reported);
     for (const body of [{}, "", undefined]) {
       const answer = await change(token, body);
-      assertResult(answer, 200, device(answer, told));
+      assertResult(answer, 200, device(answer, reported));
     }
   });
 
-  it("takes the whole device back; what the service sets is ignored, of whatever type it is sent", async () => {
-    const token = await register({ uniqueId: "echo", ...told });
+  it("accepts the whole device; fields that the service sets are ignored, whatever their type", async () => {
+    const token = await register({ uniqueId: "echo", ...reported });
     const { result } = (await get(token)).body;
     assertResult(await change(token, result), 200, result);
     const set = { id: "dev_mine", created: [], lastModified: {}, platform: 7, uniqueId: {}, token_version: 9 };
@@ -193,20 +229,22 @@ describe("PATCH /devices/current: surface.md section 4", () => {
     assert.equal((await get(token)).body.result.pushToken, "x".repeat(4_096));
   });
 
-  it("changes of different fields at once, and registrations among them, lose nothing", async () => {
+  it("concurrent changes of different fields and registrations lose nothing", async () => {
     const token = await register({ uniqueId: "busy" });
-    const fields = Object.entries(told);
+    const fields = Object.entries(reported);
     await Promise.all(
       Array.from({ length: 40 }, (_, n) => {
         const [name = "", value] = fields[n % fields.length] ?? [];
-        return n % 3 === 0 ? register({ uniqueId: "busy", [name]: value }) : change(token, { [name]: value });
+        // Only the token that set the push token last can read it.
+        const isRegistration = n % 3 === 0 && name !== "pushToken";
+        return isRegistration ? register({ uniqueId: "busy", [name]: value }) : change(token, { [name]: value });
       }),
     );
-    await assertTold(token, { uniqueId: "busy", ...told });
+    await assertReported(token, { uniqueId: "busy", ...reported });
   });
 });
 
-describe("what is refused of a device: surface.md sections 1 and 2", () => {
+describe("invalid device fields: spec/devices#register", () => {
   const location = "location must be a location <latitude>,<longitude> such as 47.6,-122.3.";
   const degrees = "location must have a latitude between -90 and 90 and a longitude between -180 and 180.";
   const wrong: [fields: Record<string, unknown>, error: string, errorNumber: number, message: string][] = [
@@ -252,12 +290,12 @@ describe("what is refused of a device: surface.md sections 1 and 2", () => {
   ];
 
   it("400 with the parameter's name, at registration and later, and nothing is stored", async () => {
-    const token = await register({ uniqueId: "firm", ...told });
+    const token = await register({ uniqueId: "firm", ...reported });
     for (const [fields, error, errorNumber, message] of wrong) {
       const body = { ...test.application, platform: "other", uniqueId: "firm", tag: "new", ...fields };
       assertError(await test.call("POST /devices", { body }), 400, error, errorNumber, message);
       assertError(await change(token, { tag: "new", ...fields }), 400, error, errorNumber, message);
     }
-    await assertTold(token, { uniqueId: "firm", ...told });
+    await assertReported(token, { uniqueId: "firm", ...reported });
   });
 });

@@ -24,7 +24,7 @@ export const SearchOperatedDevices = Type.Object({
   ...pagingParameters,
 });
 
-/** A device as operators see it: as it sees itself, and when it registered last, with which key. */
+/** A device as operators see it: what the device reads about itself, its last registration, and the key it used. */
 export const OperatedDevice = Type.Object({
   ...Device.properties,
   keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),

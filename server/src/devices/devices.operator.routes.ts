@@ -18,7 +18,7 @@ import {
 import { operatedDeviceSearch } from "./devices.operator.search.ts";
 import { findDevice } from "./devices.store.ts";
 
-/** What operators see of an application's devices, and how they end what a device is signed in with. */
+/** The devices of an application for operators, and the revocation of their tokens. */
 export function devicesOperatorRoutes(services: {
   readonly database: Database;
   readonly revocations: Revocations;
@@ -38,12 +38,12 @@ export function devicesOperatorRoutes(services: {
     status: 200,
     result: OperatedDevicePage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters }) {
+    async handle({ caller, path: { appid }, parameters, call }) {
       const listing = `devices of ${appid}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       await requireApplication(appid, database.reads);
       const search = operatedDeviceSearch(appid, request.filters);
-      const page = await searchPage(search, request.position, request.size, database.reads);
+      const page = await searchPage(search, request.position, request.size, database.reads, call.work);
       return paging.present(listing, caller, request, page, presentOperatedDevice);
     },
   });

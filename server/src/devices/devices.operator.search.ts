@@ -5,7 +5,7 @@ import type { DeviceRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import type { SearchOperatedDevices } from "./devices.operator.contract.ts";
 
-/** The search of an operator among the devices of an application. */
+/** Searches the devices of an application, for operators. */
 export function operatedDeviceSearch(
   applicationId: string,
   filters: Omit<Static<typeof SearchOperatedDevices>, "pageSize" | "pagingToken">,
@@ -25,12 +25,12 @@ export function operatedDeviceSearch(
   };
 }
 
-/** It is one device at most. */
+/** Matches one device at most. */
 function hasUniqueId(uniqueId: string): Condition {
   return condition("has unique id", { uniqueId }, (parameter) => sql`unique_id = ${parameter("uniqueId")}`);
 }
 
-/** In the words of the index. */
+/** Repeats the predicate of the index. */
 function hasKey(keyId: string): Condition {
   return condition("has key", { keyId }, (parameter) => sql`coalesce(key_id, '') = ${parameter("keyId")}`);
 }

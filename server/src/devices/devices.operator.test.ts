@@ -23,19 +23,20 @@ interface Registered {
   readonly token: string;
 }
 
-async function register(told: object, application = test.application): Promise<Registered> {
-  const body = { ...application, platform: "iOS", ...told };
+async function register(reported: object, application = test.application): Promise<Registered> {
+  const body = { ...application, platform: "iOS", ...reported };
   const token = (await test.call("POST /devices", { body })).body.result.accessToken;
   return { id: (await test.call("GET /devices/current", { token })).body.result.id, token };
 }
 
+// spec/operators#operator-views, spec/operators#disabled-users
 describe("devices of an application, for operators", () => {
-  it("are found by unique id, platform, tag, key and creation, all exact and literal", async () => {
+  it("are found by unique id, platform, tag, key and creation; all filters are exact and literal", async () => {
     const application = await test.createApplication();
     const devices: Registered[] = [];
-    for (const told of [{ uniqueId: "u1", tag: "a" }, { platform: "100%", tag: "__proto__" }, { tag: "a_" }]) {
+    for (const reported of [{ uniqueId: "u1", tag: "a" }, { platform: "100%", tag: "__proto__" }, { tag: "a_" }]) {
       test.advance(1_000);
-      devices.push(await register(told, application));
+      devices.push(await register(reported, application));
     }
     const [first, second, third] = devices.map(({ id }) => id);
     const find = async (query: string) => {
@@ -64,7 +65,7 @@ describe("devices of an application, for operators", () => {
     await test.call("PATCH /devices/current", { token: devices[0]?.token ?? "", body: { model: "M" } });
   });
 
-  it("all that a device has told, and when it registered last, with which key", async () => {
+  it("returns everything that a device reported, when it last registered, and with which key", async () => {
     const { id } = await register({ model: "M1", tag: "\u202Ea\u0301𝒳", location: "1,2", isProduction: true });
     const keys = await test.app.database.reads
       .selectFrom("application_keys")
@@ -78,7 +79,7 @@ describe("devices of an application, for operators", () => {
     });
   });
 
-  it("revoking ends the device's token and those of its users, in every process, and no other's; it can register anew", async () => {
+  it("revoking ends the device's token and its users' tokens in every process; the device can register again", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     try {
       const [jane, john] = [await test.signUp(), await test.signUp()];

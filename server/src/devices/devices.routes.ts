@@ -9,7 +9,7 @@ import { type Route, route } from "../http/route.ts";
 import { signRegistration } from "../http/signatures.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type IdGenerator, kindOfId } from "../lib/ids.ts";
-import type { RegistrationElsewhere } from "../regions/regions.registration.ts";
+import type { RemoteRegistration } from "../regions/regions.registration.ts";
 import type { Regions } from "../regions/regions.ts";
 import type { Policies } from "../tenancy/policies.ts";
 import {
@@ -17,24 +17,24 @@ import {
   changedFields,
   Device,
   DeviceRegistration,
-  presentDevice,
+  presentOwnDevice,
   RegisterDevice,
 } from "./devices.contract.ts";
 import { crashReportsRoutes } from "./devices.crash-reports.routes.ts";
 import { findDevice, insertOrUpdateDevice, updateDevice } from "./devices.store.ts";
 
-/** Registration with an application's credentials, and the device of a token (surface.md section 4). */
+/** Registration with an application's credentials, and the device of a token (spec/devices). */
 export function devicesRoutes(services: {
   readonly database: Database;
   readonly tokens: Tokens;
   readonly policies: Policies;
   readonly rateLimits: RateLimits;
   readonly regions: Regions;
-  readonly registrationElsewhere: RegistrationElsewhere;
+  readonly remoteRegistration: RemoteRegistration;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, policies, rateLimits, regions, registrationElsewhere, clock, ids } = services;
+  const { database, tokens, policies, rateLimits, regions, remoteRegistration, clock, ids } = services;
 
   const registerDevice = route({
     method: "POST",
@@ -53,9 +53,9 @@ export function devicesRoutes(services: {
       if (kindOfId(appid) !== "App") throw new ApiError("ApplicationIdMalformed");
       const credentials = await findCredentials(appid, appkey, { database, policies });
       if ((credentials === undefined || credentials.policy.isMoving) && !call.isForwarded) {
-        // Also what has arrived here and is not served yet: if the move broke off, it lives where it did.
+        // Includes applications being imported here: if the move fails, the application stays in its previous region.
         const host = await regions.hostOf(appid);
-        if (host !== undefined) return registrationElsewhere.register(host, appid, call);
+        if (host !== undefined) return remoteRegistration.register(host, appid, call);
       }
       if (credentials === undefined) throw new ApiError("AuthAppCredentialsInvalid");
       const { policy } = credentials;
@@ -63,6 +63,7 @@ export function devicesRoutes(services: {
       rateLimits.admitTo({ id: appid, policy }, registerDevice, call);
 
       const now = clock.now();
+      const tokenId = ids.newId("Token");
       const device = await database.write(({ queries }) =>
         insertOrUpdateDevice(
           {
@@ -70,7 +71,7 @@ export function devicesRoutes(services: {
             id: ids.newId("Device"),
             unique_id: uniqueId ?? null,
             platform,
-            ...changedFields(parameters),
+            ...changedFields(parameters, tokenId),
             token_version: 0,
             created_at: now,
             modified_at: now,
@@ -80,7 +81,7 @@ export function devicesRoutes(services: {
           queries,
         ),
       );
-      const token = tokens.issueDeviceToken({
+      const subject = {
         applicationId: appid,
         applicationKeyId: credentials.keyId,
         deviceId: device.id,
@@ -90,9 +91,10 @@ export function devicesRoutes(services: {
           device: device.token_version,
         },
         policy,
-      });
+      };
+      const token = tokens.issueDeviceToken(subject, tokenId);
       const { signing } = policy;
-      const serviceRoot = regions.serviceRoot();
+      const serviceRoot = regions.serviceRoot({ isForwarded: call.isForwarded === true });
       return {
         ...token,
         ...(serviceRoot !== undefined && { serviceRoot }),
@@ -111,10 +113,10 @@ export function devicesRoutes(services: {
     status: 200,
     result: Device,
     errors: [],
-    async handle({ caller: { applicationId, deviceId } }) {
+    async handle({ caller: { applicationId, deviceId, tokenId } }) {
       const device = await findDevice(applicationId, deviceId, database.reads);
-      if (device === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
-      return presentDevice(device);
+      if (device === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
+      return presentOwnDevice(device, tokenId);
     },
   });
 
@@ -129,16 +131,16 @@ export function devicesRoutes(services: {
     status: 200,
     result: Device,
     errors: [],
-    async handle({ caller: { applicationId, deviceId }, parameters }) {
+    async handle({ caller: { applicationId, deviceId, tokenId }, parameters }) {
       const device = await database.write(async ({ queries }) => {
         await lockRow(database.dialect, "devices", applicationId, deviceId, queries);
         const found = await findDevice(applicationId, deviceId, queries);
-        if (found === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
-        const changed = { ...changedFields(parameters, found), modified_at: clock.now() };
+        if (found === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
+        const changed = { ...changedFields(parameters, tokenId, found), modified_at: clock.now() };
         await updateDevice(applicationId, deviceId, changed, queries);
         return { ...found, ...changed };
       });
-      return presentDevice(device);
+      return presentOwnDevice(device, tokenId);
     },
   });
 

@@ -3,8 +3,8 @@ import { prepare } from "../db/prepared.ts";
 import type { DeviceRow } from "../db/tables.ts";
 
 /**
- * Inserts a device, or finds the one that the application has under this unique id already and updates it, a null
- * leaving what is there: one statement, so that registrations at the same time agree on one device.
+ * Inserts a device, or updates the one that the application has under this unique id; null leaves a column unchanged.
+ * One statement, so that concurrent registrations agree on one device.
  */
 export async function insertOrUpdateDevice(
   device: DeviceRow,
@@ -49,6 +49,7 @@ const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version"
       os_version: parameter("os_version"),
       app_version: parameter("app_version"),
       push_token: parameter("push_token"),
+      push_token_by: parameter("push_token_by"),
       connection_type: parameter("connection_type"),
       is_production: parameter("is_production"),
       tag: parameter("tag"),
@@ -65,6 +66,7 @@ const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version"
         os_version: fn.coalesce("excluded.os_version", "devices.os_version"),
         app_version: fn.coalesce("excluded.app_version", "devices.app_version"),
         push_token: fn.coalesce("excluded.push_token", "devices.push_token"),
+        push_token_by: fn.coalesce("excluded.push_token_by", "devices.push_token_by"),
         connection_type: fn.coalesce("excluded.connection_type", "devices.connection_type"),
         is_production: fn.coalesce("excluded.is_production", "devices.is_production"),
         tag: fn.coalesce("excluded.tag", "devices.tag"),

@@ -20,12 +20,12 @@ async function devicesWith(uniqueId: string) {
   return (await rows.execute()).map((row) => ({ ...row }));
 }
 
-describe('POST /devices: service.md "register a device", "Device registration result"', () => {
-  it("201 a device token and its expiry, 90 days on, and no serviceRoot in the main region", async () => {
+describe("POST /devices: spec/devices#register", () => {
+  it("201 a device token that expires after 90 days, and no serviceRoot in the main region", async () => {
     const answer = await register({ uniqueId: "a phone" });
     const { accessToken } = answer.body.result;
     assertResult(answer, 201, { accessToken, accessTokenExpires: `/Date(${test.now() + 90 * dayMs})/` });
-    // No %, no blank, no quote: clients put tokens where those would break (surface.md section 1).
+    // No %, blank or quote: clients put tokens where those would break (spec/transport#absolute-urls).
     assert.match(accessToken, /^[\w.-]+$/);
   });
 
@@ -36,21 +36,21 @@ describe('POST /devices: service.md "register a device", "Device registration re
     assert.equal(answer.body.result.accessTokenExpires, `/Date(${short.now() + 60_000})/`);
   });
 
-  it("the token creates and logs in users", async () => {
+  it("the token can create and log in users", async () => {
     const token = (await register()).body.result.accessToken;
     const body = { username: "first", password: "correct horse" };
     assert.equal((await test.call("POST /users", { token, body })).status, 200);
     assert.equal((await test.call("POST /users/login", { token, body })).status, 200);
   });
 
-  it("no Authorization header is needed, and a bad one does not matter", async () => {
+  it("the Authorization header is neither required nor checked", async () => {
     const body = { ...test.application, platform: "test" };
     for (const authorization of ["Service garbage", "", "Basic dTpw"]) {
       assert.equal((await test.call("POST /devices", { body, headers: { authorization } })).status, 201, authorization);
     }
   });
 
-  it("names match case-insensitively, null and unknown members are not looked at", async () => {
+  it("names match case-insensitively, and null and unknown members are ignored", async () => {
     const { appid, appkey } = test.application;
     const body = {
       AppID: appid,
@@ -63,7 +63,7 @@ describe('POST /devices: service.md "register a device", "Device registration re
     assert.equal((await test.call("POST /devices", { body })).status, 201);
   });
 
-  it("what the service sets is ignored, of whatever type it is sent", async () => {
+  it("fields that the service sets are ignored, whatever their type", async () => {
     const sent = { id: "dev_mine", created: [], accessToken: {}, token_version: 7, application_id: "app_other" };
     const answer = await register({ ...sent, uniqueId: "server fields" });
     assert.equal(answer.status, 201);
@@ -82,6 +82,7 @@ describe('POST /devices: service.md "register a device", "Device registration re
       os_version: null,
       app_version: null,
       push_token: null,
+      push_token_by: null,
       connection_type: null,
       is_production: null,
       tag: null,
@@ -92,8 +93,8 @@ describe('POST /devices: service.md "register a device", "Device registration re
   });
 });
 
-describe('POST /devices: service.md "sending the same value … use the same device registration"', () => {
-  it("the same uniqueId is the same device, and its earlier token stays good", async () => {
+describe("POST /devices: spec/devices#register-again", () => {
+  it("the same uniqueId is the same device, and its earlier token stays valid", async () => {
     const first = (await register({ uniqueId: "again", platform: "one" })).body.result.accessToken;
     const second = (await register({ uniqueId: "again", platform: "two" })).body.result.accessToken;
     assert.notEqual(first, second);
@@ -114,7 +115,7 @@ describe('POST /devices: service.md "sending the same value … use the same dev
     assert.equal((await devicesWith("1234567890123456789")).length, 1);
   });
 
-  it("one device when a hundred registrations with one uniqueId arrive at once, and all their tokens work", async () => {
+  it("a hundred concurrent registrations of one uniqueId create one device, and all their tokens work", async () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => register({ uniqueId: "storm" })));
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
     assert.equal((await devicesWith("storm")).length, 1);
@@ -128,7 +129,7 @@ describe('POST /devices: service.md "sending the same value … use the same dev
     );
   });
 
-  it("is another device in another application", async () => {
+  it("the same uniqueId in another application is another device", async () => {
     const other = await test.createApplication();
     await register({ uniqueId: "shared" });
     await register({ uniqueId: "shared", ...other });
@@ -137,7 +138,7 @@ describe('POST /devices: service.md "sending the same value … use the same dev
     assert.equal(new Set(devices.map(({ id }) => id)).size, 2);
   });
 
-  it("without a uniqueId, or with null or the empty text, every registration is a device of its own", async () => {
+  it("without a uniqueId, or with null or the empty text, every registration creates a device", async () => {
     const other = await test.createApplication();
     for (const body of [{}, { uniqueId: null }, { uniqueId: "" }]) await register({ ...other, ...body });
     const devices = await test.app.database.reads
@@ -152,8 +153,8 @@ describe('POST /devices: service.md "sending the same value … use the same dev
   });
 });
 
-describe('POST /devices: service.md "Errors"', () => {
-  it("401 AuthAppCredentialsInvalid alike for a wrong key, a foreign key and an unknown application", async () => {
+describe("POST /devices: spec/devices#registration-errors", () => {
+  it("401 AuthAppCredentialsInvalid is identical for a wrong key, a foreign key and an unknown application", async () => {
     const other = await test.createApplication();
     const { appid, appkey } = test.application;
     for (const body of [
@@ -195,7 +196,7 @@ describe('POST /devices: service.md "Errors"', () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for an object, an array or a truth value where text is due", async () => {
+  it("400 ParameterIncorrectFormat for an object, an array or a boolean where text is expected", async () => {
     for (const name of ["appkey", "platform", "uniqueId"]) {
       for (const value of [{}, [], ["x"], true, { toString: "x" }]) {
         assertError(await register({ [name]: value }), 400, "ParameterIncorrectFormat", 515, `${name} must be a text.`);
@@ -218,7 +219,7 @@ describe('POST /devices: service.md "Errors"', () => {
   });
 });
 
-describe('application credentials: service.md "Mechanisms"', () => {
+describe("application credentials: spec/authentication#application-credentials", () => {
   it("are valid on POST /devices only", async () => {
     const { appid, appkey } = test.application;
     for (const token of [appid, appkey]) {

@@ -26,8 +26,9 @@ function bytesEntry(name: string, bytes: Readable | undefined): ExportEntry {
   return { name, contentLength: 0, open: async () => bytes };
 }
 
+// spec/operators#export-a-user
 describe("the archive of a user", () => {
-  it("has every entry, and last a manifest that says what each is", async () => {
+  it("contains every entry, and last a manifest that describes them", async () => {
     const zip = await readZip(
       await buffer(
         archive([
@@ -70,7 +71,7 @@ describe("the archive of a user", () => {
     });
   });
 
-  it("goes on in another file where one of rows would get too large", async () => {
+  it("splits rows that would make a file too large", async () => {
     const rows = Array.from({ length: 10 }, (_, n) => ({ n }));
     const zip = await readZip(await buffer(archive([{ name: "rows.ndjson", rows }], { rowsBytesMax: 30 })));
     const names = [...zip.keys()];
@@ -83,7 +84,7 @@ describe("the archive of a user", () => {
     assert.deepEqual(JSON.parse(`${zip.get("manifest.json")}`).counts, { rows: 10 });
   });
 
-  it("takes in no more than its reader takes, however large it gets", async () => {
+  it("produces no more than its reader consumes, however large it gets", async () => {
     let made = 0;
     async function* much() {
       for (let n = 0; n < 500; n += 1) {
@@ -100,7 +101,7 @@ describe("the archive of a user", () => {
     assert.ok(taken >= 500 * 65_536);
   });
 
-  it("ends what it reads when nobody reads it any more", async () => {
+  it("closes its sources when its reader stops", async () => {
     let isEnded = false;
     async function* endless() {
       try {
@@ -124,7 +125,7 @@ describe("the archive of a user", () => {
     assert.ok(isEnded && source.destroyed);
   });
 
-  it("breaks off where something fails, and when the user is gone in the end", async () => {
+  it("breaks off when a source fails, or the user was deleted meanwhile", async () => {
     const failing = async function* () {
       yield { n: 1 };
       throw new Error("the database is away");

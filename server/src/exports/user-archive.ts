@@ -4,24 +4,28 @@ import yazl from "yazl";
 import { formatDate } from "../lib/dates.ts";
 import type { BytesEntry, ExportEntry, ExportOwner, RowsEntry, UserExporter } from "./user-export.ts";
 
-/** What the manifest says of each file beside it. */
+/** The entry of a file in the manifest. */
 interface WrittenEntry {
   readonly name: string;
   readonly size: number;
   readonly sha256: string;
 }
 
-/** A file of rows that would get larger than this goes on in another one: no file needs what old programs do not read. */
+/**
+ * Rows beyond this size continue in another file, so that no file needs the ZIP64 format, which old programs cannot
+ * read.
+ */
 const rowsBytesMaxDefault = 1024 ** 3;
 const charactersAtOnce = 65_536;
-/** From here on a file in an archive needs the format for large ones. */
+/** Larger files in an archive need the ZIP64 format. */
 const largeBytes = 0xffff_0000;
 
 /**
- * A ZIP of all that there is of a user, written while it is read; destroy it to end that. The manifest comes last, because
- * it tells of every other file how large it is and what its SHA-256 is.
+ * Streams a ZIP archive of a user's data, which is read while it is written; destroy the stream to stop. The manifest
+ * comes last, because it contains the sizes and SHA-256 digests of all other files.
  *
- * @param isThere whether the user is still there; when not, in the end, the archive breaks off: half an export is none
+ * @param isThere returns false if the user was deleted meanwhile; then the archive breaks off, so that an incomplete
+ * export is not mistaken for a complete one
  */
 export function archiveUser(
   owner: ExportOwner,
@@ -30,7 +34,7 @@ export function archiveUser(
 ): Readable {
   const { rowsBytesMax = rowsBytesMaxDefault } = options;
   const zip = new yazl.ZipFile();
-  const output = zip.outputStream as Readable; // a PassThrough, by its documentation
+  const output = zip.outputStream as Readable; // documented as a PassThrough
   const mtime = new Date(options.now);
   const entries: WrittenEntry[] = [];
   const missing: string[] = [];
@@ -122,14 +126,14 @@ export function archiveUser(
   return output;
 }
 
-/** Nobody reads the archive any more. */
+/** The reader has closed the archive. */
 class ArchiveClosed extends Error {}
 
 function isRows(entry: ExportEntry): entry is RowsEntry {
   return "rows" in entry;
 }
 
-/** The lines of some rows, many at a time; others have the event loop between them. */
+/** Yields the lines of some rows, many at a time, and yields to the event loop in between. */
 async function* linesOf(
   rows: AsyncIterable<object> | Iterable<object>,
   charactersAtOnce: number,

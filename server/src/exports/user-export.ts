@@ -1,30 +1,30 @@
 import type { Readable } from "node:stream";
 
-/** Whose export it is. */
+/** The owner of an export. */
 export interface ExportOwner {
   readonly applicationId: string;
   readonly userId: string;
 }
 
 /**
- * What one noun adds to the export of a user. It is read while it is written, a bounded page at a time, so that a large
- * export takes no more memory than a small one.
+ * What one resource adds to the export of a user. Rows are read while they are written, a bounded page at a time, so
+ * that a large export needs no more memory than a small one.
  */
 export type UserExporter = (owner: ExportOwner) => AsyncIterable<ExportEntry>;
 
-/** A file of an export. Its name is made of words and ids, never of what somebody has written. */
+/** A file of an export. Its name consists of words and ids, never of user input. */
 export type ExportEntry = RowsEntry | BytesEntry;
 
-/** Objects, each on a line of its own as JSON. */
+/** Objects, one JSON line each. */
 export interface RowsEntry {
   readonly name: string;
   readonly rows: AsyncIterable<object> | Iterable<object>;
 }
 
-/** Bytes as they are stored. */
+/** Stored bytes, unchanged. */
 export interface BytesEntry {
   readonly name: string;
-  /** @returns undefined when they are gone meanwhile */
+  /** @returns undefined if the object was deleted meanwhile */
   open(): Promise<Readable | undefined>;
   readonly contentLength: number;
 }

@@ -10,9 +10,9 @@ import { begin, sendBytes } from "../../test/tus.ts";
 import { dataPart, download, formHeaders, formOf, png, postForm, upload } from "../../test/uploads.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
-import { putLooseBytes } from "../storage/loose-bytes.ts";
+import { putOrphans } from "../storage/orphaned-objects.ts";
 
-/** hostile.md 26 and 31: the rows and the bytes agree. */
+/** hostile.md 26 and 31: rows and stored bytes stay consistent. */
 
 let test: TestApp;
 before(async () => {
@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** Every object of an application that lies in the folder. */
+/** Every stored object of the application in the folder. */
 function objectsOf(appid = test.application.appid): string[] {
   const folder = join(test.config.dataDir, "files", appid);
   if (!existsSync(folder)) return [];
@@ -30,20 +30,20 @@ function objectsOf(appid = test.application.appid): string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length));
 }
 
-async function looseKeys(): Promise<string[]> {
+async function orphanedKeys(): Promise<string[]> {
   return (await test.app.database.reads.selectFrom("loose_bytes").select("key").execute()).map(({ key }) => key);
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!(await isSo())) {
-    assert.ok(Date.now() < deadline, "it did not come about in time");
+    assert.ok(Date.now() < deadline, "the expected state was not reached in time");
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
-describe("bytes and rows", () => {
-  it("an upload cut off at any byte leaves no object, no row and no loose bytes", async () => {
+describe("stored bytes and their rows", () => {
+  it("an upload cut off at any byte leaves no object, no row and no orphaned object", async () => {
     const { token } = await test.signUp();
     const form = formOf([
       { name: "tag", value: "t" },
@@ -59,38 +59,38 @@ describe("bytes and rows", () => {
         connection.close();
       }),
     );
-    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+    await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
     test.advance(3_600_001);
     await maintain(test.app);
     assert.deepEqual((await test.call("GET /blobs", { token })).body.result.pageResults, []);
-    // One of them may only now have found out that its client is gone.
-    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+    // The server may detect only now that the client of a request has disconnected.
+    await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("what a killed process was uploading is dropped after an hour, and no sooner", async () => {
+  it("an upload of a killed process is dropped after an hour, and no sooner", async () => {
     const key = `${test.application.appid}/blb_killed/`;
     await test.app.bytes.write(`${key}original`, [Buffer.from("x")] as unknown as AsyncIterable<Uint8Array>);
     const { appid } = test.application;
-    await test.app.database.write(({ queries }) => putLooseBytes(appid, key, test.now(), queries));
+    await test.app.database.write(({ queries }) => putOrphans(appid, key, test.now(), queries));
     test.advance(3_599_000);
     await maintain(test.app);
     assert.deepEqual(objectsOf(), ["/blb_killed/original"]);
     test.advance(1_001);
     await maintain(test.app);
-    assert.deepEqual([objectsOf(), await looseKeys()], [[], []]);
+    assert.deepEqual([objectsOf(), await orphanedKeys()], [[], []]);
   });
 
-  it("deleting a file erases its bytes and the scaled ones", async () => {
+  it("deleting a file erases its bytes and its scaled variants", async () => {
     const { token } = await test.signUp();
     const picture = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
     await download(test, `/pictures/${picture.id}/file?size=10`, { token });
     assert.deepEqual(objectsOf().sort(), [`/${picture.id}/original`, `/${picture.id}/v-10x10px`]);
     assertResult(await test.call(`DELETE /pictures/${picture.id}`, { token }), 200, true);
-    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+    await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
     assert.equal((await download(test, `/pictures/${picture.id}/file`, { token })).status, 404);
   });
 
-  it("many who want the same scaled picture at once wait for one that is made", async () => {
+  it("concurrent requests for the same scaled picture wait for a single decode", async () => {
     const { token } = await test.signUp();
     const picture = await upload(test, token, "/pictures", dataPart(await png(1_000, 1_000)));
     const path = `/pictures/${picture.id}/file?size=500`;
@@ -98,10 +98,10 @@ describe("bytes and rows", () => {
     assert.deepEqual([...new Set(reads.map(({ status }) => status))], [200]);
     assert.equal(new Set(reads.map(({ bytes }) => bytes.toString("base64"))).size, 1);
     assertResult(await test.call(`DELETE /pictures/${picture.id}`, { token }), 200, true);
-    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+    await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("a scaled picture whose file is deleted while it is made leaves nothing behind", async () => {
+  it("a scaled picture leaves nothing behind when its file is deleted while it is made", async () => {
     const { token } = await test.signUp();
     const bytes = dataPart(await png(1_500, 1_500));
     for (let n = 0; n < 8; n += 1) {
@@ -111,38 +111,38 @@ describe("bytes and rows", () => {
       assertResult(await test.call(`DELETE /pictures/${id}`, { token }), 200, true);
       for (const { status } of await Promise.all(reads)) assert.ok([200, 404].includes(status), `${status}`);
     }
-    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+    await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("a scaled picture that a killed process was writing is not kept twice, and dropped after an hour", async () => {
+  it("a scaled picture that a killed process was writing is not stored twice, and is dropped after an hour", async () => {
     const { token } = await test.signUp();
     const { appid } = test.application;
     const { id } = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
     const key = `${appid}/${id}/v-20x20px`;
-    await test.app.database.write(({ queries }) => putLooseBytes(appid, key, test.now(), queries));
+    await test.app.database.write(({ queries }) => putOrphans(appid, key, test.now(), queries));
     const size20 = `/pictures/${id}/file?size=20`;
     const made = await download(test, size20, { token });
     assert.equal(made.status, 200);
-    assert.deepEqual([objectsOf(), await looseKeys()], [[`/${id}/original`], [key]]);
+    assert.deepEqual([objectsOf(), await orphanedKeys()], [[`/${id}/original`], [key]]);
     test.advance(3_600_001);
     await maintain(test.app);
-    assert.deepEqual([objectsOf(), await looseKeys()], [[`/${id}/original`], []]);
+    assert.deepEqual([objectsOf(), await orphanedKeys()], [[`/${id}/original`], []]);
     for (const _ of ["made again", "kept"])
       assert.ok((await download(test, size20, { token })).bytes.equals(made.bytes));
     const range = await download(test, size20, { token, headers: { range: "bytes=5-9" } });
     assert.deepEqual([range.status, range.bytes], [206, made.bytes.subarray(5, 10)]);
-    assert.deepEqual([objectsOf().sort(), await looseKeys()], [[`/${id}/original`, `/${id}/v-20x20px`], []]);
+    assert.deepEqual([objectsOf().sort(), await orphanedKeys()], [[`/${id}/original`, `/${id}/v-20x20px`], []]);
     assertResult(await test.call(`DELETE /pictures/${id}`, { token }), 200, true);
-    await until(async () => objectsOf().length === 0 && (await looseKeys()).length === 0);
+    await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("deleting a user erases the bytes of the user's files, and of nobody else's", async () => {
+  it("deleting a user erases the bytes of that user's files and of no other user's", async () => {
     const [gone, kept] = [await test.signUp(), await test.signUp()];
     for (let n = 0; n < 3; n += 1) await upload(test, gone.token, "/blobs", dataPart(`gone ${n}`));
     const { id } = await upload(test, kept.token, "/blobs", dataPart("kept"));
     assertResult(await test.call("DELETE /users/me", { token: gone.token }), 200, true);
     await maintain(test.app);
-    assert.deepEqual([objectsOf(), await looseKeys()], [[`/${id}/original`], []]);
+    assert.deepEqual([objectsOf(), await orphanedKeys()], [[`/${id}/original`], []]);
   });
 
   it("deleting an application erases the bytes of all its files", async () => {
@@ -160,7 +160,7 @@ describe("bytes and rows", () => {
     await deleteApplicationRows(appid, test.app);
   }
 
-  /** Runs something once while the bytes of a file, or of a scaled picture, are written. */
+  /** Runs `work` once while the bytes of a file or of a scaled picture are written. */
   function whileWriting(t: TestContext, ending: string, work: () => Promise<void>): void {
     const { bytes } = test.app;
     const { write } = bytes;
@@ -175,7 +175,7 @@ describe("bytes and rows", () => {
     };
   }
 
-  it("an upload whose application is erased while it arrives leaves nothing behind", async () => {
+  it("an upload leaves nothing behind when its application is erased while the bytes arrive", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const form = formOf([dataPart("the bytes of a file", "text/plain")]);
@@ -184,7 +184,7 @@ describe("bytes and rows", () => {
       `POST /blobs HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\nContent-Type: ${formHeaders["content-type"]}\r\nContent-Length: ${form.length}\r\n\r\n`,
     );
     connection.write(form.subarray(0, -30));
-    await until(async () => (await looseKeys()).some((key) => key.startsWith(application.appid)));
+    await until(async () => (await orphanedKeys()).some((key) => key.startsWith(application.appid)));
     await erase(application.appid);
     connection.write(form.subarray(-30));
     const answer = await connection.receive();
@@ -193,7 +193,7 @@ describe("bytes and rows", () => {
     assert.deepEqual(objectsOf(application.appid), []);
   });
 
-  it("a resumable upload whose application is erased while its file is made leaves nothing behind", async (t) => {
+  it("a resumable upload leaves nothing behind when its application is erased while its file is made", async (t) => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const path = await begin(test, token, 3);
@@ -203,7 +203,7 @@ describe("bytes and rows", () => {
     await until(() => objectsOf(application.appid).length === 0);
   });
 
-  it("a scaled picture whose application is erased while it is made leaves nothing behind", async (t) => {
+  it("a scaled picture leaves nothing behind when its application is erased while it is made", async (t) => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const picture = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
@@ -212,7 +212,7 @@ describe("bytes and rows", () => {
     assert.deepEqual(objectsOf(application.appid), []);
   });
 
-  it("what a store does not delete keeps maintenance from nothing else, and is deleted later", async (t) => {
+  it("an object that the store fails to delete does not hold up the rest of maintenance, and is deleted later", async (t) => {
     const { appid } = test.application;
     const gone = await test.createApplication();
     const { token } = await test.signUp("Jane", gone);
@@ -220,8 +220,8 @@ describe("bytes and rows", () => {
     const { bytes, database } = test.app;
     await database.write(async ({ queries }) => {
       await updateApplicationDeleted(gone.appid, test.now(), queries);
-      await putLooseBytes(appid, `${appid}/blb_held/`, test.now() - 7_200_000, queries);
-      await putLooseBytes(appid, `${appid}/blb_left/`, test.now() - 3_600_001, queries);
+      await putOrphans(appid, `${appid}/blb_held/`, test.now() - 7_200_000, queries);
+      await putOrphans(appid, `${appid}/blb_left/`, test.now() - 3_600_001, queries);
     });
     const { deleteAll } = bytes;
     const restore = () => Object.assign(bytes, { deleteAll });
@@ -231,14 +231,15 @@ describe("bytes and rows", () => {
       return isHeld ? Promise.reject(new Error("locked")) : deleteAll(prefix, signal);
     };
     await assert.rejects(maintain(test.app), { message: "locked" });
-    assert.deepEqual(await looseKeys(), [`${appid}/blb_held/`]);
+    assert.deepEqual(await orphanedKeys(), [`${appid}/blb_held/`]);
     assert.equal(objectsOf(gone.appid).length, 1);
     restore();
     await maintain(test.app);
-    assert.deepEqual([objectsOf(gone.appid), await looseKeys()], [[], []]);
+    assert.deepEqual([objectsOf(gone.appid), await orphanedKeys()], [[], []]);
   });
 
-  it("a repeat with the same idempotency key gets the first file, and its bytes are kept once", async () => {
+  // spec/files#keyed-uploads
+  it("a repeat with the same idempotency key gets the first file, and its bytes are stored once", async () => {
     const { token } = await test.signUp();
     const before = objectsOf().length;
     const send = (bytes: Buffer) =>
@@ -256,6 +257,6 @@ describe("bytes and rows", () => {
       const answer = await postForm(test, "/blobs", [other], { token, headers: { "idempotency-key": "1" } });
       assert.equal(answer.body.error, "IdempotencyKeyReused");
     }
-    assert.deepEqual([objectsOf().length, await looseKeys()], [before + 1, []]);
+    assert.deepEqual([objectsOf().length, await orphanedKeys()], [before + 1, []]);
   });
 });

@@ -3,10 +3,20 @@ import { PageOf } from "../http/paging.ts";
 import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
 import { type ObjectSchema, type Properties, type Static, Type } from "../http/schema.ts";
 import { searchParameters } from "../http/search.ts";
-import { ClearableText, IdInput, LocationInput, Raw, Text, UserIdInput, WireDate, WireLocation } from "../http/wire.ts";
+import {
+  alsoAs,
+  ClearableText,
+  IdInput,
+  LocationInput,
+  Raw,
+  Text,
+  UserIdInput,
+  WireDate,
+  WireLocation,
+} from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
-import { captionCharactersMax, type FileKind, type OwnField } from "./files.kinds.ts";
+import { captionCharactersMax, type FileKind, type OwnField, titleCharactersMax } from "./files.kinds.ts";
 
 const tagCharactersMax = 256;
 
@@ -25,8 +35,10 @@ const common = {
     id: Type.String(),
     userID: Type.String(),
     contentType: Type.String(),
-    contentLength: Type.Integer(),
-    contentHash: Type.String({ description: "SHA-256 of the bytes, in lower-case hex." }),
+    contentLength: Type.Optional(
+      Type.Integer({ description: "Absent, as contentHash, for others while the owner has locationFuzzing." }),
+    ),
+    contentHash: Type.Optional(Type.String({ description: "SHA-256 of the bytes, in lower-case hex." })),
     signedUrl: Type.String({ description: "Reads the bytes without a token, for some time." }),
     tag: Type.Optional(Type.String()),
     location: Type.Optional(WireLocation),
@@ -46,15 +58,18 @@ export type FileOrder =
   | "caption"
   | "encoding"
   | "friendlyName"
+  | "watermark"
   | "bitRate"
   | "lengthInSeconds"
   | "thumbnailID";
 
-/** What the wire says of one kind of file. */
+/** The wire contract of one kind of file. */
 export function fileContract(kind: FileKind) {
   const orders = ["created", "lastModified", "tag", ...kind.fields.map(({ name }) => name)] as FileOrder[]; // the names of `fileKinds`
   const search = Type.Object({
-    userID: Type.Optional(UserIdInput({ description: "Only files of this user; me for one's own." })),
+    userID: Type.Optional(
+      alsoAs("ownerID", UserIdInput({ description: "Only files of this user; me for one's own." })),
+    ),
     tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
     ...searchParameters(orders),
   });
@@ -79,18 +94,18 @@ function inputOf({ name, input }: OwnField) {
   return [name, input] as const;
 }
 
-/** What all kinds have is known by its type; what one kind has is read by its name (`ownColumns`). */
+/** Shared fields are typed statically; fields of a single kind are read by name (`ownColumns`). */
 function withOwn<Shape extends ObjectSchema>(
   shape: Shape,
   own: readonly (readonly [string, Properties[string]])[],
 ): Shape {
   const fields = Object.fromEntries(own.map(([name, schema]) => [name, Type.Optional(schema)]));
-  return Type.Object({ ...fields, ...shape.properties }) as unknown as Shape; // it has all that the shape has, and more
+  return Type.Object({ ...fields, ...shape.properties }) as unknown as Shape; // with more fields than the shape
 }
 
 const ofSignedUrl = () => Type.Optional(Raw({ description: "As `signedUrl` brings it, in place of a token." }));
 
-/** How bytes are read, beside a token: `signedUrl` brings the last three. What became of them is its signature's to tell. */
+/** Alternatives to the token in the query. `signedUrl` adds the last three, which the signature check validates. */
 export const ReadFile = Type.Object({
   application: ofSignedUrl(),
   expires: ofSignedUrl(),
@@ -106,25 +121,36 @@ export const ProfilePicturePath = Type.Object({ userId: UserIdInput({ descriptio
 
 export const CreateProfilePicture = Type.Object({
   caption: Type.Optional(Text({ maxLength: captionCharactersMax })),
+  title: Type.Optional(Text({ maxLength: titleCharactersMax })),
 });
 
 export const ReadProfilePicture = Type.Object({ size: ReadPicture.properties.size });
 
-/** What is told of a new file, whatever its kind. */
+/** The fields of a new file of any kind. */
 export type NewFile = Static<typeof common.create>;
 
 export type FileAnswer = Static<typeof common.result>;
 
-/** A file as this user sees it. */
-export function presentFile(kind: FileKind, file: ShownFileRow, readerId: string, signedUrl: string): FileAnswer {
+/**
+ * Presents a file as this user sees it.
+ *
+ * @param isStripped whether this user gets bytes other than the owner's; the result then does not describe the original
+ *   bytes
+ */
+export function presentFile(
+  kind: FileKind,
+  file: ShownFileRow,
+  readerId: string,
+  signedUrl: string,
+  isStripped = false,
+): FileAnswer {
   const location = shownLocation(file, file.user_id === readerId);
   const own = kind.fields.map(({ name, column }) => [name, file[column]]).filter(([, value]) => value !== null);
   return {
     id: file.id,
     userID: file.user_id,
     contentType: file.content_type,
-    contentLength: file.content_length,
-    contentHash: file.content_hash,
+    ...(!isStripped && { contentLength: file.content_length, contentHash: file.content_hash }),
     signedUrl,
     ...Object.fromEntries(own),
     ...(file.width !== null && file.height !== null && { size: { w: file.width, h: file.height } }),

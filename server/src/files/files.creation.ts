@@ -5,7 +5,7 @@ import { ApiError } from "../errors.ts";
 import { newPermissions } from "../http/permissions.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
-import { filePrefix, takeLooseBytes } from "../storage/loose-bytes.ts";
+import { claimOrphans, filePrefix } from "../storage/orphaned-objects.ts";
 import { chargeUsage } from "../storage/usage.ts";
 import type { NewFile } from "./files.contract.ts";
 import { type FileKind, ownColumns } from "./files.kinds.ts";
@@ -20,10 +20,10 @@ interface Owner {
 const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
 
 /**
- * Makes a file of bytes that have been stored, for its owner, within a transaction.
+ * Makes a file from stored bytes for its owner, within a transaction.
  *
- * @throws ApiError ParameterOutOfRange for permissions, FileUploadFailed when the bytes were given up meanwhile,
- *   RequestTooLarge when a quota is used up, AuthAccessTokenInvalid when the user is gone
+ * @throws ApiError ParameterOutOfRange for permissions, FileUploadFailed when the bytes were discarded meanwhile,
+ *   RequestTooLarge when a quota is used up, AuthAccessTokenInvalid when the user has been deleted
  */
 export async function createFile(
   kind: FileKind,
@@ -36,7 +36,7 @@ export async function createFile(
   const { location } = given;
   const now = clock.now();
   const permissions = newPermissions(given);
-  if (!(await takeLooseBytes(applicationId, filePrefix(applicationId, stored.id), queries))) {
+  if (!(await claimOrphans(applicationId, filePrefix(applicationId, stored.id), queries))) {
     throw new ApiError("FileUploadFailed");
   }
   const placing = location && { applicationId, userId, setterId: userId, location };

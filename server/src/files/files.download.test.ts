@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { assertError, openRaw, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, download, png, upload } from "../../test/uploads.ts";
-import { filePrefix } from "../storage/loose-bytes.ts";
+import { filePrefix } from "../storage/orphaned-objects.ts";
 
 const notOnWindows = { skip: process.platform === "win32" };
 
@@ -24,8 +24,8 @@ function read(headers: Record<string, string> = {}, method = "GET") {
   return download(test, path, { token: owner.token, headers, method });
 }
 
-describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
-  it("206 one range, with its place and its length; the suffix and the open end too", async () => {
+describe("GET /blobs/{blobId}/file: spec/files#download", () => {
+  it("206 one range with its position and length; suffix and open-ended ranges work too", async () => {
     for (const [range, start, end] of [
       ["bytes=0-0", 0, 1],
       ["bytes=0-", 0, 100_000],
@@ -56,7 +56,7 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
     assert.equal(found.toString("latin1"), expected);
   });
 
-  it("of a file that is deleted meanwhile all ranges are sent, or none", async (t) => {
+  it("sends all ranges or none when the file is deleted during the request", async (t) => {
     const store = test.app.bytes;
     const { read: open } = store;
     t.after(() => Object.assign(store, { read: open }));
@@ -85,7 +85,7 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
     }
   });
 
-  it("the whole file for a range that is none, and for ranges that are more than the file", async () => {
+  it("sends the whole file for an invalid range, and for ranges that exceed the file", async () => {
     const many = Array.from({ length: 17 }, (_, n) => `${n}-${n}`).join();
     for (const range of ["bytes=5-4", "bytes=", "bytes=-", "bytes=a-b", "items=0-1", "bytes=0-,0-", `bytes=${many}`]) {
       const { status, bytes: found } = await read({ range });
@@ -94,7 +94,7 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
     }
   });
 
-  it("416 ParameterOutOfRange for a range outside, in the envelope, with the length", async () => {
+  it("416 ParameterOutOfRange for a range outside of the file, in the envelope, with the length", async () => {
     for (const range of ["bytes=100000-", "bytes=-0", "bytes=200000-300000"]) {
       const answer = await test.call(`GET ${path}`, { token: owner.token, headers: { range } });
       assertError(answer, 416, "ParameterOutOfRange", 514, "The range lies outside of the file.");
@@ -103,7 +103,7 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
     }
   });
 
-  it("304 to who has it already; If-Range keeps a range of another file from being mixed in", async () => {
+  it("304 for a matching ETag; If-Range prevents mixing in a range of another file", async () => {
     const etag = (await read()).headers.get("etag") ?? "";
     assert.match(etag, /^"[0-9a-f]{64}"$/);
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
@@ -115,7 +115,7 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
     assert.equal((await read({ range: "bytes=0-0", "if-range": '"x"' })).status, 200);
   });
 
-  it("HEAD has the headers of GET and no bytes", async () => {
+  it("HEAD has the headers of GET and no body", async () => {
     const [get, head] = [await read(), await read({}, "HEAD")];
     const ofFile = ({ headers }: typeof get) =>
       [...headers].filter(([name]) => !["date", "connection", "keep-alive"].includes(name));
@@ -123,7 +123,7 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
     assert.deepEqual([head.status, head.bytes.length], [200, 0]);
   });
 
-  it("is never run by a browser: what could be is an attachment, and nothing is sniffed (hostile.md 24)", async () => {
+  it("browsers never execute a file: active types are sent as attachments, with nosniff (hostile.md 24)", async () => {
     for (const [type, kind] of [
       ["text/html", "attachment"],
       ["image/svg+xml", "attachment"],
@@ -149,7 +149,7 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
     }
   });
 
-  it("a file name injects no header and reaches no folder (hostile.md 23, 27)", async () => {
+  it("a file name cannot inject a header or escape the folder (hostile.md 23, 27)", async () => {
     for (const [fileName, shown] of [
       ['a\\"; x=y', `filename="a_; x=y"; filename*=UTF-8''a%22%3B%20x%3Dy`],
       ["../../etc/passwd", `filename="passwd"; filename*=UTF-8''passwd`],
@@ -164,7 +164,7 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
     }
   });
 
-  it("a client that goes away ends the reading", async () => {
+  it("a client that disconnects ends the read", async () => {
     const large = await upload(test, owner.token, "/blobs", dataPart(randomBytes(8_000_000)));
     for (let n = 0; n < 20; n += 1) {
       const connection = openRaw(test.port);
@@ -179,8 +179,9 @@ describe("GET /blobs/{blobId}/file: surface.md section 10", () => {
   });
 });
 
-describe("reading without a header", () => {
-  it("takes the token from the query, for bytes alone, and never logs it", async () => {
+describe("reading without an Authorization header", () => {
+  // spec/authentication#query-token
+  it("accepts the token in the query for bytes only, and never logs it", async () => {
     const { token } = owner;
     const read = await download(test, `${path}?accessToken=${token}`);
     assert.ok(read.bytes.equals(bytes));
@@ -193,7 +194,8 @@ describe("reading without a header", () => {
     assert.ok(!JSON.stringify(test.logLines).includes(token.slice(10, 40)));
   });
 
-  it("a signedUrl opens this file and no other, until it expires; its path stays", async () => {
+  // spec/files#signedurl
+  it("a signedUrl opens only its own file until it expires; its path stays the same", async () => {
     const [one, two] = [
       await upload(test, owner.token, "/blobs", dataPart("one")),
       await upload(test, owner.token, "/blobs", dataPart("two")),
@@ -243,8 +245,9 @@ describe("reading without a header", () => {
   });
 });
 
+// spec/files#scaled-pictures
 describe("GET /pictures/{pictureId}/file?size=", () => {
-  it("scales to fit, never up; refuses what is no size", async () => {
+  it("scales to fit, never up; refuses an invalid size", async () => {
     const { default: sharp } = await import("sharp");
     const picture = await upload(test, owner.token, "/pictures", dataPart(await png(400, 200)));
     for (const [size, width, height] of [
@@ -273,12 +276,12 @@ describe("GET /pictures/{pictureId}/file?size=", () => {
     }
   });
 
-  it("what was asked for by who has gone since is not made, and keeps nobody from a place", notOnWindows, async (t) => {
+  it("pictures for disconnected clients are not made, and do not hold queue slots", notOnWindows, async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const { token } = await app.signUp();
     const { id } = await upload(app, token, "/pictures", dataPart(await png(6_000, 6_000)));
-    const { decoderPid } = app.app.pictures;
+    const [decoderPid] = app.app.pictures.decoderPids;
     assert.ok(decoderPid !== undefined);
     process.kill(decoderPid, "SIGSTOP");
     const gone = Array.from({ length: 40 }, (_, n) => {
@@ -288,20 +291,20 @@ describe("GET /pictures/{pictureId}/file?size=", () => {
       return connection;
     });
     const first = await Promise.any(gone.map((connection) => connection.receive()));
-    assert.equal(first?.status, 503); // every place is taken
+    assert.equal(first?.status, 503); // every queue slot is taken
     for (const connection of gone) connection.close();
     process.kill(decoderPid, "SIGCONT");
 
     const deadline = Date.now() + 20_000;
     while ((await download(app, `/pictures/${id}/file?size=501`, { token })).status !== 200)
-      assert.ok(Date.now() < deadline, "there is no place");
+      assert.ok(Date.now() < deadline, "no slot is free");
     const prefix = `${filePrefix(app.application.appid, id)}v-`;
     const sizes = gone.map((_, n) => app.app.bytes.size(`${prefix}${10 * (n + 1)}x${10 * (n + 1)}px`));
     const made = (await Promise.all(sizes)).filter((length) => length !== undefined).length;
-    assert.ok(made < 10, `${made} were made for nobody`);
+    assert.ok(made < 10, `${made} were made for disconnected clients`);
   });
 
-  it("others get no metadata of a picture while its owner has locationFuzzing", async () => {
+  it("other users get a picture without metadata while its owner has locationFuzzing", async () => {
     const { default: sharp } = await import("sharp");
     const shy = await test.signUp();
     await test.call("PATCH /users/me", { token: shy.token, body: { locationFuzzing: true } });

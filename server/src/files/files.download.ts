@@ -1,42 +1,59 @@
-import type { Readable } from "node:stream";
 import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Call } from "../http/call.ts";
 import { FileResult } from "../http/file-result.ts";
 import type { PictureSize } from "../pictures/picture-job.ts";
+import type { PictureTicket } from "../pictures/picture-queue.ts";
+import type { PictureSource } from "../pictures/pictures.ts";
+import { findFuzzedOwners } from "./files.store.ts";
 import { originalKey } from "./files.uploads.ts";
 import { describeFile, openStored, type VariantServices, variantResult } from "./files.variants.ts";
+import { resultWithoutLocation } from "./files.without-location.ts";
+
+/** The client that downloads a file, identified for fair queueing of picture decoding. */
+export interface FileReader {
+  /** Whether the reader is the owner of the file, or may see what the owner sees. */
+  readonly isOwner: boolean;
+  readonly lane: "read" | "link";
+  readonly caller: string;
+}
 
 /**
- * The bytes of a file as somebody gets them: its own, and of a picture, where it is asked for, scaled ones. What a camera
- * writes into a picture tells where it was taken: while its owner has locationFuzzing, others get it without that.
+ * The bytes of a file: the original or, for pictures, a scaled variant if requested. Camera metadata reveals where a
+ * picture was taken, so other users get it stripped while the owner has locationFuzzing.
  *
- * @param isOwner whether the owner asks
- * @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat for the size
+ * @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat for the size; ObjectPermissionDenied for a video or
+ *   blob whose location data cannot be removed
  */
 export async function fileResult(
   file: FileRow,
-  isOwner: boolean,
+  reader: FileReader,
   size: string | undefined,
-  call: Call,
+  call: Pick<Call, "whenGone">,
   services: VariantServices,
 ): Promise<FileResult> {
   const fit = size === undefined ? undefined : parseFit(size);
   const { width, height } = file;
+  const { isOwner, lane, caller } = reader;
+  const ticket = { lane, application: file.application_id, caller, signal: call.whenGone?.() };
   if (width !== null && height !== null) {
     const scaled = fit && sizeWithin({ w: width, h: height }, fit);
     if (scaled !== undefined)
-      return variantResult(file, `v-${scaled.w}x${scaled.h}px`, isKept(scaled), call, services, scale);
+      return variantResult(file, `v-${scaled.w}x${scaled.h}px`, isKept(scaled), ticket, services, scale);
     if (!isOwner && (await hasFuzzing(file, services.database))) {
-      return variantResult(file, "stripped", true, call, services, (bytes, isWanted) =>
-        services.pictures.stripPicture(bytes, file.content_type, isWanted),
+      return variantResult(file, "stripped", true, ticket, services, (source, turn) =>
+        services.pictures.stripPicture(source, file.content_type, turn),
       );
     }
-    async function scale(bytes: Readable, isWanted: () => boolean): Promise<Buffer> {
-      const to = scaled ?? { w: 1, h: 1 }; // called where there is one
-      return (await services.pictures.scalePicture(bytes, file.content_type, to, isWanted)).bytes;
+    async function scale(source: PictureSource, turn: PictureTicket): Promise<Buffer> {
+      const to = scaled ?? { w: 1, h: 1 }; // called only when there is a size
+      return (await services.pictures.scalePicture(source, file.content_type, to, turn)).bytes;
     }
+  }
+  if (width === null && !isOwner && (await hasFuzzing(file, services.database))) {
+    const shown = await resultWithoutLocation(file, ticket, services);
+    if (shown !== undefined) return shown;
   }
   return new FileResult({
     ...describeFile(file),
@@ -47,10 +64,10 @@ export async function fileResult(
   });
 }
 
-/** What has been allowed until then can be begun for so long. */
+/** How long a presigned address may be used to begin a download. */
 const presignedSeconds = 300;
 
-/** Only originals: made-over ones are made when they are asked for. */
+/** Only originals have an address in the store; variants are made on request. */
 function locateOriginal(
   { application_id, id }: FileRow,
   { bytes }: Pick<VariantServices, "bytes">,
@@ -72,7 +89,7 @@ export function parseFit(text: string): PictureSize {
   return { w, h };
 }
 
-/** @returns undefined when it fits as it is */
+/** @returns undefined when the picture already fits */
 export function sizeWithin({ w, h }: PictureSize, fit: PictureSize): PictureSize | undefined {
   const share = Math.min(fit.w / w, fit.h / h);
   if (share >= 1) return undefined;
@@ -81,18 +98,12 @@ export function sizeWithin({ w, h }: PictureSize, fit: PictureSize): PictureSize
 
 const keptPixelsMax = 2_048;
 
-/** Only round sizes are kept, so that nobody fills the store by asking for every size there is. */
+/** Only round sizes are stored, so that requests for arbitrary sizes cannot fill the store. */
 function isKept({ w, h }: PictureSize): boolean {
   const longer = Math.max(w, h);
   return longer <= keptPixelsMax && (longer % 10 === 0 || longer % 16 === 0);
 }
 
 async function hasFuzzing({ application_id, user_id }: FileRow, database: Database): Promise<boolean> {
-  const owner = await database.reads
-    .selectFrom("users")
-    .select("location_fuzzing")
-    .where("application_id", "=", application_id)
-    .where("id", "=", user_id)
-    .executeTakeFirst();
-  return owner?.location_fuzzing !== 0;
+  return (await findFuzzedOwners(application_id, [user_id], database.reads)).has(user_id);
 }

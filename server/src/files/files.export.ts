@@ -13,7 +13,7 @@ import { originalKey } from "./files.uploads.ts";
 
 const rowsAtOnce = 500;
 
-/** The files of a user, what is known of them and then their bytes as they are stored, for the export of the user. */
+/** Exports a user's files: the records first, then the bytes as stored. */
 export function filesExporter(services: { readonly database: Database; readonly bytes: ByteStore }): UserExporter {
   const { database, bytes } = services;
 
@@ -51,7 +51,7 @@ async function openUnlessGone(key: string, bytes: ByteStore): Promise<Readable |
   }
 }
 
-/** The id, and an ending by which programs know what it is; whatever else somebody says that a file is gets none. */
+/** The id, with an extension for known types; other claimed content types get no extension. */
 function entryName({ id, content_type }: FileRow): string {
   return `files/${id}${endings.get(content_type) ?? ".bin"}`;
 }

@@ -2,16 +2,16 @@ import { Readable } from "node:stream";
 import { ApiError } from "../errors.ts";
 import type { ByteRange } from "../http/file-result.ts";
 
-/** Of what readers that take their time keep in memory, all of them together. One may have more, while it is alone. */
+/** Memory for content of slow readers, in all. A single larger one is accepted while it is alone. */
 const heldBytesMax = 134_217_728;
 const pieceBytes = 65_536;
 
 let heldBytes = 0;
 
 /**
- * Bytes that stay in memory until their reader has them, or is gone.
+ * Content that stays in memory until its reader has received it or has disconnected.
  *
- * @throws ApiError ServiceUnavailable when others keep too many there
+ * @throws ApiError ServiceUnavailable when other readers hold too much memory
  */
 export function readHeldContent(content: Buffer, { start, end }: ByteRange): Readable {
   if (heldBytes > 0 && heldBytes + content.length > heldBytesMax) {

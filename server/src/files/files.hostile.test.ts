@@ -15,7 +15,7 @@ import {
 } from "../../test/harness.ts";
 import { dataPart, download, formHeaders, formOf, png, postForm, upload } from "../../test/uploads.ts";
 
-/** hostile.md 14, 18, 23, 26 and 27 for files: refused, nothing stored, nothing leaked, the process as healthy as before. */
+/** hostile.md 14, 18, 23, 26 and 27 for files: refused, nothing stored, nothing leaked, the process stays healthy. */
 
 let test: TestApp;
 let owner: TestUser;
@@ -35,7 +35,7 @@ async function countFiles(): Promise<number> {
   return (await test.app.database.reads.selectFrom("files").select("id").execute()).length;
 }
 
-async function assertNothingLoose(): Promise<void> {
+async function assertNoOrphanedObject(): Promise<void> {
   const deadline = Date.now() + 5_000;
   for (;;) {
     const loose = await test.app.database.reads.selectFrom("loose_bytes").select("key").execute();
@@ -46,7 +46,7 @@ async function assertNothingLoose(): Promise<void> {
   }
 }
 
-/** What is answered to these bytes, until the server closes or has answered so often. */
+/** The answers to these bytes, until the server closes the connection or has sent `answersMax` answers. */
 async function exchange(bytes: readonly (string | Buffer)[], answersMax = 1): Promise<Answer[]> {
   const connection = openRaw(test.port);
   for (const each of bytes) connection.write(each);
@@ -65,9 +65,29 @@ function headOf(length: string, path = "/blobs"): string {
   return `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${owner.token}\r\nContent-Type: ${contentType}\r\n${length}\r\n\r\n`;
 }
 
+describe("an upload whose connection closes while its caller is authenticated", () => {
+  it("ends at once: it does not count as an upload under way until REQUEST_TIMEOUT_MS", async () => {
+    const strict = await startTestApp({ CALLER_UPLOADS_MAX: "4", REQUEST_TIMEOUT_MS: "60000" });
+    const { token } = await strict.signUp();
+    const form = formOf([dataPart("the bytes of a file", "text/plain")]);
+    const head = `POST /blobs HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\nContent-Type: ${formHeaders["content-type"]}\r\nContent-Length: 5\r\n\r\n`;
+    for (let index = 0; index < 12; index += 1) {
+      const connection = openRaw(strict.port);
+      connection.write(head);
+      connection.write(form); // what follows the five bytes is no HTTP, so the server closes
+      await connection.receive();
+      connection.close();
+    }
+    const deadline = Date.now() + 10_000;
+    const isTaken = async () => (await postForm(strict, "/blobs", [dataPart("x")], { token })).status === 201;
+    while (!(await isTaken())) assert.ok(Date.now() < deadline, "an upload that has ended counts as under way");
+    await strict.close();
+  });
+});
+
 describe("an upload of the wrong length (26)", () => {
   const form = formOf([dataPart("the bytes of a file", "text/plain")]);
-  // What ends a form is its last boundary; of what comes after that, nothing is of the file.
+  // A form ends with its last boundary; bytes after it are not part of the file.
   const enough = form.length - 2;
 
   it("too short by any number of bytes: refused, and nothing is stored", async () => {
@@ -75,15 +95,15 @@ describe("an upload of the wrong length (26)", () => {
     for (let length = 0; length < enough; length += 1) {
       const [answer] = await exchange([headOf(`Content-Length: ${length}`), form]);
       assert.ok(answer !== undefined);
-      // Of the upload, or of what comes behind it, which is no HTTP: whichever is found out first.
+      // The error is about the upload or about the invalid HTTP that follows it, whichever is detected first.
       const { error } = answer.body;
       assert.ok(["FileUploadFailed", "OperationNotFound", "ParameterIncorrectFormat"].includes(error), error);
     }
     assert.equal(await countFiles(), before);
-    await assertNothingLoose();
+    await assertNoOrphanedObject();
   });
 
-  it("too long: 400 when nothing comes any more, nothing is stored", async () => {
+  it("too long: 400 once no more bytes arrive, and nothing is stored", async () => {
     const before = await countFiles();
     const cut = form.subarray(0, enough - 2);
     const lengths = [form.length + 1, form.length + 1_000_000].map((length) => `Content-Length: ${length}`);
@@ -94,10 +114,10 @@ describe("an upload of the wrong length (26)", () => {
       assertError(answer, 400, "FileUploadFailed", 1025, "The upload broke off.");
     }
     assert.equal(await countFiles(), before);
-    await assertNothingLoose();
+    await assertNoOrphanedObject();
   });
 
-  it("without one, in chunks: taken; both at once: not HTTP", async () => {
+  it("chunked without a length: accepted; with both headers: refused as invalid HTTP", async () => {
     const chunks = ["5\r\n", form.subarray(0, 5), "\r\n", `${(form.length - 5).toString(16)}\r\n`, form.subarray(5)];
     const [taken] = await exchange([headOf("Transfer-Encoding: chunked"), ...chunks, "\r\n0\r\n\r\n"]);
     assert.deepEqual([taken?.status, taken?.body.result.contentLength], [201, 19]);
@@ -107,8 +127,8 @@ describe("an upload of the wrong length (26)", () => {
   });
 });
 
-describe("a store that is slow", () => {
-  it("for longer than REQUEST_TIMEOUT_MS is no fault of the sender: the file is taken", async (t) => {
+describe("a slow store", () => {
+  it("a store slower than REQUEST_TIMEOUT_MS does not fail the upload", async (t) => {
     const { bytes } = test.app;
     const { write } = bytes;
     t.after(() => Object.assign(bytes, { write }));
@@ -128,16 +148,13 @@ describe("a store that is slow", () => {
   });
 });
 
-describe("readers of scaled pictures that are not kept", () => {
-  it("who take nothing hold a bounded memory together: the next is told to try again, until one of them is gone", async (t) => {
+describe("slow readers of scaled pictures that are not stored", () => {
+  it("readers that receive nothing share bounded memory: the next one gets 503 until one of them is gone", async (t) => {
     const { pictures } = test.app;
     const { scalePicture } = pictures;
     t.after(() => Object.assign(pictures, { scalePicture }));
     const made = { contentType: "image/png", w: 33, h: 33, bytes: Buffer.alloc(60_000_000, "x") };
-    pictures.scalePicture = async (bytes) => {
-      bytes.destroy();
-      return made;
-    };
+    pictures.scalePicture = async () => made;
     const { id } = await upload(test, owner.token, "/pictures", dataPart(await png(100, 100)));
     const path = `/pictures/${id}/file?size=33`;
     const headers = { authorization: `Service ${owner.token}` };
@@ -171,6 +188,7 @@ describe("readers of scaled pictures that are not kept", () => {
   });
 });
 
+// spec/files#upload-limits
 describe("a form that never ends", () => {
   const boundary = /boundary=(.+)$/.exec(formHeaders["content-type"])?.[1];
 
@@ -181,7 +199,7 @@ describe("a form that never ends", () => {
     ["what comes before the first part", "", tooLong()],
     ["what comes after the last part", formOf([dataPart("x")]), tooLong()],
   ] as const) {
-    it(`in ${part}: 413 RequestTooLarge once it is larger than any that is good, nothing is stored`, async () => {
+    it(`in ${part}: 413 RequestTooLarge once it exceeds any valid size, and nothing is stored`, async () => {
       const before = await countFiles();
       const connection = openRaw(test.port);
       connection.write(headOf("Transfer-Encoding: chunked"));
@@ -198,7 +216,7 @@ describe("a form that never ends", () => {
         connection.close();
       }
       assert.equal(await countFiles(), before);
-      await assertNothingLoose();
+      await assertNoOrphanedObject();
     });
   }
 
@@ -207,8 +225,9 @@ describe("a form that never ends", () => {
   }
 });
 
+// spec/files#file-names
 describe("a file name, a type, a field (23, 27)", () => {
-  it("writes no header of its own, here or in an address, and no file outside of the folder", async () => {
+  it("writes no header of its own in an answer or an address, and no file outside of the folder", async () => {
     const names = [
       "a\\r\\nSet-Cookie: x=y",
       "a%0d%0aSet-Cookie: x=y",
@@ -238,7 +257,7 @@ describe("a file name, a type, a field (23, 27)", () => {
     assert.ok(!existsSync("/tmp/rollcall-was-here"));
   });
 
-  it("ends no part's head early: what is behind a line break is a line of the part, and none of an answer", async () => {
+  it("a line break does not end a part's header early: what follows stays in the part and never reaches an answer", async () => {
     const form = formOf([dataPart("x", "text/plain\r\nSet-Cookie: x=y", 'a"\r\nLocation: http://elsewhere/\r\nX: "')]);
     const answer = await test.call("POST /blobs", { token: owner.token, body: form, headers: formHeaders });
     assert.equal(answer.status, 201);
@@ -247,8 +266,8 @@ describe("a file name, a type, a field (23, 27)", () => {
   });
 });
 
-describe("a path that leads elsewhere (18, 27)", () => {
-  it("is no file, and is read nowhere: 404 or 400 in the envelope", async () => {
+describe("a path that leads outside of the collection (18, 27)", () => {
+  it("is no file and is never read: 404 or 400 in the envelope", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("here"));
     const ways = [
       ...["../secret", "..%2fsecret", "%2e%2e/secret", "%2e%2e%2fsecret", "%252e%252e%252fsecret", "..%5csecret"],
@@ -273,7 +292,7 @@ describe("a path that leads elsewhere (18, 27)", () => {
 });
 
 describe("a signedUrl (14)", () => {
-  it("opens one file of one application under one path, and lends nothing else of its owner's", async () => {
+  it("opens one file of one application under one path, and grants nothing else of its owner", async () => {
     const elsewhere = await test.createApplication();
     const stranger = await test.signUp("Jane", elsewhere);
     const mine = await upload(test, owner.token, "/pictures", dataPart(await png(4, 4)));
@@ -300,7 +319,7 @@ describe("a signedUrl (14)", () => {
       [`GET /pictures/${mine.id}?${query}`, 401],
       [`PATCH /pictures/${mine.id}?${query}`, 401],
       [`GET /users/me?${query}`, 401],
-      [`GET /blobs/${mine.id}/file?${query}`, 400], // no id of a blob
+      [`GET /blobs/${mine.id}/file?${query}`, 400], // not the id of a blob
       [`GET /pictures/${mine.id}/file?${query}`, 200],
     ] as const) {
       assert.equal((await test.call(operation)).status, status, operation);
@@ -309,7 +328,7 @@ describe("a signedUrl (14)", () => {
 });
 
 describe("an idempotency key of an upload (14)", () => {
-  it("is its user's own: another's upload under the same key is another file", async () => {
+  it("belongs to its user: another user's upload with the same key is another file", async () => {
     const headers = { "idempotency-key": "the same" };
     const parts = [dataPart("the same bytes")];
     const [first, second] = [

@@ -3,11 +3,11 @@ import { type Schema, Type } from "../http/schema.ts";
 import { ClearableText, Decimal, IdInput, Integer, Text } from "../http/wire.ts";
 import type { IdKind } from "../lib/ids.ts";
 
-/** A field that one kind of file has and others have not. It can be searched for, and sorted by: its column is in indexes. */
+/** A field of one kind of file. It can be filtered and sorted by, because its column is indexed. */
 export interface OwnField {
   readonly name: string;
-  readonly column: "title" | "detail" | "bit_rate" | "length_in_seconds" | "thumbnail_id";
-  /** How it is given, and how it is changed: a text is cleared with the empty text. */
+  readonly column: "title" | "detail" | "label" | "bit_rate" | "length_in_seconds" | "thumbnail_id";
+  /** The schema for creating and changing it; the empty text clears a text. */
   readonly input: Schema;
   readonly change: Schema;
   readonly result: Schema;
@@ -24,7 +24,7 @@ export interface FileKind {
   readonly fields: readonly OwnField[];
 }
 
-function textField(name: string, column: "title" | "detail", maxLength: number): OwnField {
+function textField(name: string, column: "title" | "detail" | "label", maxLength: number): OwnField {
   return {
     name,
     column,
@@ -38,10 +38,9 @@ function plainField(name: string, column: OwnField["column"], input: Schema, res
   return { name, column, input, change: input, result };
 }
 
-const titleCharactersMax = 256;
+export const titleCharactersMax = 256;
 export const captionCharactersMax = 4_000;
 
-/** Surface.md section 10. */
 export const fileKinds = [
   {
     idKind: "Picture",
@@ -49,7 +48,11 @@ export const fileKinds = [
     pathParameter: "pictureId",
     noun: "picture",
     isPicture: true,
-    fields: [textField("caption", "detail", captionCharactersMax), textField("title", "title", titleCharactersMax)],
+    fields: [
+      textField("caption", "detail", captionCharactersMax),
+      textField("title", "title", titleCharactersMax),
+      textField("watermark", "label", titleCharactersMax),
+    ],
   },
   {
     idKind: "Video",
@@ -60,6 +63,7 @@ export const fileKinds = [
     fields: [
       textField("title", "title", titleCharactersMax),
       textField("encoding", "detail", titleCharactersMax),
+      textField("friendlyName", "label", titleCharactersMax),
       plainField(
         "bitRate",
         "bit_rate",
@@ -82,17 +86,17 @@ export const fileKinds = [
 
 export const [pictureKind] = fileKinds;
 
-/** The fields of a kind as they are stored: those that were given, on top of those that were there. */
+/** The stored columns of a kind: the given fields over the existing ones. */
 export function ownColumns(
   kind: FileKind,
   given: Readonly<Record<string, unknown>>,
   current?: Pick<FileRow, OwnField["column"]>,
 ): Pick<FileRow, OwnField["column"]> {
-  const empty = { title: null, detail: null, bit_rate: null, length_in_seconds: null, thumbnail_id: null };
-  const { title, detail, bit_rate, length_in_seconds, thumbnail_id } = current ?? empty;
-  const columns: Record<string, unknown> = { title, detail, bit_rate, length_in_seconds, thumbnail_id };
+  const empty = { title: null, detail: null, label: null, bit_rate: null, length_in_seconds: null, thumbnail_id: null };
+  const { title, detail, label, bit_rate, length_in_seconds, thumbnail_id } = current ?? empty;
+  const columns: Record<string, unknown> = { title, detail, label, bit_rate, length_in_seconds, thumbnail_id };
   for (const { name, column } of kind.fields) {
     if (given[name] !== undefined) columns[column] = given[name] === "" ? null : given[name];
   }
-  return columns as Pick<FileRow, OwnField["column"]>; // each was read by the schema that belongs to its column
+  return columns as Pick<FileRow, OwnField["column"]>; // the schema of each column has read its value
 }

@@ -3,29 +3,29 @@ import type { Clock } from "../lib/clock.ts";
 import { createSigner } from "../lib/signer.ts";
 import type { FileKind } from "./files.kinds.ts";
 
-/** What the query of a signedUrl brings, or of what was made of one. */
+/** The signature parameters in the query of a signedUrl, possibly altered by the client. */
 interface GivenSignature {
   readonly application?: unknown;
   readonly expires?: unknown;
   readonly signature?: unknown;
 }
 
-/** Addresses that open one file without a token, for some time (surface.md section 10). */
+/** Addresses that open one file without a token for a limited time (spec/files#signedurl). */
 export interface FileLinks {
   urlOf(applicationId: string, path: string): string;
-  /** The application that such an address is of. @throws ApiError AuthSignatureInvalid */
+  /** Returns the application that the address belongs to. @throws ApiError AuthSignatureInvalid */
   open(given: GivenSignature, path: string): string;
 }
 
-/** Where the bytes of a file are read. */
+/** The path of a file's bytes. */
 export function bytesPath({ collection }: FileKind, id: string): string {
   return `/${collection}/${id}/file`;
 }
 
-/** An address stays the same for so long, so that who shows it again has it in memory. */
+/** An address stays the same for this long, so that clients can cache the bytes by it. */
 const stepMs = 300_000;
 
-/** @param serverUrl where clients reach the server; known once it listens */
+/** @param serverUrl the public address of the server; known once it listens */
 export function createFileLinks(services: {
   readonly secrets: readonly string[];
   readonly clock: Clock;

@@ -2,14 +2,14 @@ import { applicationPathParameters } from "../auth/operated-application.ts";
 import type { FileRow } from "../db/tables.ts";
 import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Schema, type Static, Type } from "../http/schema.ts";
-import { Choice, DateRangeInput, IdInput, WireLocation } from "../http/wire.ts";
+import { alsoAs, Choice, DateRangeInput, IdInput, WireLocation } from "../http/wire.ts";
 import { type FileAnswer, fileContract, presentFile, ReadPicture } from "./files.contract.ts";
 import type { FileKind } from "./files.kinds.ts";
 
 export const OperatedFilesPath = Type.Object(applicationPathParameters);
 
 export const SearchOperatedFiles = Type.Object({
-  userID: Type.Optional(IdInput("User")),
+  userID: Type.Optional(alsoAs("ownerID", IdInput("User"))),
   created: Type.Optional(DateRangeInput()),
   lastModified: Type.Optional(DateRangeInput()),
   sortOrder: Type.Optional(
@@ -20,13 +20,13 @@ export const SearchOperatedFiles = Type.Object({
   ...pagingParameters,
 });
 
-/** Operators read the bytes with their token, and hand no address of them on. */
+/** Operators read the bytes with their token, so their view has no `signedUrl`. */
 type OperatedFile = Omit<FileAnswer, "signedUrl"> & {
   readonly fileName?: string;
   readonly shownLocation?: Static<typeof WireLocation>;
 };
 
-/** What operators are told of one kind of file: all that its owner is, and what the file was called. */
+/** The operator view of one kind of file: all that its owner sees, and the original file name. */
 export function operatedFileContract(kind: FileKind) {
   const { signedUrl: _, ...shown } = fileContract(kind).Result.properties;
   const result: unknown = Type.Object({
@@ -34,7 +34,7 @@ export function operatedFileContract(kind: FileKind) {
     fileName: Type.Optional(Type.String()),
     shownLocation: Type.Optional(WireLocation),
   });
-  const Result = result as Schema<OperatedFile>; // what the kinds differ in is known by its name, as in `fileContract`
+  const Result = result as Schema<OperatedFile>; // read by name, as in `fileContract`
   return {
     Path: Type.Object({ ...applicationPathParameters, [kind.pathParameter]: IdInput(kind.idKind) }),
     Result,
@@ -54,7 +54,7 @@ export function presentOperatedFile(kind: FileKind, file: FileRow): OperatedFile
   };
 }
 
-/** How much an application stores, and how much it may; where there is no bound, none is told. */
+/** How much an application stores, and its limits; absent where there is no limit. */
 export const FileUsage = Type.Object({
   files: Type.Integer(),
   bytes: Type.Integer(),

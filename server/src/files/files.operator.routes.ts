@@ -32,7 +32,7 @@ interface FilesOperatorServices {
   readonly paging: Paging;
 }
 
-/** What operators see of an application's pictures, videos and blobs, and how much they take up. */
+/** The operator view of an application's pictures, videos and blobs, and their storage use. */
 export function filesOperatorRoutes(services: FilesOperatorServices): Route[] {
   const { reads } = services.database;
 
@@ -76,12 +76,12 @@ function routesOf(kind: FileKind, services: FilesOperatorServices): Route[] {
     parameters: SearchOperatedFiles,
     result: contract.Page,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters }) {
+    async handle({ caller, path: { appid }, parameters, call }) {
       const listing = `${collection} of ${appid}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       await requireApplication(appid, database.reads);
       const search = operatedFileSearch(kind, appid, request.filters);
-      const page = await searchPage(search, request.position, request.size, database.reads);
+      const page = await searchPage(search, request.position, request.size, database.reads, call.work);
       return paging.present(listing, caller, request, page, present);
     },
   });
@@ -104,15 +104,16 @@ function routesOf(kind: FileKind, services: FilesOperatorServices): Route[] {
     summary: `Read the bytes of one ${noun}`,
     isBatchable: false,
     pathParameters: contract.Path,
-    parameters: kind.isPicture ? ReadOperatedPicture : (Type.Object({}) as typeof ReadOperatedPicture), // then nobody has a size
+    parameters: kind.isPicture ? ReadOperatedPicture : (Type.Object({}) as typeof ReadOperatedPicture), // no size then
     result: Type.String({ format: "binary" }),
     errors: [
       ...(["ItemDoesNotExist", "RangeOutsideFile"] as const),
       ...(kind.isPicture ? (["FileUploadFailed"] as const) : []),
     ],
-    async handle({ path, parameters, call }) {
+    async handle({ caller, path, parameters, call }) {
       const file = await requireFile(kind, path, database.reads);
-      return fileResult(file, true, parameters.size, call, services);
+      const reader = { isOwner: true, lane: "read", caller: caller.operatorId } as const;
+      return fileResult(file, reader, parameters.size, call, services);
     },
   });
 
@@ -126,7 +127,7 @@ async function requireFile(
   queries: Queries,
 ): Promise<FileRow> {
   const { appid = "", [pathParameter]: id = "" } = path; // its only parameters
-  const file = await findLiveFile(appid, id, queries); // of an application that is there
+  const file = await findLiveFile(appid, id, queries); // `requireApplication` has run before
   if (file === undefined) throw new ApiError("ItemDoesNotExist");
   return file;
 }

@@ -7,14 +7,14 @@ import { everyRow } from "../privacy/readable-rows.ts";
 import type { FileKind } from "./files.kinds.ts";
 import type { SearchOperatedFiles } from "./files.operator.contract.ts";
 
-/** Not those of a user who is being deleted. As a subquery: see `isShownToOthersSql`. */
+/** Excludes files of users who are being deleted. A subquery for the reason given at `isShownToOthersSql`. */
 const isOwnerThereSql = sql<boolean>`(
   select case when owner.deleted_at is null then 1 else 0 end
   from users as owner
   where owner.application_id = files.application_id and owner.id = files.user_id
 ) <> 0`;
 
-/** The search of an operator among all files of a kind that an application has. */
+/** An operator's search among all files of a kind in an application. */
 export function operatedFileSearch(
   kind: FileKind,
   applicationId: string,

@@ -24,6 +24,7 @@ const pathOf = (path: string, { appid } = test.application) => `/_/api/applicati
 const ask = (path: string, application = test.application): Promise<Answer> =>
   test.call(`GET ${pathOf(path, application)}`, { token: operator });
 
+// spec/operators#operator-views
 describe("files of an application, for operators", () => {
   it("are listed by kind, user and creation, private or not; the answer has no address that works without a token", async () => {
     const john = await test.signUp();
@@ -47,7 +48,7 @@ describe("files of an application, for operators", () => {
     assert.ok(!JSON.stringify((await ask("/blobs")).body).includes("signature"));
   });
 
-  it("the bytes, with ranges, scaled where it is a picture, and never run by a browser", async () => {
+  it("operators read the bytes with ranges, scaled for pictures, and never executed by a browser", async () => {
     const bytes = await png(40, 20);
     const { id } = await upload(test, jane.token, "/pictures", dataPart(bytes));
     const whole = await download(test, pathOf(`/pictures/${id}/file`), { token: operator });
@@ -69,7 +70,7 @@ describe("files of an application, for operators", () => {
     }
   });
 
-  it("404 for a file of another kind or application, and one whose owner is being erased", async () => {
+  it("404 for a file of another kind or application, and for a file whose owner is being erased", async () => {
     const other = await test.createApplication();
     const gone = await test.signUp("Gone", other);
     const { id } = await upload(test, gone.token, "/blobs", dataPart("x"));
@@ -84,7 +85,7 @@ describe("files of an application, for operators", () => {
     assert.deepEqual((await ask("/blobs", other)).body.result.pageResults, []);
   });
 
-  it("how much there is of them, and how much there may be", async () => {
+  it("usage reports how much is stored, and the limits", async () => {
     const application = await test.createApplication();
     assertResult(await ask("/file-usage", application), 200, { files: 0, bytes: 0 });
     const { token } = await test.signUp("Jane", application);

@@ -2,9 +2,10 @@ import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import { callWith } from "../http/call.ts";
 import { type Route, route, type UserCaller } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
-import { resolveUserId } from "../http/wire.ts";
+import { resolveUserId, UserIdInput } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Pictures } from "../pictures/pictures.ts";
@@ -16,14 +17,16 @@ import {
   fileContract,
   ProfilePicturePath,
   presentFile,
+  ReadPicture,
   ReadProfilePicture,
 } from "./files.contract.ts";
 import { createFile } from "./files.creation.ts";
-import { parseFit, sizeWithin } from "./files.download.ts";
+import { fileResult, parseFit, sizeWithin } from "./files.download.ts";
 import { pictureKind } from "./files.kinds.ts";
 import { bytesPath, type FileLinks } from "./files.links.ts";
 import {
   findProfilePicture,
+  findShownProfilePicture,
   isUserShown,
   lockProfilePicture,
   setProfilePicture,
@@ -34,7 +37,7 @@ import { storeUpload } from "./files.uploads.ts";
 const path = "/users/{userId}/profilepicture";
 const tag = "Users";
 
-/** The picture of a user: one of the user's pictures, which others may read (surface.md section 5). */
+/** A user's profile picture: one of the user's pictures that other users may read (spec/users#profile-pictures). */
 export function profilePicturesRoutes(services: {
   readonly database: Database;
   readonly bytes: ByteStore;
@@ -53,8 +56,8 @@ export function profilePicturesRoutes(services: {
     return presentFile(pictureKind, picture, user_id, fileLinks.urlOf(application_id, bytesPath(pictureKind, id)));
   }
 
-  /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
-  async function requireOneself({ applicationId, userId }: UserCaller, given: string): Promise<void> {
+  /** Requires that the path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
+  async function requireSelf({ applicationId, userId }: UserCaller, given: string): Promise<void> {
     const id = resolveUserId(given, userId);
     if (id === userId) return;
     const isShown = await isUserShown(applicationId, id, database.reads);
@@ -71,18 +74,20 @@ export function profilePicturesRoutes(services: {
     isBatchable: false,
     pathParameters: ProfilePicturePath,
     parameters: CreateProfilePicture,
-    // What it takes the place of makes room for it, so a quota is judged at its end, as of a repeat.
-    upload: { store: (caller, part) => storeUpload(pictureKind, caller, part, true, services) },
+    upload: {
+      store: (caller, part, call) =>
+        storeUpload(pictureKind, caller, part, callWith(call, { isReplacement: true }), services),
+    },
     status: 201,
     result: contract.Result,
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied", "ServiceUnavailable"],
     async handle({ caller, path: { userId: given }, parameters, file }) {
-      await requireOneself(caller, given);
+      await requireSelf(caller, given);
       const { applicationId, userId } = caller;
       const picture = await database.write(async (transaction) => {
         const { queries } = transaction;
         const locked = await lockProfilePicture(applicationId, userId, queries);
-        if (locked === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+        if (locked === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
         if (locked.picture !== undefined) await removeFile(applicationId, locked.picture, transaction, services);
         const shared = { ...parameters, readPermissions: "App" } as const;
         const created = await createFile(pictureKind, caller, shared, file, services, queries);
@@ -106,7 +111,7 @@ export function profilePicturesRoutes(services: {
     result: contract.Result,
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller, path: { userId: given }, parameters: { size } }) {
-      await requireOneself(caller, given);
+      await requireSelf(caller, given);
       const fit = size === undefined ? undefined : parseFit(size);
       const picture = await findProfilePicture(caller.applicationId, caller.userId, database.reads);
       if (picture === undefined) throw new ApiError("ItemDoesNotExist");
@@ -114,8 +119,37 @@ export function profilePicturesRoutes(services: {
       const scaled = fit && width !== null && height !== null && sizeWithin({ w: width, h: height }, fit);
       const shown = present(picture);
       if (!scaled) return shown;
-      // The signature is of the path, so that it holds; what is asked for scales as it does here.
+      // The signature covers the path only, so the size can be appended; the file route scales the same way.
       return { ...shown, ...{ size: scaled }, signedUrl: `${shown.signedUrl}&size=${fit.w},${fit.h}` };
+    },
+  });
+
+  const readFile = route({
+    method: "GET",
+    path: `${path}/file`,
+    operation: "readProfilePictureFile",
+    summary: "Read the bytes of a user's profile picture, or of a scaled one",
+    tag,
+    caller: "user",
+    isBatchable: false,
+    pathParameters: Type.Object({ userId: UserIdInput() }),
+    parameters: ReadPicture,
+    download: {
+      async handleSigned() {
+        throw new ApiError("AuthSignatureInvalid"); // a signedUrl names the picture, never the user
+      },
+    },
+    status: 200,
+    result: Type.String({ format: "binary" }),
+    errors: ["ItemDoesNotExist", "FileUploadFailed"],
+    async handle({ caller: { applicationId, userId }, path: { userId: given }, parameters: { size }, call }) {
+      const id = resolveUserId(given, userId);
+      const isOwner = id === userId;
+      const find = isOwner ? findProfilePicture : findShownProfilePicture;
+      const picture = await find(applicationId, id, database.reads);
+      if (picture === undefined) throw new ApiError("ItemDoesNotExist");
+      const reader = { isOwner, lane: "read", caller: userId } as const;
+      return fileResult(picture, reader, size, call, services);
     },
   });
 
@@ -131,7 +165,7 @@ export function profilePicturesRoutes(services: {
     result: Type.Literal(true),
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller, path: { userId: given } }) {
-      await requireOneself(caller, given);
+      await requireSelf(caller, given);
       const { applicationId, userId } = caller;
       await database.write(async (transaction) => {
         const locked = await lockProfilePicture(applicationId, userId, transaction.queries);
@@ -143,5 +177,5 @@ export function profilePicturesRoutes(services: {
     },
   });
 
-  return [setPicture, getPicture, deletePicture];
+  return [setPicture, getPicture, readFile, deletePicture];
 }

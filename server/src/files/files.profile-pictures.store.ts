@@ -4,8 +4,8 @@ import { prepare } from "../db/prepared.ts";
 import type { FileRow } from "../db/tables.ts";
 
 /*
- * The user's row says which picture it is. Whoever writes both writes the user first: as who writes metadata on a picture
- * locks them.
+ * The user's row names the picture. A transaction that writes both locks the user first, the same order as for metadata
+ * of a picture, which prevents deadlocks.
  */
 
 /** The profile picture of a user who is not being deleted. */
@@ -19,9 +19,10 @@ export async function findProfilePicture(
 }
 
 /**
- * Keeps others from setting another profile picture until the transaction ends; what refers to the user can be written.
+ * Locks the profile picture against other changes until the transaction ends; rows that refer to the user can still be
+ * written.
  *
- * @returns the one that there is, if any; undefined when the user is gone
+ * @returns the current picture, if any; undefined when the user has been deleted
  */
 export async function lockProfilePicture(
   applicationId: string,
@@ -39,7 +40,7 @@ export async function lockProfilePicture(
   return user && { picture: await findProfilePicture(applicationId, userId, queries) };
 }
 
-/** Makes a new picture, which others may read, the profile picture of its owner. */
+/** Makes a new shared picture the profile picture of its owner. */
 export async function setProfilePicture(
   { application_id, user_id, id }: Pick<FileRow, "application_id" | "user_id" | "id">,
   at: number,
@@ -53,7 +54,7 @@ export async function setProfilePicture(
     .execute();
 }
 
-/** Of a picture that is being deleted. Does nothing when it is not the profile picture of its owner. */
+/** Unsets a picture that is being deleted. Does nothing when it is not its owner's profile picture. */
 export async function unsetProfilePicture(
   applicationId: string,
   { id, user_id }: { readonly id: string; readonly user_id: string },
@@ -69,7 +70,10 @@ export async function unsetProfilePicture(
     .execute();
 }
 
-/** What others see of the user follows what the owner lets them read. Does nothing when it is another picture. */
+/**
+ * Keeps the shown picture in line with the picture's permissions. Does nothing for pictures that are not profile
+ * pictures.
+ */
 export async function updatePictureShared(
   applicationId: string,
   userId: string,
@@ -86,7 +90,20 @@ export async function updatePictureShared(
     .execute();
 }
 
-/** Whether others get to see a user at all. */
+/**
+ * The profile picture that other users of the application see: the profile is visible to them and the picture is
+ * shared.
+ */
+export async function findShownProfilePicture(
+  applicationId: string,
+  userId: string,
+  queries: Queries,
+): Promise<FileRow | undefined> {
+  const [row] = await findShownByUser(queries, { applicationId, userId });
+  return row;
+}
+
+/** Whether other users see this user at all. */
 export async function isUserShown(applicationId: string, userId: string, queries: Queries): Promise<boolean> {
   return (await findShown(queries, { applicationId, userId })).length > 0;
 }
@@ -96,7 +113,7 @@ interface ByUser {
   readonly userId: string;
 }
 
-const findByUser = prepare<ByUser, FileRow>((queries, parameter) =>
+const pictureOfUser = (queries: Queries) =>
   queries
     .selectFrom("users")
     .innerJoin("files", (join) =>
@@ -105,9 +122,19 @@ const findByUser = prepare<ByUser, FileRow>((queries, parameter) =>
         .onRef("files.id", "=", "users.profile_picture_id"),
     )
     .selectAll("files")
+    .where("users.deleted_at", "is", null);
+
+const findByUser = prepare<ByUser, FileRow>((queries, parameter) =>
+  pictureOfUser(queries)
+    .where("users.application_id", "=", parameter("applicationId"))
+    .where("users.id", "=", parameter("userId")),
+);
+
+const findShownByUser = prepare<ByUser, FileRow>((queries, parameter) =>
+  pictureOfUser(queries)
     .where("users.application_id", "=", parameter("applicationId"))
     .where("users.id", "=", parameter("userId"))
-    .where("users.deleted_at", "is", null),
+    .where(sql<boolean>`users.celeb_mode = 0 and users.is_picture_shared = 1`),
 );
 
 const findShown = prepare<ByUser, { id: string }>((queries, parameter) =>

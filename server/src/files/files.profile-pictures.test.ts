@@ -29,7 +29,7 @@ function post(user: TestUser, parts: readonly FormPart[] = [], options: CallOpti
   return postForm(test, at, [...parts, dataPart(image, "image/png", "me.png")], { token: user.token, ...options });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape, and assert what they find
+// biome-ignore lint/suspicious/noExplicitAny: tests assert on results of many shapes
 async function set(user: TestUser, caption?: string): Promise<any> {
   const answer = await post(user, caption === undefined ? [] : [{ name: "caption", value: caption }]);
   assert.equal(answer.status, 201, answer.text);
@@ -44,7 +44,7 @@ function assertMissing(answer: Answer): void {
   assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
 }
 
-/** What a user's profile says of the picture, to this reader. */
+/** The picture fields of a user's profile as this reader sees them. */
 async function pictureSeen(user: TestUser, reader: TestUser): Promise<[id: unknown, path: unknown]> {
   const { profilePictureID, profilePictureUrl } = (await get(reader, `GET /users/${user.id}`)).body.result;
   const found = (await get(reader, `GET /users?userName=${encodeURIComponent(user.userName)}`)).body.result.pageResults;
@@ -62,8 +62,8 @@ function seenAt(id: string): [string, string] {
   return [id, `${test.url}/pictures/${id}/file`];
 }
 
-describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
-  it("201 the Picture object, as it is read afterwards; the profile names it everywhere", async () => {
+describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture", () => {
+  it("201 the Picture object as later reads return it; the profile names it everywhere", async () => {
     const user = await test.signUp();
     assert.deepEqual(await pictureSeen(user, other), none);
     test.advance(1_000);
@@ -90,7 +90,8 @@ describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
     assert.equal(changed.body.result.profilePictureID, id);
   });
 
-  it("others read the picture as any shared one, and its bytes by profilePictureUrl", async () => {
+  // spec/users#picture-fields-in-profiles
+  it("other users read the picture like any shared one, and its bytes through profilePictureUrl", async () => {
     const user = await test.signUp();
     const picture = await set(user, "Me");
     assertResult(await get(other, `GET /pictures/${picture.id}`), 200, picture);
@@ -104,7 +105,7 @@ describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
     assertMissing(await get(stranger, `GET /pictures/${picture.id}`));
   });
 
-  it("the one that was there goes, with its bytes and all that belongs to it", async () => {
+  it("replaces the previous picture, with its bytes and all that belongs to it", async () => {
     const user = await test.signUp();
     const first = await set(user, "First");
     const metadata = { token: other.token, body: { value: 1 } };
@@ -129,7 +130,7 @@ describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
     );
   });
 
-  it("of many at once one stays, and there is one picture", async () => {
+  it("many concurrent uploads leave one picture", async () => {
     const user = await test.signUp();
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, n) => post(user, [{ name: "caption", value: `${n}` }])),
@@ -142,7 +143,7 @@ describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
     assert.deepEqual(await pictureSeen(user, other), seenAt(now.id));
   });
 
-  it("nothing but the caption is taken: permissions, location and an owner are not the client's to say here", async () => {
+  it("accepts only caption and title: clients cannot set permissions, location or an owner here", async () => {
     const user = await test.signUp();
     const fields = {
       readPermissions: "User",
@@ -150,16 +151,24 @@ describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
       location: "1,2",
       tag: "t",
       userID: other.id,
-      title: "t",
     };
     const body = { name: "body", value: JSON.stringify({ ...fields, caption: "c", id: "x", size: {} }) };
     const { result } = (await post(user, [body])).body;
-    const { writePermissions, location, tag, title, readPermissions, userID, caption } = result;
-    assert.deepEqual([writePermissions, location, tag, title], [undefined, undefined, undefined, undefined]);
+    const { writePermissions, location, tag, readPermissions, userID, caption } = result;
+    assert.deepEqual([writePermissions, location, tag], [undefined, undefined, undefined]);
     assert.deepEqual([readPermissions, userID, caption], ["App", user.id, "c"]);
   });
 
-  it("what is no picture, or no form, is FileUploadFailed, and the one that was there stays", async () => {
+  it("accepts a title too", async () => {
+    const user = await test.signUp();
+    const answer = await post(user, [{ name: "title", value: "Portrait" }]);
+    assert.deepEqual([answer.status, answer.body.result.title], [201, "Portrait"]);
+    assertResult(await get(user), 200, answer.body.result);
+    const long = await post(user, [{ name: "title", value: "x".repeat(257) }]);
+    assertError(long, 400, "ParameterOutOfRange", 514, "title must have at most 256 characters.");
+  });
+
+  it("FileUploadFailed for an upload that is no picture or no form, and the previous picture stays", async () => {
     const user = await test.signUp();
     const picture = await set(user);
     const send = (parts: FormPart[]) => postForm(test, path, parts, { token: user.token });
@@ -176,7 +185,7 @@ describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
     assertResult(await get(user), 200, picture);
   });
 
-  it("400 for what is no id of a user, before the file has arrived", async () => {
+  it("400 for an invalid user id before the file has arrived", async () => {
     const user = await test.signUp();
     const large = dataPart(Buffer.alloc(20_000_000));
     const send = (id: string) => postForm(test, `/users/${id}/profilepicture`, [large], { token: user.token });
@@ -186,7 +195,7 @@ describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
     assert.equal((await get(user, "GET /users/me")).status, 200);
   });
 
-  it("a repeat with its Idempotency-Key gets the first answer, and changes nothing", async () => {
+  it("a repeat with its Idempotency-Key gets the first answer and changes nothing", async () => {
     const user = await test.signUp();
     const headers = { "idempotency-key": "mine" };
     const first = await post(user, [], { headers });
@@ -198,7 +207,7 @@ describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
     assert.deepEqual([another.status, another.body.error], [409, "IdempotencyKeyReused"]);
   });
 
-  it("a full quota has room for what takes the place of the one that goes, and for no more", async () => {
+  it("a full quota has room for a replacement of at most the size of the replaced picture", async () => {
     const application = await test.createApplication();
     const user = await test.signUp("quota", application);
     const quotas = { filesPerUser: 1, bytesPerUser: image.length };
@@ -215,8 +224,9 @@ describe("POST /users/{userId}/profilepicture: surface.md section 5", () => {
   });
 });
 
+// spec/users#read-a-profile-picture
 describe("GET /users/{userId}/profilepicture", () => {
-  it("with a size: the scaled size, never a larger one, and a signedUrl that brings just that", async () => {
+  it("with a size: the scaled size, never a larger one, and a signedUrl for exactly that size", async () => {
     const user = await test.signUp();
     const picture = await set(user);
     const { default: sharp } = await import("sharp");
@@ -238,7 +248,7 @@ describe("GET /users/{userId}/profilepicture", () => {
     }
   });
 
-  it("400 for what is no size, also when there is no picture; 404 without one", async () => {
+  it("400 for an invalid size, even when there is no picture; 404 without one", async () => {
     const user = await test.signUp();
     assertMissing(await get(user));
     assertMissing(await get(user, `GET ${path}?size=10`));
@@ -255,8 +265,82 @@ describe("GET /users/{userId}/profilepicture", () => {
   });
 });
 
+// spec/users#read-a-profile-picture
+describe("GET /users/{userId}/profilepicture/file", () => {
+  it("200 the bytes, by accessToken and scaled too, with ranges, HEAD and If-None-Match as for every file", async () => {
+    const user = await test.signUp();
+    await set(user);
+    const own = `${path}/file`;
+    for (const [reader, at] of [
+      [user, own],
+      [user, `/users/${user.id}/profilepicture/file`],
+      [other, `/users/${user.id}/profilepicture/file`],
+    ] as const) {
+      const { token } = reader;
+      const whole = await download(test, at, { token });
+      assert.deepEqual([whole.status, whole.headers.get("content-type")], [200, "image/png"]);
+      assert.ok(whole.bytes.equals(image));
+      const byQuery = await download(test, `${at}?AccessToken=${encodeURIComponent(token)}&size=20`);
+      const { default: sharp } = await import("sharp");
+      assert.deepEqual([byQuery.status, (await sharp(byQuery.bytes).metadata()).width], [200, 20]);
+      const etag = whole.headers.get("etag") ?? "";
+      assert.equal((await download(test, at, { token, headers: { "if-none-match": etag } })).status, 304);
+      const range = await download(test, at, { token, headers: { range: "bytes=1-3" } });
+      assert.deepEqual([range.status, `${range.bytes}`], [206, "PNG"]);
+      const head = await download(test, at, { token, method: "HEAD" });
+      assert.deepEqual(
+        [head.status, head.headers.get("content-length"), head.bytes.length],
+        [200, `${image.length}`, 0],
+      );
+    }
+  });
+
+  it("404 without a picture, and for a private one, celebMode, another application and an unknown user", async () => {
+    const user = await test.signUp();
+    const at = `/users/${user.id}/profilepicture/file`;
+    for (const operation of [`GET ${path}/file`, `GET ${at}`]) assertMissing(await get(user, operation));
+    assertMissing(await get(other, `GET ${at}`));
+    const { id } = await set(user);
+    const stranger = await test.signUp("stranger", await test.createApplication());
+    assertMissing(await get(stranger, `GET ${at}`));
+    assertMissing(await get(other, `GET /users/${test.app.ids.newId("User")}/profilepicture/file`));
+    const isShown = async () => {
+      const answers = [
+        await download(test, at, { token: other.token }),
+        await download(test, at, { token: user.token }),
+      ];
+      return answers.map(({ status }) => status);
+    };
+    assert.deepEqual(await isShown(), [200, 200]);
+    for (const [operation, body, back] of [
+      ["PATCH /users/me", { celebMode: true }, { celebMode: false }],
+      [`PATCH /pictures/${id}`, { readPermissions: "User" }, { readPermissions: "App" }],
+    ] as const) {
+      await test.call(operation, { token: user.token, body });
+      assert.deepEqual(await isShown(), [404, 200], operation);
+      assertMissing(await get(other, `GET ${at}`));
+      await test.call(operation, { token: user.token, body: back });
+      assert.deepEqual(await isShown(), [200, 200], operation);
+    }
+  });
+
+  it("401 without a token, with a wrong one and for a signature, which no such address has; 403 with a device token", async () => {
+    const user = await test.signUp();
+    const { signedUrl } = await set(user);
+    for (const query of ["", "?accessToken=x", "?accessToken="]) {
+      const answer = await test.call(`GET ${path}/file${query}`);
+      assert.deepEqual([answer.status, answer.body.error], [401, "AuthAccessTokenInvalid"]);
+    }
+    const signed = await test.call(`GET ${path}/file?${signedUrl.split("?")[1]}`);
+    assert.deepEqual([signed.status, signed.body.error], [401, "AuthSignatureInvalid"]);
+    const device = await test.call(`GET ${path}/file`, { token: user.deviceToken });
+    assert.deepEqual([device.status, device.body.error], [403, "AuthUserAccessTokenRequired"]);
+  });
+});
+
+// spec/users#delete-a-profile-picture
 describe("DELETE /users/{userId}/profilepicture", () => {
-  it("true: the picture goes, and the profile names none; 404 when there is none", async () => {
+  it("returns true: the picture is deleted and the profile names none; 404 when there is none", async () => {
     const user = await test.signUp();
     assertMissing(await get(user, `DELETE ${path}`));
     const { id } = await set(user);
@@ -269,7 +353,7 @@ describe("DELETE /users/{userId}/profilepicture", () => {
     }
   });
 
-  it("of many at once one is true", async () => {
+  it("only one of many concurrent deletions returns true", async () => {
     const user = await test.signUp();
     const { id } = await set(user);
     const operations = Array.from({ length: 12 }, (_, n) => `DELETE ${n % 2 === 0 ? path : `/pictures/${id}`}`);
@@ -280,8 +364,9 @@ describe("DELETE /users/{userId}/profilepicture", () => {
   });
 });
 
-describe("somebody else's profile picture", () => {
-  it("403 for who is seen, 404 for celebMode, for another application's and for who never was; nothing is changed", async () => {
+// spec/users#delete-a-profile-picture
+describe("another user's profile picture", () => {
+  it("403 for a visible user, 404 for celebMode, another application and an unknown user; nothing is changed", async () => {
     const user = await test.signUp();
     const picture = await set(user);
     const at = `/users/${user.id}/profilepicture`;
@@ -297,13 +382,13 @@ describe("somebody else's profile picture", () => {
     for (const answer of await all(other, at)) assertMissing(answer);
     assertResult(await get(user), 200, picture);
     assert.deepEqual((await get(other, "GET /pictures?userID=me")).body.result.pageResults, []);
-    // What a celebrity shares stays visible under the userID, as everywhere.
+    // Objects that a celebrity shares stay visible under the userID, as everywhere.
     assertResult(await get(other, `GET /pictures/${picture.id}`), 200, picture);
   });
 });
 
 describe("a profile picture is one of the user's pictures", () => {
-  it("deleting that unsets it", async () => {
+  it("deleting that picture unsets it", async () => {
     const user = await test.signUp();
     const { id } = await set(user);
     assertResult(await get(user, `DELETE /pictures/${id}`), 200, true);
@@ -311,7 +396,7 @@ describe("a profile picture is one of the user's pictures", () => {
     for (const reader of [user, other]) assert.deepEqual(await pictureSeen(user, reader), none);
   });
 
-  it("deleting another one does not, nor does somebody else's", async () => {
+  it("deleting another picture does not unset it, nor does deleting another user's", async () => {
     const [user, another] = [await test.signUp(), await test.signUp()];
     const [mine, theirs] = [await set(user), await set(another)];
     const plain = await upload(test, user.token, "/pictures", dataPart(image));
@@ -321,7 +406,7 @@ describe("a profile picture is one of the user's pictures", () => {
     assertResult(await get(user), 200, mine);
   });
 
-  it("made private, others see none and the user goes on seeing it; shared again, they do", async () => {
+  it("a private picture is hidden from others and shown to its user; sharing it again shows it to others", async () => {
     const user = await test.signUp();
     const { id } = await set(user);
     const change = (body: object, { token } = user) => test.call(`PATCH /pictures/${id}`, { token, body });
@@ -336,7 +421,7 @@ describe("a profile picture is one of the user's pictures", () => {
     assert.deepEqual(await pictureSeen(user, other), seenAt(id));
   });
 
-  it("a change of permissions that is refused changes nothing that others see", async () => {
+  it("a refused change of permissions changes nothing that others see", async () => {
     const user = await test.signUp();
     const { id } = await set(user);
     const change = (body: object, { token } = user) => test.call(`PATCH /pictures/${id}`, { token, body });
@@ -352,7 +437,7 @@ describe("a profile picture is one of the user's pictures", () => {
     assert.deepEqual(await pictureSeen(user, other), seenAt(id));
   });
 
-  it("with locationFuzzing others get it without what the camera wrote, by profilePictureUrl too", async () => {
+  it("with locationFuzzing others get it without camera metadata, through profilePictureUrl too", async () => {
     const user = await test.signUp();
     const { default: sharp } = await import("sharp");
     const exif = { IFD3: { GPSLatitudeRef: "N", GPSLatitude: "48/1 12/1 30/1" } };
@@ -361,7 +446,12 @@ describe("a profile picture is one of the user's pictures", () => {
     const { id } = answer.body.result;
     await test.call("PATCH /users/me", { token: user.token, body: { locationFuzzing: true } });
     const { profilePictureUrl } = (await get(other, `GET /users/${user.id}`)).body.result;
-    const reads = [download(test, profilePictureUrl), download(test, `/pictures/${id}/file`, { token: other.token })];
+    const { token } = other;
+    const reads = [
+      download(test, profilePictureUrl),
+      download(test, `/pictures/${id}/file`, { token }),
+      download(test, `/users/${user.id}/profilepicture/file`, { token }),
+    ];
     for (const { status, bytes } of await Promise.all(reads)) {
       assert.equal(status, 200);
       assert.equal((await sharp(bytes).metadata()).exif, undefined);
@@ -371,8 +461,8 @@ describe("a profile picture is one of the user's pictures", () => {
   });
 });
 
-describe("what only the service sets (hostile.md 9)", () => {
-  it("no client sets profilePicture*, at sign-up or later, of whatever type", async () => {
+describe("fields that only the service sets (hostile.md 9)", () => {
+  it("clients cannot set profilePicture*, at sign-up or later, with any type", async () => {
     const [user, another] = [await test.signUp(), await test.signUp()];
     const theirs = await set(another);
     const plain = await upload(test, user.token, "/pictures", dataPart(image));
@@ -387,7 +477,7 @@ describe("what only the service sets (hostile.md 9)", () => {
     assert.deepEqual(await pictureSeen(user, user), none);
   });
 
-  it("nothing of it is left of a deleted user", async () => {
+  it("a deleted user leaves no profile picture behind", async () => {
     const user = await test.signUp();
     const { id, signedUrl } = await set(user);
     assertResult(await get(user, "DELETE /users/me"), 200, true);
@@ -404,7 +494,7 @@ describe("what only the service sets (hostile.md 9)", () => {
 });
 
 describe("setting, changing and deleting at the same time", () => {
-  it("ends with what the last of them made: the profile names a picture that is there, or none", async () => {
+  it("ends in the state of the last change: the profile names an existing picture, or none", async () => {
     for (let round = 0; round < 4; round += 1) {
       const user = await test.signUp();
       const { token } = user;

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** A new application with these quotas and a user in it. */
+/** A new application with these quotas and one user. */
 async function withQuotas(
   quotas: Partial<Quotas>,
 ): Promise<{ appid: string; jane: TestUser; signUp(): Promise<TestUser> }> {
@@ -34,8 +34,9 @@ async function usageOf(appid: string): Promise<Record<string, [bytes: number, fi
 const post = (user: TestUser, length: number) =>
   postForm(test, "/blobs", [dataPart("x".repeat(length))], { token: user.token });
 
+// spec/files#file-quotas
 describe("quotas of files", () => {
-  it("count the bytes of a user's files: the one that does not fit is refused by name, and nothing of it stays", async () => {
+  it("count the bytes of a user's files: a file that does not fit is refused by name, and none of it stays", async () => {
     const { appid, jane } = await withQuotas({ bytesPerUser: 100 });
     assert.equal((await post(jane, 60)).status, 201);
     const message = "The files of this user would be larger than 100 bytes together (bytesPerUser).";
@@ -45,7 +46,7 @@ describe("quotas of files", () => {
     assertError(await post(jane, 1), 413, "RequestTooLarge", 1281, message);
   });
 
-  it("count files, per user and per application, whoever uploads them", async () => {
+  it("count files per user and per application, for every uploader", async () => {
     const { appid, jane, signUp } = await withQuotas({
       filesPerUser: 1,
       filesPerApplication: 2,
@@ -68,7 +69,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), { [jane.id]: [10, 1], [john.id]: [40, 1], all: [50, 2] });
   });
 
-  it("end an upload where the room ends, and not after it has arrived", async () => {
+  it("end an upload at the limit instead of after it has arrived", async () => {
     const { jane } = await withQuotas({ bytesPerUser: 1_000 });
     const connection = openRaw(test.port);
     connection.write(
@@ -82,7 +83,7 @@ describe("quotas of files", () => {
     connection.close();
   });
 
-  it("let exactly as many of many at once through as there is room for", async () => {
+  it("admit exactly as many concurrent uploads as there is room for", async () => {
     const { appid, jane } = await withQuotas({ bytesPerUser: 1_000 });
     const answers = await Promise.all(Array.from({ length: 25 }, () => post(jane, 90)));
     assert.deepEqual(
@@ -92,7 +93,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), { [jane.id]: [990, 11], all: [990, 11] });
   });
 
-  it("have room again once for what several processes erase at once", async () => {
+  it("release room once for files that several processes erase at once", async () => {
     const { appid, jane, signUp } = await withQuotas({});
     const kept = await signUp();
     assert.equal((await post(kept, 7)).status, 201);
@@ -106,7 +107,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), { [kept.id]: [7, 1], all: [7, 1] });
   });
 
-  it("have room again for what is deleted, by its owner, with its user and with a repeat of the same key", async () => {
+  it("release room for files that are deleted by their owner, with their user or by a repeat of the same key", async () => {
     const { appid, jane, signUp } = await withQuotas({ bytesPerUser: 100, bytesPerApplication: 150 });
     const blob = await upload(test, jane.token, "/blobs", dataPart("x".repeat(100)));
     assertResult(await test.call(`DELETE /blobs/${blob.id}`, { token: jane.token }), 200, true);
@@ -128,7 +129,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), {});
   });
 
-  it("have no bound without a setting, and count all the same", async () => {
+  it("are unlimited without a setting, and still counted", async () => {
     const { appid, jane } = await withQuotas({});
     assert.equal((await post(jane, 10)).status, 201);
     assert.deepEqual(await usageOf(appid), { [jane.id]: [10, 1], all: [10, 1] });

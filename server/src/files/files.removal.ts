@@ -4,7 +4,7 @@ import { eraseMetadataOf, finishErasure } from "../db/metadata-erasure.ts";
 import type { FileRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
-import { eraseLooseBytes, filePrefix, loosenBytes } from "../storage/loose-bytes.ts";
+import { eraseOrphans, filePrefix, markForErasure } from "../storage/orphaned-objects.ts";
 import { refundUsage } from "../storage/usage.ts";
 import { unsetProfilePicture } from "./files.profile-pictures.store.ts";
 import { deleteFile } from "./files.store.ts";
@@ -17,9 +17,10 @@ interface RemovalServices {
 }
 
 /**
- * Deletes a file with all that belongs to it; its bytes, and the rest of very much metadata, once that is on disk.
+ * Deletes a file with all that belongs to it. Its bytes, and remaining metadata beyond the first chunk, are erased
+ * after the commit.
  *
- * @returns false when it was gone already
+ * @returns false when it was already gone
  */
 export async function removeFile(
   applicationId: string,
@@ -31,11 +32,9 @@ export async function removeFile(
   if (!(await deleteFile(applicationId, file.id, queries))) return false;
   await refundUsage(applicationId, file.user_id, { bytes: file.content_length, files: 1 }, queries);
   const prefix = filePrefix(applicationId, file.id);
-  await loosenBytes(applicationId, [prefix], queries);
-  afterCommit(() =>
-    background.run("eraseLooseBytes", () => eraseLooseBytes(applicationId, prefix, 0, { database, bytes })),
-  );
-  // After the file: who was writing its metadata has come to an end then.
+  await markForErasure(applicationId, [prefix], queries);
+  afterCommit(() => background.run("eraseOrphans", () => eraseOrphans(applicationId, prefix, 0, { database, bytes })));
+  // After the deletion of the file, no writer of its metadata is left.
   if (!(await eraseMetadataOf(applicationId, file.id, queries))) {
     afterCommit(() =>
       background.run("finishErasure", (signal) => finishErasure(applicationId, file.id, database, signal)),

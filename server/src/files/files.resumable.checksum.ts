@@ -1,18 +1,22 @@
 import { createHash } from "node:crypto";
 import { ApiError } from "../errors.ts";
 
-/** What Upload-Checksum may name, and how many bytes such a checksum has. */
+/** The algorithms of Upload-Checksum, with the length of each checksum in bytes. */
 const algorithms: Readonly<Record<string, number>> = { sha1: 20, sha256: 32, md5: 16 };
 
 export const checksumAlgorithms = Object.keys(algorithms).join(",");
 
-/** Compares the bytes that pass with what their sender has calculated. */
+/** Compares the received bytes with the checksum that the client sent. */
 export interface Checksum {
   update(chunk: Uint8Array): void;
   isRight(): boolean;
 }
 
-/** Reads Upload-Checksum: an algorithm, and the checksum in base64. @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange */
+/**
+ * Parses Upload-Checksum: an algorithm, and the checksum in base64.
+ *
+ * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
+ */
 export function readChecksum(header: string): Checksum {
   const [algorithm = "", text = "", ...more] = header.trim().split(/ +/);
   const expected = Buffer.from(text, "base64");

@@ -1,11 +1,11 @@
-import { filePrefix } from "../storage/loose-bytes.ts";
+import { filePrefix } from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { type FinishingServices, resumeFinishing } from "./files.resumable.finish.ts";
 import { listExpiredUploads, listWholeUploads } from "./files.resumable.store.ts";
 
 const uploadsPerRound = 100;
 
-/** Finishes uploads that a process left whole, and drops those that have expired, of all applications. */
+/** Finishes uploads that a process left complete, and drops expired ones, in all applications. */
 export async function settleUploads(
   services: FinishingServices & { readonly log: { warn(about: object, message: string): void } },
   signal?: AbortSignal,
@@ -14,7 +14,7 @@ export async function settleUploads(
   for (const upload of await listWholeUploads(clock.now(), uploadsPerRound, database.reads)) {
     signal?.throwIfAborted();
     await resumeFinishing(upload, services).catch((err) => {
-      log.warn({ err, upload: upload.id }, "an upload was not finished");
+      log.warn({ err, upload: upload.id }, "an upload could not be finished; maintenance tries it again");
     });
   }
   for (;;) {
@@ -23,7 +23,8 @@ export async function settleUploads(
     for (const { application_id, id } of expired) {
       signal?.throwIfAborted();
       if (!(await database.write(({ queries }) => dropUpload(application_id, id, { now }, queries)))) continue;
-      // Again an hour later, for what somebody was still writing (`loose-bytes.ts`): so here it may fail.
+      // May fail: maintenance deletes again an hour later, for requests that were still writing
+      // (`orphaned-objects.ts`).
       await bytes.deleteAll(filePrefix(application_id, id)).catch(() => {});
     }
     if (expired.length < uploadsPerRound) return;

@@ -6,7 +6,13 @@ import type { Clock } from "../lib/clock.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
-import { eraseLooseBytes, eraseUntakenBytes, filePrefix, findTaker, loosenBytes } from "../storage/loose-bytes.ts";
+import {
+  eraseOrphans,
+  eraseUnreferencedObjects,
+  filePrefix,
+  findReference,
+  markForErasure,
+} from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { createFile } from "./files.creation.ts";
 import { describeFile } from "./files.resumable.metadata.ts";
@@ -22,7 +28,7 @@ export interface FinishingServices {
   readonly clock: Clock;
 }
 
-/** So long a process that dies keeps others from going on in its place. */
+/** How long a process that dies keeps other processes from taking over. */
 const leaseMs = 6_000;
 const leaseExtendedMs = 2_000;
 
@@ -30,15 +36,15 @@ export function leaseFrom(now: number): { readonly now: number; readonly leasedU
   return { now, leasedUntil: now + leaseMs };
 }
 
-/** What the keys of an upload's segments begin with. */
+/** The key prefix of an upload's segments. */
 export function segmentsPrefix({ application_id, id }: Pick<ResumableUploadRow, "application_id" | "id">): string {
   return `${filePrefix(application_id, id)}s/`;
 }
 
 /**
- * Finishes an upload that is whole and that nobody finishes: it was interrupted.
+ * Finishes a complete upload that no process is finishing, because an earlier attempt was interrupted.
  *
- * @throws ApiError ServiceUnavailable while somebody else does; else as {@link finishUpload}
+ * @throws ApiError ServiceUnavailable while another process finishes it; otherwise like {@link finishUpload}
  */
 export async function resumeFinishing(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
   const { database, clock } = services;
@@ -50,10 +56,11 @@ export async function resumeFinishing(upload: ResumableUploadRow, services: Fini
 }
 
 /**
- * Makes the file of an upload that is whole, for who holds its lease. What the bytes are not good for ends the upload; after
- * a fault it can be tried again.
+ * Makes the file of a complete upload; the caller holds its lease. Unsuitable bytes end the upload; after a fault the
+ * client can try again.
  *
- * @throws ApiError FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid; then it is gone. ServiceUnavailable
+ * @throws ApiError FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid: then the upload is gone.
+ *   ServiceUnavailable
  */
 export async function finishUpload(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
   const { database, background, clock } = services;
@@ -67,7 +74,7 @@ export async function finishUpload(upload: ResumableUploadRow, services: Finishi
         (isOurs) => {
           if (isOurs) lease = to;
         },
-        () => {}, // it is tried again
+        () => {}, // a later attempt repeats it
       );
   }, leaseExtendedMs);
 
@@ -77,17 +84,17 @@ export async function finishUpload(upload: ResumableUploadRow, services: Finishi
     const refusal =
       error instanceof BytesMissing ? new ApiError("FileUploadFailed", undefined, { cause: error }) : error;
     if (!(await giveUp(upload, lease, isFinal(refusal), services))) {
-      // Who has been stopped for longer than the lease may find that somebody else has made the file: its bytes stay.
-      if ((await database.write(({ queries }) => findTaker(application_id, id, queries))) === "file") return;
+      // A process that stalled beyond its lease may find that another one has made the file: then its bytes stay.
+      if ((await database.write(({ queries }) => findReference(application_id, id, queries))) === "file") return;
     } else if (!isFinal(refusal)) throw refusal;
-    background.run("erase an upload", () => eraseUntakenBytes(application_id, id, services));
+    background.run("erase an upload", () => eraseUnreferencedObjects(application_id, id, services));
     throw refusal;
   } finally {
     clearInterval(extending);
   }
 }
 
-/** @returns false when it is not ours any more: it is gone, or somebody else finishes it */
+/** @returns false when the lease is lost: the upload is gone, or another process finishes it */
 function giveUp(
   upload: ResumableUploadRow,
   lease: number,
@@ -100,7 +107,7 @@ function giveUp(
     return database.write(({ queries }) => dropUpload(application_id, id, dropped, queries));
   }
   const released = database.write(({ queries }) => extendLease(upload, lease, 0, queries));
-  return released.catch(() => true); // it ends by itself
+  return released.catch(() => true); // the lease expires anyway
 }
 
 async function makeFile(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
@@ -108,15 +115,15 @@ async function makeFile(upload: ResumableUploadRow, services: FinishingServices)
   const { application_id, id, user_id } = upload;
   const { kind, parameters, ...claimed } = describeFile(upload.metadata);
   const keys = await listSegmentKeys(upload, database.reads);
-  const stored = await writeOriginal(kind, application_id, id, { ...claimed, bytes: readAll(keys, bytes) }, services);
   const owner = { applicationId: application_id, userId: user_id };
+  const stored = await writeOriginal(kind, owner, id, { ...claimed, bytes: readAll(keys, bytes) }, services);
   const prefix = segmentsPrefix(upload);
   await database.write(async ({ queries, afterCommit }) => {
     if (!(await takeUpload(upload, queries))) throw new ApiError("ItemDoesNotExist");
     await createFile(kind, owner, parameters, stored, services, queries);
-    await loosenBytes(application_id, [prefix], queries);
+    await markForErasure(application_id, [prefix], queries);
     afterCommit(() =>
-      background.run("eraseLooseBytes", () => eraseLooseBytes(application_id, prefix, 0, { database, bytes })),
+      background.run("eraseOrphans", () => eraseOrphans(application_id, prefix, 0, { database, bytes })),
     );
   });
 }
@@ -125,7 +132,7 @@ async function* readAll(keys: readonly string[], bytes: ByteStore): AsyncGenerat
   for (const key of keys) yield* await bytes.read(key);
 }
 
-/** Whether it would be refused again, however often it is tried. */
+/** Whether every further attempt would be refused too. */
 function isFinal(error: unknown): error is ApiError {
   return error instanceof ApiError && errorRow(error.condition).status < 500;
 }

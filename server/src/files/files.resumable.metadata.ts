@@ -7,12 +7,12 @@ import { Choice, Text } from "../http/wire.ts";
 import { fileContract, type NewFile } from "./files.contract.ts";
 import { type FileKind, fileKinds } from "./files.kinds.ts";
 
-/** What Upload-Metadata tells of a file. */
+/** The file as Upload-Metadata describes it. */
 export interface DescribedFile {
   readonly kind: FileKind;
   readonly fileName: string | undefined;
   readonly contentType: string;
-  /** Read by the schemas of the kind. */
+  /** Validated by the schemas of the kind. */
   readonly parameters: NewFile;
 }
 
@@ -29,14 +29,14 @@ const kinds = new Map(
 );
 
 /**
- * Reads Upload-Metadata: names with values in base64, in the place of the parts of a form.
+ * Parses Upload-Metadata: names with base64 values, which correspond to the parts of a form.
  *
  * @throws ApiError ParameterMissingRequiredValue, ParameterOutOfRange, ParameterIncorrectFormat, naming the parameter
  */
 export function describeFile(metadata: string): DescribedFile {
   const raw = readMetadata(metadata);
   const known = kinds.get(readKind(raw).kind);
-  if (known === undefined) throw new ApiError("ParameterOutOfRange"); // readKind lets nothing else pass
+  if (known === undefined) throw new ApiError("ParameterOutOfRange"); // unreachable: readKind accepts only known kinds
   const { filename, filetype = "" } = readCommon(raw);
   const parameters = known.read(raw);
   newPermissions(parameters);

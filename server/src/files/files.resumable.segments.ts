@@ -4,19 +4,19 @@ import type { Segment } from "./files.resumable.store.ts";
 
 const segmentBytesMin = 8_388_608;
 const wholeSegmentsMax = 1_000;
-/** So long one takes to be written at most, and with it whatever is lost when the process is killed. */
+/** The longest time that one segment is written, which bounds what a killed process loses. */
 const segmentMs = 300_000;
 
-/** So large a segment becomes: 8 MiB, or what makes a thousand of a file of this length. */
+/** The size of a segment: 8 MiB, or a thousandth of the length if that is more. */
 export function segmentBytesOf(length: number): number {
   return Math.max(segmentBytesMin, Math.ceil(length / wholeSegmentsMax));
 }
 
 /**
- * Writes bytes as they arrive into segments, an object each. What a segment has when they end is kept, so that they may end
- * anywhere. Never holds more than a chunk.
+ * Writes arriving bytes into segments, each an object of its own. A source that ends early keeps the partial segment.
+ * Buffers at most one chunk.
  *
- * @param prefix what the keys of the objects begin with
+ * @param prefix the key prefix of the objects
  * @yields segments that are on disk
  */
 export async function* writeSegments(

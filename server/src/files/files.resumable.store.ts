@@ -4,7 +4,7 @@ import { prepare } from "../db/prepared.ts";
 import type { ResumableUploadRow } from "../db/tables.ts";
 import { deleteUpload } from "../storage/resumable-uploads.ts";
 
-/** Some of the bytes of an upload, in the store. */
+/** A range of an upload's bytes, in the store. */
 export interface Segment {
   readonly key: string;
   readonly length: number;
@@ -42,10 +42,10 @@ const findById = prepare<{ applicationId: string; id: string }, ResumableUploadR
 );
 
 /**
- * Adds segments to an upload that has come to this place, and to no other.
+ * Adds segments to an upload whose offset is exactly the expected one.
  *
- * @param leasedUntil for whoever finishes it, if it is whole by them
- * @returns how it is from there on, or undefined when it is gone, has expired, or came to another place meanwhile
+ * @param leasedUntil lease for the caller to finish the upload, if these segments complete it
+ * @returns the upload afterwards, or undefined when it is gone, has expired, or has another offset by now
  */
 export async function advanceUpload(
   upload: ResumableUploadRow,
@@ -78,7 +78,7 @@ export async function advanceUpload(
   return { ...upload, ...changed };
 }
 
-/** Makes somebody the one who finishes an upload that is whole. @returns false when somebody else is */
+/** Leases a complete upload to the process that finishes it. @returns false when another process holds the lease */
 export async function leaseUpload(
   { application_id, id }: ResumableUploadRow,
   { now, leasedUntil }: { readonly now: number; readonly leasedUntil: number },
@@ -95,7 +95,7 @@ export async function leaseUpload(
   return leased.numUpdatedRows === 1n;
 }
 
-/** Holds a lease for longer, or gives it up. @returns false when it has been lost */
+/** Extends a lease or releases it. @returns false when it has been lost */
 export async function extendLease(
   { application_id, id }: ResumableUploadRow,
   from: number,
@@ -112,7 +112,7 @@ export async function extendLease(
   return extended.numUpdatedRows === 1n;
 }
 
-/** The keys of what an upload consists of, in order. */
+/** The object keys of an upload's segments, in order. */
 export async function listSegmentKeys({ application_id, id }: ResumableUploadRow, queries: Queries): Promise<string[]> {
   const rows = await queries
     .selectFrom("upload_segments")
@@ -124,7 +124,7 @@ export async function listSegmentKeys({ application_id, id }: ResumableUploadRow
   return rows.map(({ key }) => key);
 }
 
-/** In the transaction that makes the file of it. @returns false when it is gone already */
+/** Deletes the row in the transaction that makes the file. @returns false when it was already gone */
 export async function takeUpload({ application_id, id }: ResumableUploadRow, queries: Queries): Promise<boolean> {
   const locked = await queries
     .updateTable("resumable_uploads")
@@ -137,7 +137,7 @@ export async function takeUpload({ application_id, id }: ResumableUploadRow, que
   return true;
 }
 
-/** Uploads of all applications that have expired, and that nobody finishes. */
+/** Expired uploads of all applications that no process is finishing. */
 export function listExpiredUploads(now: number, limit: number, queries: Queries): Promise<ResumableUploadRow[]> {
   return queries
     .selectFrom("resumable_uploads")
@@ -149,7 +149,7 @@ export function listExpiredUploads(now: number, limit: number, queries: Queries)
     .execute();
 }
 
-/** Uploads of all applications that are whole, and that nobody finishes. */
+/** Complete uploads of all applications that no process is finishing. */
 export function listWholeUploads(now: number, limit: number, queries: Queries): Promise<ResumableUploadRow[]> {
   return queries
     .selectFrom("resumable_uploads")

@@ -51,7 +51,7 @@ async function assertStored(path: string, bytes: Buffer, token = jane.token, app
   assert.ok(read.bytes.equals(bytes));
 }
 
-/** Every object of an application that lies in the folder. */
+/** Every stored object of the application in the folder. */
 function objectsOf(appid = test.application.appid): string[] {
   const folder = join(test.config.dataDir, "files", appid);
   if (!existsSync(folder)) return [];
@@ -59,7 +59,7 @@ function objectsOf(appid = test.application.appid): string[] {
   try {
     entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return objectsOf(appid); // a folder went while it was read
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return objectsOf(appid); // deleted meanwhile
     throw error;
   }
   return entries
@@ -82,7 +82,7 @@ async function startOther(t: TestContext): Promise<TestApp> {
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 8_000;
   while (!(await isSo())) {
-    assert.ok(Date.now() < deadline, "it did not come about in time");
+    assert.ok(Date.now() < deadline, "the expected state was not reached in time");
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
@@ -97,7 +97,7 @@ async function rowsLeft(): Promise<{ uploads: number; segments: number; loose: n
   return { uploads: uploads.length, segments: segments.length, loose: loose.length };
 }
 
-/** Sends the first bytes of a longer body over a connection that is then cut. */
+/** Sends the first bytes of a longer body, then cuts the connection. */
 async function sendAndCut(path: string, offset: number, bytes: Buffer, cutAt: number): Promise<void> {
   const connection = openRaw(test.port);
   connection.write(
@@ -109,8 +109,8 @@ async function sendAndCut(path: string, offset: number, bytes: Buffer, cutAt: nu
   connection.close();
 }
 
-describe("a resumable upload (surface.md section 10)", () => {
-  it("whole: the file under the id that was told at first, with its parameters, and nothing else is left", async () => {
+describe("a resumable upload (spec/uploads#finished-uploads)", () => {
+  it("complete: the file has the id that creation returned and its parameters, and nothing else is left", async () => {
     const bytes = randomBytes(100_000);
     const own = { title: "T", bitRate: "5", tag: "t", readPermissions: "app" };
     const values = { kind: "Video", filename: "../../etc/a.mp4", filetype: "Video/MP4", ...own };
@@ -164,7 +164,7 @@ describe("a resumable upload (surface.md section 10)", () => {
     assert.deepEqual(await rowsLeft(), { uploads: 0, segments: 0, loose: 0 });
   });
 
-  it("of which the last answer was lost is told to be whole, and where its file is", async () => {
+  it("whose last answer was lost is reported as complete, with the address of its file", async () => {
     const path = await begin(test, jane.token, 3);
     const file = fileOf(await sendBytes(test, jane.token, path, 0, "abc"));
     const head = await findUpload(test, jane.token, path);
@@ -179,7 +179,7 @@ describe("a resumable upload (surface.md section 10)", () => {
     assert.equal((await test.call(`GET ${file}`, { token: jane.token })).status, 200);
   });
 
-  it("with its first bytes, or all of them, in the request that begins it", async () => {
+  it("accepts its first bytes, or all of them, in the creation request", async () => {
     const headers = { "content-type": "application/offset+octet-stream" };
     const some = await createUpload(test, jane.token, 6, { kind: "blob" }, { headers, body: "abc" });
     assert.deepEqual([some.status, some.headers["upload-offset"]], [201, "3"]);
@@ -190,7 +190,7 @@ describe("a resumable upload (surface.md section 10)", () => {
     await assertStored(fileOf(all), Buffer.from("abcdef"));
   });
 
-  it("begun with its first bytes while others begin theirs: none stops another", async () => {
+  it("with first bytes in the creation request does not interrupt other creations", async () => {
     const other = await test.signUp();
     const connection = openRaw(test.port);
     const before = await rowsLeft();
@@ -207,7 +207,7 @@ describe("a resumable upload (surface.md section 10)", () => {
     assert.equal((await sendBytes(test, other.token, theirs, 0, "abc")).status, 204);
   });
 
-  it("cut off at any byte goes on from what has arrived", async () => {
+  it("cut off at any byte resumes from what has arrived", async () => {
     const bytes = randomBytes(40_000);
     const path = await begin(test, jane.token, bytes.length);
     let offset = 0;
@@ -238,7 +238,7 @@ describe("a resumable upload (surface.md section 10)", () => {
     }
   });
 
-  it("comes in chunks without a length, and with more than it was to have is refused without a byte of that", async () => {
+  it("arrives in chunks without a length; bytes beyond its length are refused, and none of that request count", async () => {
     const path = await begin(test, jane.token, 5);
     const head = `PATCH ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\nContent-Type: application/offset+octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const connection = openRaw(test.port);
@@ -278,8 +278,9 @@ describe("a resumable upload (surface.md section 10)", () => {
   });
 });
 
-describe("an upload that ends otherwise", () => {
-  it("a picture that is none: FileUploadFailed with its last byte, and the upload is gone with its bytes", async () => {
+// spec/uploads#interrupted-uploads
+describe("an upload that does not become a file", () => {
+  it("an invalid picture: FileUploadFailed with its last byte, and the upload and its bytes are gone", async () => {
     const path = await begin(test, jane.token, 50, { kind: "picture", title: "t" });
     const answer = await sendBytes(test, jane.token, path, 0, "x".repeat(50));
     assertError(answer, 400, "FileUploadFailed", 1025, "A picture must be a JPEG, PNG, GIF, WebP or AVIF.");
@@ -292,7 +293,7 @@ describe("an upload that ends otherwise", () => {
     assert.deepEqual([result.contentType, result.size], ["image/png", { w: 20, h: 10 }]);
   });
 
-  it("given up: 204, then it is gone, with its bytes at once and its loose row an hour later", async () => {
+  it("terminated: 204, then its bytes are gone at once, and its orphaned row an hour later", async () => {
     const path = await begin(test, jane.token, 10);
     await sendBytes(test, jane.token, path, 0, "abc");
     assert.equal(objectsBelow(path).length, 1);
@@ -309,7 +310,7 @@ describe("an upload that ends otherwise", () => {
     assert.equal((await rowsLeft()).loose, (await rowsLeft()).uploads);
   });
 
-  it("expires after UPLOAD_LIFETIME_MS, whatever arrives, and leaves no bytes, row or charge", async () => {
+  it("expires after UPLOAD_LIFETIME_MS even while bytes arrive, and leaves no bytes, row or charge", async () => {
     const path = await begin(test, jane.token, 10);
     await sendBytes(test, jane.token, path, 0, "abc");
     test.advance(dayMs - 1);
@@ -325,7 +326,7 @@ describe("an upload that ends otherwise", () => {
     assert.deepEqual(await rowsLeft(), { uploads: 0, segments: 0, loose: 0 });
   });
 
-  it("broken off in the request that begins it is dropped at once: where it is, nobody was told", async () => {
+  it("interrupted in the creation request is dropped at once, because the client never got its address", async () => {
     const before = await rowsLeft();
     const connection = openRaw(test.port);
     connection.write(
@@ -339,7 +340,7 @@ describe("an upload that ends otherwise", () => {
 });
 
 describe("finishing that was interrupted", () => {
-  it("for longer than its lease: the file that somebody else has made meanwhile stays, and both are told of it", async (t) => {
+  it("for longer than its lease: the file that another process has made stays, and both report it", async (t) => {
     const path = await begin(test, jane.token, 3);
     const { bytes } = test.app;
     const { write } = bytes;
@@ -359,7 +360,7 @@ describe("finishing that was interrupted", () => {
     await assertStored(fileOf(last), Buffer.from("abc"));
   });
 
-  it("by a sender that does not end its body: the file is made of what it was to have", async () => {
+  it("by a sender that does not end its body: the file is made from the declared length", async () => {
     const bytes = randomBytes(8_388_608); // a whole segment
     const path = await begin(test, jane.token, bytes.length);
     const connection = openRaw(test.port);
@@ -374,7 +375,7 @@ describe("finishing that was interrupted", () => {
     await assertStored(`/blobs/${path.split("/").at(-1)}`, bytes);
   });
 
-  /** As a process leaves it that is killed after the last byte. */
+  /** Leaves an upload as a process does that is killed after the last byte. */
   async function leaveWhole(bytes: Buffer, values = { kind: "blob" }): Promise<string> {
     const path = await begin(test, jane.token, bytes.length + 1, values);
     await sendBytes(test, jane.token, path, 0, bytes);
@@ -388,7 +389,7 @@ describe("finishing that was interrupted", () => {
     return path;
   }
 
-  it("is answered with 503 while its process may live, and then done by HEAD, by PATCH or by maintenance", async () => {
+  it("answers 503 while its process may live; then HEAD, PATCH or maintenance finishes it", async () => {
     const bytes = randomBytes(1_000);
     const finishers: ((path: string) => Promise<unknown>)[] = [
       (path) => findUpload(test, jane.token, path),
@@ -406,7 +407,7 @@ describe("finishing that was interrupted", () => {
     }
   });
 
-  it("by several at once makes one file", async (t) => {
+  it("concurrent attempts to finish make one file", async (t) => {
     const other = await startOther(t);
     const bytes = randomBytes(1_000);
     const path = await leaveWhole(bytes);
@@ -418,7 +419,8 @@ describe("finishing that was interrupted", () => {
   });
 });
 
-describe("bytes of an upload for another place than it has come to", () => {
+// spec/uploads#interrupted-uploads
+describe("bytes for an offset other than the upload's", () => {
   it("409, and nothing changes", async () => {
     const path = await begin(test, jane.token, 10);
     await sendBytes(test, jane.token, path, 0, "abc");
@@ -430,7 +432,7 @@ describe("bytes of an upload for another place than it has come to", () => {
     assert.equal(await offsetOf(test, jane.token, path), 3);
   });
 
-  it("two at once, in one process or in two: one of them counts, and its bytes are the file's", async (t) => {
+  it("only one of two concurrent requests counts, in one process or in two, and its bytes are the file's", async (t) => {
     const other = await startOther(t);
     for (const second of [test, other, other, test]) {
       const path = await begin(test, jane.token, 200_000);
@@ -443,7 +445,7 @@ describe("bytes of an upload for another place than it has come to", () => {
         ({ status, headers }) => status === 204 && headers["upload-offset"] === `${reached}`,
       );
       assert.notEqual(winner, -1, answers.map(({ status, text }) => `${status} ${text}`).join());
-      const loser = answers[1 - winner]; // where it was asked to stop before its first byte, it is told so
+      const loser = answers[1 - winner]; // 204 with offset 0 if it was stopped before its first byte
       const isTold = loser?.status === 409 || (loser?.status === 204 && loser.headers["upload-offset"] === "0");
       assert.ok(isTold, `${loser?.status} ${JSON.stringify(loser?.headers)} ${loser?.text}, ${reached} of the other`);
       const bytes = bodies[winner] ?? Buffer.of();
@@ -453,7 +455,7 @@ describe("bytes of an upload for another place than it has come to", () => {
     }
   });
 
-  it("who comes last learns that the upload is at another place, also when it is a file by now", async (t) => {
+  it("the later request gets the new offset, even when the upload has become a file", async (t) => {
     const other = await startOther(t);
     const path = await begin(test, jane.token, 3);
     const { database } = test.app;
@@ -461,7 +463,7 @@ describe("bytes of an upload for another place than it has come to", () => {
     const restore = () => Object.assign(database, { write });
     t.after(restore);
     database.write = async (...given) => {
-      if (objectsBelow(path).length === 0) return write(...given); // somebody else's: what was sent is not stored yet
+      if (objectsBelow(path).length === 0) return write(...given); // not the write of these bytes
       restore();
       assert.equal((await sendBytes(other, jane.token, path, 0, "abc")).status, 204);
       return write(...given);
@@ -471,7 +473,7 @@ describe("bytes of an upload for another place than it has come to", () => {
     await assertStored(`/blobs/${path.split("/").at(-1)}`, Buffer.from("abc"));
   });
 
-  it("a request whose connection is dead makes room for the next one of its upload, with what had arrived", async () => {
+  it("a request whose connection is dead yields to the next one of its upload, and keeps what had arrived", async () => {
     const path = await begin(test, jane.token, 10);
     const dead = openRaw(test.port);
     dead.write(
@@ -485,6 +487,7 @@ describe("bytes of an upload for another place than it has come to", () => {
   });
 });
 
+// spec/uploads#unfinished-upload-limits
 describe("quotas and limits of uploads", () => {
   async function withQuotas(quotas: Partial<Quotas>): Promise<{ appid: string; token: string; id: string }> {
     const application = await test.createApplication();
@@ -498,7 +501,7 @@ describe("quotas and limits of uploads", () => {
     return rows.filter(({ user_id }) => user_id === userId).map(({ bytes, files }) => [bytes, files])[0];
   }
 
-  it("the whole length counts from the beginning, once, and no more when the upload ends", async () => {
+  it("the whole length is charged once at creation, and released when the upload ends", async () => {
     const { appid, token, id } = await withQuotas({ bytesPerUser: 100 });
     const path = await begin(test, token, 60);
     assert.deepEqual(await usageOf(appid, id), [60, 1]);
@@ -516,13 +519,13 @@ describe("quotas and limits of uploads", () => {
     assert.deepEqual(await usageOf(appid, id), [60, 1]);
   });
 
-  it("FILE_BYTES_MAX, and an empty file, as of form uploads", async () => {
+  it("FILE_BYTES_MAX and empty files are treated as in form uploads", async () => {
     const message = "The file is larger than 50000000 bytes.";
     assertError(await createUpload(test, jane.token, 50_000_001), 413, "RequestTooLarge", 1281, message);
     assertError(await createUpload(test, jane.token, 0), 400, "FileUploadFailed", 1025, "The file is empty.");
   });
 
-  it("a user has at most 100 unfinished uploads, also when many are begun at once", async () => {
+  it("a user has at most 100 unfinished uploads, even when many are created at once", async () => {
     const { token } = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 120 }, () => createUpload(test, token, 1)));
     const taken = answers.filter(({ status }) => status === 201);
@@ -537,7 +540,7 @@ describe("quotas and limits of uploads", () => {
     assert.equal((await createUpload(test, token, 1)).status, 201);
   });
 
-  it("whose file is deleted before its creation is answered was created", async (t) => {
+  it("a creation succeeds even when its file is deleted before the answer", async (t) => {
     const { database } = test.app;
     const { write } = database;
     const restore = () => Object.assign(database, { write });
@@ -547,7 +550,7 @@ describe("quotas and limits of uploads", () => {
     let deletion: Promise<Answer> | undefined;
     database.write = async (...given) => {
       const written = await write(...given);
-      const [file] = await listed(); // others write as well: the first that sees it deletes it, and all wait for that
+      const [file] = await listed(); // the first request that sees it deletes it, and all wait for that
       if (file !== undefined) restore();
       if (file !== undefined) deletion ??= test.call(`DELETE /blobs/${file.id}`, { token: user.token });
       await deletion;
@@ -561,7 +564,7 @@ describe("quotas and limits of uploads", () => {
     assert.deepEqual(await listed(), []);
   });
 
-  it("a user who is deleted leaves nothing of an upload", async () => {
+  it("a deleted user leaves nothing of an upload behind", async () => {
     const user = await test.signUp();
     const path = await begin(test, user.token, 10);
     await sendBytes(test, user.token, path, 0, "abc");

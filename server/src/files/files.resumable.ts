@@ -6,7 +6,7 @@ import { requireEnabled } from "../http/policy.ts";
 import type { RateLimits } from "../http/rate-limits.ts";
 import type { UserCaller } from "../http/route.ts";
 import type { IdGenerator } from "../lib/ids.ts";
-import { filePrefix, putLooseBytes } from "../storage/loose-bytes.ts";
+import { filePrefix, putOrphans } from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { chargeUsage } from "../storage/usage.ts";
 import type { Checksum } from "./files.resumable.checksum.ts";
@@ -29,24 +29,25 @@ export interface ResumableUploadServices extends FinishingServices {
   readonly limits: { readonly fileBytesMax: number; readonly uploadLifetimeMs: number };
 }
 
-/** How far an upload has come. */
+/** The progress of an upload. */
 export interface UploadState {
   readonly id: string;
   readonly length: number;
   readonly received: number;
   readonly createdAt: number;
-  /** Undefined once it is a file. */
+  /** Undefined once the upload has become a file. */
   readonly row: ResumableUploadRow | undefined;
 }
 
 const uploadsPerUserMax = 100;
-/** Whole ones are a thousand at most: the rest is for those that interruptions cut short. */
+/** Regular segments number at most a thousand; the rest is room for segments that interruptions cut short. */
 const segmentsMax = 2_000;
 
 /**
- * Begins an upload: its quota is charged, and its parameters are read, before any byte of it arrives.
+ * Creates an upload: charges its quota and validates its parameters before any byte arrives.
  *
- * @throws ApiError AuthAPICallDisabledByDeveloper, RateLimitExceeded, FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid, and what {@link describeFile} throws
+ * @throws ApiError AuthAPICallDisabledByDeveloper, RateLimitExceeded, FileUploadFailed, RequestTooLarge,
+ *   AuthAccessTokenInvalid, and what {@link describeFile} throws
  */
 export async function createUpload(
   caller: UserCaller,
@@ -56,7 +57,7 @@ export async function createUpload(
 ): Promise<UploadState> {
   const { applicationId, userId, policy } = caller;
   const { kind } = describeFile(metadata);
-  // What makes such a file in one request, and is switched off and limited with it.
+  // The one-request upload of the same kind; its switches and rate limits apply here too.
   const creation = { method: "POST", path: `/${kind.collection}` };
   requireEnabled(policy, creation, {});
   rateLimits.admitAs(creation, { path: {}, address: "" }, caller);
@@ -73,15 +74,15 @@ export async function createUpload(
   };
   await database
     .write(async ({ queries }) => {
-      await chargeUsage(applicationId, userId, length, queries); // those of one user wait here for each other
+      await chargeUsage(applicationId, userId, length, queries); // serializes creations of one user
       if ((await countUploads(applicationId, userId, queries)) >= uploadsPerUserMax) {
         throw new ApiError("RequestTooLarge", `The user has ${uploadsPerUserMax} unfinished uploads.`);
       }
-      await putLooseBytes(applicationId, filePrefix(applicationId, id), expires_at, queries);
+      await putOrphans(applicationId, filePrefix(applicationId, id), expires_at, queries);
       await insertUpload(row, queries);
     })
     .catch((error) => {
-      // The application or the user has been erased since the token was checked.
+      // The application or the user was erased after the token check.
       throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
     });
   return stateOf(row);
@@ -101,7 +102,11 @@ export async function findUploadState(
   return { id, length: file.content_length, received: file.content_length, createdAt: file.created_at, row: undefined };
 }
 
-/** The same; one that is whole becomes the file first. @throws ApiError ItemDoesNotExist, and as `resumeFinishing` */
+/**
+ * Like `findUploadState`, but makes the file of a complete upload first.
+ *
+ * @throws ApiError ItemDoesNotExist, and like `resumeFinishing`
+ */
 export async function settleUpload(
   caller: UserCaller,
   id: string,
@@ -114,11 +119,11 @@ export async function settleUpload(
 }
 
 /**
- * Takes in what comes at the place that an upload has come to. Each segment counts once it is on disk; with a checksum all
- * of them together, once it is known to be right. Makes the file when the upload is whole.
+ * Appends bytes at the offset of an upload. Each segment counts once it is on disk; with a checksum, all count together
+ * once it has been verified. Makes the file when the upload is complete.
  *
- * @throws ApiError UploadOffsetConflict, UploadChecksumMismatch, RequestTooLarge, ServiceUnavailable, ItemDoesNotExist, and
- *   what `finishUpload` throws
+ * @throws ApiError UploadOffsetConflict, UploadChecksumMismatch, RequestTooLarge, ServiceUnavailable, ItemDoesNotExist,
+ *   and what `finishUpload` throws
  */
 export async function receiveBytes(
   begun: ResumableUploadRow,
@@ -129,10 +134,10 @@ export async function receiveBytes(
   const { database, bytes, clock } = services;
   let upload = begun;
   const unchecked: Segment[] = [];
-  /** On disk, and certain not to count. */
+  /** On disk, and known not to count. */
   const pending = new Set<Segment>();
 
-  /** Does not let it end in the middle of more than it was to have: what is too much may show too late. */
+  /** Passes the bytes on, and fails at the first chunk beyond the length, before any of that chunk is stored. */
   async function* passing(): AsyncGenerator<Uint8Array> {
     let room = begun.length - begun.received;
     for await (const chunk of body.chunks) {
@@ -144,14 +149,14 @@ export async function receiveBytes(
   }
   async function advance(segments: readonly Segment[]): Promise<void> {
     const lease = leaseFrom(clock.now());
-    for (const segment of segments) pending.delete(segment); // if this breaks at the commit they may count: they stay
+    for (const segment of segments) pending.delete(segment); // if the commit fails they may count, so they stay
     const advanced = await database.write(({ queries }) => advanceUpload(upload, segments, lease, queries));
     if (advanced === undefined) {
       for (const segment of segments) pending.add(segment);
       const { application_id, id } = upload;
       const row = await findUpload(application_id, id, database.reads);
       const isThere =
-        row === undefined // whoever came before has perhaps made the file of it
+        row === undefined // an earlier request may have made the file
           ? (await findLiveFile(application_id, id, database.reads)) !== undefined
           : row.expires_at > clock.now();
       throw new ApiError(isThere ? "UploadOffsetConflict" : "ItemDoesNotExist");
@@ -169,7 +174,7 @@ export async function receiveBytes(
       if (checksum !== undefined) unchecked.push(segment);
       else {
         await advance([segment]);
-        if (isWhole(upload)) break; // the lease does not last until a slow sender ends its body
+        if (isWhole(upload)) break; // stop here: the lease does not last until a slow sender ends its body
       }
     }
     if (checksum !== undefined) {
@@ -177,7 +182,7 @@ export async function receiveBytes(
       if (unchecked.length > 0) await advance(unchecked);
     }
   } catch (error) {
-    // What is left behind all the same goes with the upload.
+    // Objects whose deletion fails are deleted with the upload.
     for (const { key } of pending) await bytes.deleteAll(key).catch(() => {});
     throw error;
   }
@@ -188,7 +193,10 @@ export async function receiveBytes(
   return stateOf(upload);
 }
 
-/** @throws ApiError ItemDoesNotExist; ObjectPermissionDenied when it is a file by now, ServiceUnavailable while it becomes one */
+/**
+ * @throws ApiError ItemDoesNotExist; ObjectPermissionDenied when it has become a file, ServiceUnavailable while it
+ *   becomes one
+ */
 export async function removeUpload(caller: UserCaller, id: string, services: ResumableUploadServices): Promise<void> {
   const { applicationId } = caller;
   const { database, bytes, background, clock } = services;

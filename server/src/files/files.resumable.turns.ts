@@ -8,11 +8,14 @@ interface Holder {
 const waitingMsMax = 5_000;
 
 /**
- * One request at a time for each upload, within this process. Who comes later asks the one before to stop with what has
- * arrived: most often that one's connection is dead, and its client is back over another one.
+ * Lets one request at a time write to each upload, within this process. A later request stops the earlier one, which
+ * keeps what has arrived: usually its connection is dead and the client has reconnected.
  */
 export interface Turns {
-  /** @returns what ends the turn @throws ApiError ServiceUnavailable when the one before does not stop for long */
+  /**
+   * @returns the function that releases the turn
+   * @throws ApiError ServiceUnavailable when the earlier request does not stop in time
+   */
   take(key: string, stop: () => void): Promise<() => void>;
 }
 

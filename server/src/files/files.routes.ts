@@ -4,7 +4,6 @@ import { lockRow } from "../db/lock.ts";
 import { searchPage } from "../db/search.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Call } from "../http/call.ts";
 import type { Paging } from "../http/paging.ts";
 import { changedPermissions, requireOwner } from "../http/permissions.ts";
 import { requireEnabled } from "../http/policy.ts";
@@ -14,9 +13,11 @@ import { Type } from "../http/schema.ts";
 import { changedText } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import { addressGroup } from "../lib/ip-addresses.ts";
 import type { Location } from "../lib/locations.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
+import { noteSharing } from "../privacy/sharing.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import type { Policies } from "../tenancy/policies.ts";
@@ -28,7 +29,7 @@ import { bytesPath, type FileLinks } from "./files.links.ts";
 import { updatePictureShared } from "./files.profile-pictures.store.ts";
 import { removeFile } from "./files.removal.ts";
 import { fileSearch } from "./files.search.ts";
-import { findFile, findLiveFile, updateFile } from "./files.store.ts";
+import { findFile, findFuzzedOwners, findLiveFile, updateFile } from "./files.store.ts";
 import { storeUpload } from "./files.uploads.ts";
 
 interface FilesServices {
@@ -45,7 +46,7 @@ interface FilesServices {
   readonly ids: IdGenerator;
 }
 
-/** Pictures, videos and blobs (surface.md section 10). */
+/** Pictures, videos and blobs (spec/files). */
 export function filesRoutes(services: FilesServices): Route[] {
   return fileKinds.flatMap((kind) => routesOf(kind, services));
 }
@@ -57,8 +58,20 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
   const tag = `${idKind}s`;
   const itemPath = `/${collection}/{${kind.pathParameter}}`;
   const idIn = (path: Readonly<Record<string, string>>) => path[kind.pathParameter] ?? ""; // its only parameter
-  const present = (file: Parameters<typeof presentFile>[1], applicationId: string, readerId: string) =>
-    presentFile(kind, file, readerId, fileLinks.urlOf(applicationId, bytesPath(kind, file.id)));
+  type Shown = Parameters<typeof presentFile>[1];
+  const present = (file: Shown, applicationId: string, readerId: string, fuzzed?: ReadonlySet<string>) =>
+    presentFile(
+      kind,
+      file,
+      readerId,
+      fileLinks.urlOf(applicationId, bytesPath(kind, file.id)),
+      fuzzed?.has(file.user_id),
+    );
+  /** The owners among these files whose bytes this reader gets without location data. */
+  const findFuzzed = (applicationId: string, readerId: string, files: readonly Shown[]) => {
+    const others = files.filter(({ user_id }) => user_id !== readerId).map(({ user_id }) => user_id);
+    return findFuzzedOwners(applicationId, others, database.reads);
+  };
 
   const uploadFile = route({
     method: "POST",
@@ -69,7 +82,7 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     caller: "user",
     isBatchable: false,
     parameters: contract.Create,
-    upload: { store: (caller, part, call) => storeUpload(kind, caller, part, isKeyed(call), services) },
+    upload: { store: (caller, part, call) => storeUpload(kind, caller, part, call, services) },
     status: 201,
     result: contract.Result,
     errors: ["ServiceUnavailable"],
@@ -92,13 +105,14 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     status: 200,
     result: contract.Page,
     errors: [],
-    async handle({ caller, parameters }) {
+    async handle({ caller, parameters, call }) {
       const { applicationId, userId } = caller;
-      const request = paging.read(collection, caller, parameters);
+      const request = await paging.read(collection, caller, parameters, call);
       const { filters, position, size } = request;
       const search = fileSearch(kind, applicationId, userId, filters);
-      const page = await searchPage(search, position, size, database.reads);
-      return paging.present(collection, caller, request, page, (row) => present(row, applicationId, userId));
+      const page = await searchPage(search, position, size, database.reads, call.work);
+      const fuzzed = await findFuzzed(applicationId, userId, page.rows);
+      return paging.present(collection, caller, request, page, (row) => present(row, applicationId, userId, fuzzed));
     },
   });
 
@@ -116,7 +130,7 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     async handle({ caller: { applicationId, userId }, path }) {
       const file = await findFile(applicationId, userId, idIn(path), database.reads);
       if (file === undefined) throw new ApiError("ItemDoesNotExist");
-      return present(file, applicationId, userId);
+      return present(file, applicationId, userId, await findFuzzed(applicationId, userId, [file]));
     },
   });
 
@@ -129,7 +143,7 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
     caller: "user",
     isBatchable: false,
     pathParameters: contract.Path,
-    parameters: kind.isPicture ? ReadPicture : (ReadFile as typeof ReadPicture), // then nobody has a size
+    parameters: kind.isPicture ? ReadPicture : (ReadFile as typeof ReadPicture), // no size then
     download: {
       async handleSigned({ path, parameters, call }) {
         const id = idIn(path);
@@ -141,16 +155,19 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
         }
         const file = await findLiveFile(applicationId, id, database.reads);
         if (file === undefined) throw new ApiError("ItemDoesNotExist");
-        return fileResult(file, false, parameters.size, call, services);
+        const reader = { isOwner: false, lane: "link", caller: addressGroup(call.address) } as const;
+        return fileResult(file, reader, parameters.size, call, services);
       },
     },
     status: 200,
     result: Type.String({ format: "binary" }),
-    errors: ["ItemDoesNotExist", ...(kind.isPicture ? (["FileUploadFailed"] as const) : [])],
+    // Blobs too: one that is a picture is decoded for other users while its owner has locationFuzzing.
+    errors: ["ItemDoesNotExist", "FileUploadFailed", ...(kind.isPicture ? [] : (["ObjectPermissionDenied"] as const))],
     async handle({ caller: { applicationId, userId }, path, parameters, call }) {
       const file = await findFile(applicationId, userId, idIn(path), database.reads);
       if (file === undefined) throw new ApiError("ItemDoesNotExist");
-      return fileResult(file, file.user_id === userId, parameters.size, call, services);
+      const reader = { isOwner: file.user_id === userId, lane: "read", caller: userId } as const;
+      return fileResult(file, reader, parameters.size, call, services);
     },
   });
 
@@ -189,10 +206,11 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
           tag: changedText(found.tag, parameters.tag),
           modified_at: clock.now(),
         };
+        await noteSharing(found, row, fuzzing, queries);
         await updateFile(row, queries);
         return row;
       });
-      return present(changed, applicationId, userId);
+      return present(changed, applicationId, userId, await findFuzzed(applicationId, userId, [changed]));
     },
   });
 
@@ -222,12 +240,7 @@ function routesOf(kind: FileKind, services: FilesServices): Route[] {
   return [uploadFile, searchFiles, getFile, readFile, changeFile, deleteFile];
 }
 
-/** Whether the call may be a repeat, which is answered as the first one was, whatever there is room for by now. */
-function isKeyed({ idempotencyKey }: Call): boolean {
-  return idempotencyKey !== undefined;
-}
-
-/** Whether a location that somebody sends is the one that somebody sees, as of check-ins. */
+/** Whether a location in a request equals the one that the user sees, as for check-ins. */
 function isSeenAt(file: FileRow, userId: string, location: Location): boolean {
   const seen = shownLocation(file, file.user_id === userId);
   return seen?.lat === location.lat && seen.lng === location.lng;

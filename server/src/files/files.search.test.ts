@@ -20,10 +20,11 @@ async function found(path: string, { token } = owner): Promise<string[]> {
 }
 
 const kinds = {
-  pictures: { caption: "A caption", title: "A title" },
+  pictures: { caption: "A caption", title: "A title", watermark: "A watermark" },
   videos: {
     title: "A title",
     encoding: "h264",
+    friendlyName: "A friend",
     bitRate: 0,
     lengthInSeconds: 1.5,
     thumbnailID: "pic_00000000000000000000000000",
@@ -31,8 +32,8 @@ const kinds = {
   blobs: { friendlyName: "A friend" },
 } as const;
 
-describe("searching files: surface.md sections 3 and 10", () => {
-  it("each kind by itself: one's own and those that others share, by every field of the kind, in every order", async () => {
+describe("searching files: spec/files#file-operations", () => {
+  it("each kind by itself: the user's own files and shared ones, by every field of the kind, in every order", async () => {
     const data = dataPart(await png(1, 1));
     for (const [collection, fields] of Object.entries(kinds)) {
       const me = await test.signUp();
@@ -66,7 +67,7 @@ describe("searching files: surface.md sections 3 and 10", () => {
     }
   });
 
-  it("a number or an id is a filter of its own kind: 400 for anything else, and for another kind's field nothing", async () => {
+  it("a number or an id is a filter of its own type: 400 for anything else; another kind's field is ignored", async () => {
     const search = (query: string) => test.call(`GET ${query}`, { token: owner.token });
     const format = (name: string, message: string) => [name, 400, "ParameterIncorrectFormat", 515, message] as const;
     const range = (name: string, message: string) => [name, 400, "ParameterOutOfRange", 514, message] as const;
@@ -88,7 +89,7 @@ describe("searching files: surface.md sections 3 and 10", () => {
     }
   });
 
-  it("orders by numbers: absent ones first, then by size, to the last digit, alike ones by creation; page by page", async () => {
+  it("orders by numbers: absent ones first, then by exact value, ties by creation, page by page", async () => {
     const me = await test.signUp();
     const ids: string[] = [];
     const bitRates = [Number.MAX_SAFE_INTEGER, 10, 9, 0, undefined, Number.MAX_SAFE_INTEGER - 1, 9, undefined];
@@ -116,7 +117,7 @@ describe("searching files: surface.md sections 3 and 10", () => {
     assert.deepEqual(await found(`/videos?userID=me&bitRate=${Number.MAX_SAFE_INTEGER}`, me), [ids[0]]);
   });
 
-  it("finds each file as it is read alone", async () => {
+  it("returns each file exactly as a single read does", async () => {
     const fields = { bitRate: 128_000, lengthInSeconds: 1.5, thumbnailID: test.app.ids.newId("Picture"), title: "t" };
     const video = await upload(test, owner.token, "/videos", dataPart("x", "video/mp4"), fields);
     const { bitRate, lengthInSeconds, thumbnailID, title } = video;
@@ -131,7 +132,7 @@ describe("searching files: surface.md sections 3 and 10", () => {
 });
 
 describe("changing files", () => {
-  it("PATCH: what is not sent stays, the empty text clears, the bytes and what was read of them stay", async () => {
+  it("PATCH keeps omitted fields, clears with the empty text, and leaves the bytes and their properties", async () => {
     const { token } = owner;
     const data = dataPart(await png(4, 3));
     const picture = await upload(test, token, "/pictures", data, { ...kinds.pictures, tag: "t", location: "1,2" });
@@ -148,7 +149,7 @@ describe("changing files", () => {
     assertResult(await test.call(`GET /pictures/${picture.id}`, { token }), 200, moved);
   });
 
-  it("permissions are those of every owned object", async () => {
+  it("permissions work as for every owned object", async () => {
     const both = { readPermissions: "App", writePermissions: "App" };
     const { id } = await upload(test, owner.token, "/blobs", dataPart("x"), both);
     const { token } = other;
@@ -166,7 +167,7 @@ describe("changing files", () => {
     );
   });
 
-  it("others see a file where its owner's locationFuzzing shows it, also after the setting has changed", async () => {
+  it("other users see the fuzzed location of a file, also after the setting has changed", async () => {
     const shy = await test.signUp();
     const fields = { location: "48,16", readPermissions: "App" };
     const { id } = await upload(test, shy.token, "/blobs", dataPart("x"), fields);
@@ -181,7 +182,7 @@ describe("changing files", () => {
     assert.deepEqual(await seen(), truth);
   });
 
-  it("no batch takes an upload or bytes, and takes the rest", async () => {
+  it("a batch accepts no uploads or downloads, and accepts the other operations", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("x"));
     const requests = [
       { method: "POST", path: "/blobs" },

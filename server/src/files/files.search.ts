@@ -1,15 +1,7 @@
 import { sql } from "kysely";
-import {
-  type Condition,
-  condition,
-  equals,
-  numberOrder,
-  type Order,
-  textEquals,
-  textOrder,
-  within,
-} from "../db/conditions.ts";
-import type { Search } from "../db/search.ts";
+import { condition, equals, numberOrder, type Order, textOrder } from "../db/conditions.ts";
+import { rangeFilter, textFilter } from "../db/filters.ts";
+import type { Filter, Search } from "../db/search.ts";
 import type { ShownFileRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
@@ -26,7 +18,8 @@ const orders = {
   lastModified: numberOrder("modified_at"),
   tag: textOrder("tag"),
   title: textOrder("title"),
-  friendlyName: textOrder("title"),
+  friendlyName: textOrder("title"), // of blobs
+  watermark: textOrder("label"),
   caption: textOrder("detail"),
   encoding: textOrder("detail"),
   bitRate: countOrder("bit_rate"),
@@ -35,7 +28,7 @@ const orders = {
 } as const satisfies Record<FileOrder, Order<ShownFileRow>>;
 
 /**
- * The search of a user among the own files of a kind and those that others share (surface.md sections 3 and 10).
+ * A user's search among the user's own files of a kind and shared ones (spec/files#file-operations).
  *
  * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange
  */
@@ -48,11 +41,10 @@ export function fileSearch(
   const { name, isDescending } = readSortOrder<FileOrder>(filters, "-created");
   const { locationRange } = filters;
   return {
-    scopes: scopesOf(kind, applicationId, readerId, filters),
-    order: orders[name === "distance" ? "created" : name],
+    ...partsOf(kind, applicationId, readerId, filters),
+    order: orderOf(kind, name === "distance" ? "created" : name),
     isDescending,
     area: locationRange && {
-      table: "files",
       range: locationRange,
       isByDistance: name === "distance",
       locationOf: (row) => shownLocation(row, row.user_id === readerId),
@@ -60,46 +52,51 @@ export function fileSearch(
   };
 }
 
-function scopesOf(
+/** The order of a listing. A field of the same name may have another column in another kind. */
+function orderOf(kind: FileKind, name: FileOrder): Order<ShownFileRow> {
+  const isLabel = kind.fields.some((field) => field.name === name && field.column === "label");
+  return isLabel ? textOrder("label") : orders[name];
+}
+
+function partsOf(
   kind: FileKind,
   applicationId: string,
   readerId: string,
   filters: Filters,
-): Search<ShownFileRow>["scopes"] {
+): Pick<Search<ShownFileRow>, "scopes" | "filters"> {
   const { userID, created, lastModified, tag } = filters;
   const given: Readonly<Record<string, unknown>> = filters;
-  // The kind is written out: some indexes hold one kind alone.
+  // A literal kind, because some indexes cover one kind only.
   const ofKind = condition(`is ${kind.idKind}`, {}, () => sql`kind = ${sql.lit(kind.idKind)}`);
-  const conditions: Condition[] = [equals("application_id", applicationId), ofKind];
-  if (tag !== undefined) conditions.push(textEquals("tag", tag));
+  const readable = readableRows<ShownFileRow>(table, readerId, userID, [
+    equals("application_id", applicationId),
+    ofKind,
+  ]);
+  const others: Filter<ShownFileRow>[] = [];
+  if (tag !== undefined) others.push(textFilter("tag", tag));
   for (const { name, column } of kind.fields) {
     const value = given[name];
-    if (typeof value === "string" || typeof value === "number")
-      conditions.push(fieldEquals(name, column, value, filters));
+    if (typeof value === "string" || typeof value === "number") others.push(fieldFilter(column, value));
   }
-  if (created !== undefined) conditions.push(...within("created_at", created));
-  if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
-
-  return readableRows(table, readerId, userID, conditions);
+  if (created !== undefined) others.push(rangeFilter("created_at", created, orders.created));
+  if (lastModified !== undefined) others.push(rangeFilter("modified_at", lastModified, orders.lastModified));
+  return { scopes: readable.scopes, filters: [...readable.filters, ...others] };
 }
 
 type OwnColumn = OwnField["column"];
 
-function fieldEquals(name: string, column: OwnColumn, value: string | number, filters: Filters): Condition {
-  if (column === "title" || column === "detail") return textEquals(column, `${value}`);
-  // Of what only partial indexes have, PostgreSQL has no statistics in their words: it takes every value for a rare one,
-  // and would sort all that has it. So their words are used where they have the order of the listing as well.
-  const { name: order } = readSortOrder<FileOrder>(filters, "-created");
-  const isWalked = filters.locationRange === undefined && (order === "created" || order === name);
-  if (isWalked) return typeof value === "string" ? textEquals(column, value) : countEquals(column, value);
-  return condition(`${column} is`, { [column]: value }, (parameter) => sql`${sql.ref(column)} = ${parameter(column)}`);
+function fieldFilter(column: OwnColumn, value: string | number): Filter<ShownFileRow> {
+  if (column !== "bit_rate" && column !== "length_in_seconds") return textFilter(column, `${value}`);
+  return {
+    conditions: [
+      condition(`${column} =`, { [column]: value }, (parameter) => sql`${countSql(column)} = ${parameter(column)}`),
+    ],
+    isIn: (row) => row[column] === value,
+    index: { order: orders.created, alikeIn: column },
+  };
 }
 
-function countEquals(column: OwnColumn, count: number): Condition {
-  return condition(`${column} =`, { [column]: count }, (parameter) => sql`${countSql(column)} = ${parameter(column)}`);
-}
-
-/** The order of a column of numbers from 0 on, absent ones first, rows alike in it by their creation. */
+/** The order by a numeric column from 0 up: absent values first, ties by creation. */
 function countOrder(column: "bit_rate" | "length_in_seconds"): Order<ShownFileRow> {
   return {
     shape: column,
@@ -122,6 +119,7 @@ const shownColumns = sql.join(
       "content_hash",
       "title",
       "detail",
+      "label",
       "bit_rate",
       "length_in_seconds",
       "thumbnail_id",

@@ -7,7 +7,7 @@ export async function insertFile(row: FileRow, queries: Queries): Promise<void> 
   await queries.insertInto("files").values(row).execute();
 }
 
-/** A file that this user may read: the user's own, or one that its owner shares. */
+/** A file that this user may read: the user's own, or a shared one. */
 export async function findFile(
   applicationId: string,
   readerId: string,
@@ -19,13 +19,32 @@ export async function findFile(
   return row.read_permission === 1 && (await isShownToOthers(row, queries)) ? row : undefined;
 }
 
-/** A file that is there, whoever may read it. */
+/** A file that is not being deleted, regardless of permissions. */
 export async function findLiveFile(applicationId: string, id: string, queries: Queries): Promise<FileRow | undefined> {
   const [row] = await findLive(queries, { applicationId, id });
   return row;
 }
 
-/** Writes a file as it is now. */
+/** The owners among these that have locationFuzzing; deleted owners count as well. */
+export async function findFuzzedOwners(
+  applicationId: string,
+  userIds: readonly string[],
+  queries: Queries,
+): Promise<ReadonlySet<string>> {
+  const owners = new Set(userIds);
+  if (owners.size === 0) return owners;
+  const open = await queries
+    .selectFrom("users")
+    .select("id")
+    .where("application_id", "=", applicationId)
+    .where("id", "in", [...owners])
+    .where("location_fuzzing", "=", 0)
+    .execute();
+  for (const { id } of open) owners.delete(id);
+  return owners;
+}
+
+/** Stores the current fields of a file. */
 export async function updateFile(row: FileRow, queries: Queries): Promise<void> {
   const { application_id, id, ...changed } = row;
   await queries
@@ -36,7 +55,7 @@ export async function updateFile(row: FileRow, queries: Queries): Promise<void> 
     .execute();
 }
 
-/** @returns false when it was gone already */
+/** @returns false when it was already gone */
 export async function deleteFile(applicationId: string, id: string, queries: Queries): Promise<boolean> {
   const deleted = await queries
     .deleteFrom("files")
@@ -46,7 +65,7 @@ export async function deleteFile(applicationId: string, id: string, queries: Que
   return deleted.numDeletedRows === 1n;
 }
 
-/** Whether others see a shared file at all: as check-ins, but that a file need not lie anywhere. */
+/** Whether other users see a shared file at all: as for check-ins, except that a file needs no location. */
 export const isShownToOthersSql = sql<boolean>`(
   select case when owner.location_fuzzing = 0 or files.lat is null or files.seen_lat is not null then 1 else 0 end
   from users as owner

@@ -8,7 +8,7 @@ import { dataPart, download, formHeaders, formOf, png, upload } from "../../test
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
 
-/** What holds wherever the bytes lie, and whoever sends them. */
+/** Guarantees that hold for every store and every way of sending the bytes. */
 
 for (const name of Object.keys(fileStores)) {
   describe(`files ${name}`, () => {
@@ -32,7 +32,7 @@ for (const name of Object.keys(fileStores)) {
     async function until(isSo: () => Promise<boolean>): Promise<void> {
       const deadline = Date.now() + 5_000;
       while (!(await isSo())) {
-        assert.ok(Date.now() < deadline, "it did not come about in time");
+        assert.ok(Date.now() < deadline, "the expected state was not reached in time");
         await sleep(10);
       }
     }
@@ -42,7 +42,7 @@ for (const name of Object.keys(fileStores)) {
       return loose.length === 0 && store.listLeftovers().length === 0 && (await store.listKeys(appid)).length === 0;
     }
 
-    it("come back identical, by token, by accessToken and by signedUrl, under their type and name", async () => {
+    it("come back identical by token, accessToken and signedUrl, with their type and name", async () => {
       for (const length of [1, 65_537, 9_000_000]) {
         const bytes = randomBytes(length);
         const data = dataPart(bytes, "text/html", "it's (a) ü.html");
@@ -64,14 +64,14 @@ for (const name of Object.keys(fileStores)) {
       }
     });
 
-    it("are read in ranges, one or several; 416 outside, 304 to who has them, HEAD without bytes", async () => {
+    it("are read in one or several ranges; 416 outside, 304 for a matching ETag, HEAD without bytes", async () => {
       const { id, contentHash } = await upload(test, owner.token, "/blobs", dataPart("0123456789", "text/plain"));
       const read = (headers: Record<string, string>, method = "GET") =>
         download(test, `/blobs/${id}/file`, { token: owner.token, headers, method });
       for (const [range, from, to] of [
         ["bytes=2-4", 2, 5],
         ["bytes=7-", 7, 10],
-        ["bytes=9-99", 9, 10], // no suffix: s3rver reads -1 as 0-1
+        ["bytes=9-99", 9, 10], // no suffix range: s3rver reads -1 as 0-1
       ] as const) {
         const { status, headers, bytes } = await read({ range });
         assert.deepEqual([status, bytes.toString()], [206, "0123456789".slice(from, to)], range);
@@ -93,7 +93,7 @@ for (const name of Object.keys(fileStores)) {
       assert.equal(head.headers.get("etag"), `"${contentHash}"`);
     });
 
-    it("have scaled pictures, kept beside them, and ones without metadata for others", async () => {
+    it("have scaled pictures stored beside them, and variants without metadata for other users", async () => {
       const { default: sharp } = await import("sharp");
       const shy = await test.signUp();
       await test.call("PATCH /users/me", { token: shy.token, body: { locationFuzzing: true } });
@@ -117,7 +117,7 @@ for (const name of Object.keys(fileStores)) {
       assert.ok((await download(test, path, { token: shy.token })).bytes.equals(photo));
     });
 
-    it("are nobody else's: 404 and 401, never an address", async () => {
+    it("are denied to other users: 404 and 401, never an address", async () => {
       const { id, signedUrl } = await upload(test, owner.token, "/blobs", dataPart("private"));
       const elsewhere = await test.createApplication();
       const stranger = await test.signUp("Jane", elsewhere);
@@ -132,7 +132,7 @@ for (const name of Object.keys(fileStores)) {
       assertError(forged, 401, "AuthSignatureInvalid", 258, message);
     });
 
-    it("are gone with their object, their user, their application: row, bytes and scaled ones", async () => {
+    it("are deleted with their object, their user or their application: row, bytes and scaled variants", async () => {
       const application = await test.createApplication();
       const { appid } = application;
       const { token } = await test.signUp("Ann", application);
@@ -157,7 +157,7 @@ for (const name of Object.keys(fileStores)) {
       assert.ok(await isNothingLeft(appid));
     });
 
-    it("are not there when their upload is cut off, at whatever byte (hostile.md 26)", async () => {
+    it("leave nothing behind when their upload is cut off at any byte (hostile.md 26)", async () => {
       const application = await test.createApplication();
       const { token } = await test.signUp("Cut", application);
       const form = formOf([dataPart("the bytes of a file", "text/plain")]);
@@ -179,6 +179,7 @@ for (const name of Object.keys(fileStores)) {
   });
 }
 
+// spec/files#redirects
 describe("files that clients read in S3: FILES_DOWNLOAD=redirect", () => {
   let store: FileStore;
   let test: TestApp;
@@ -197,7 +198,7 @@ describe("files that clients read in S3: FILES_DOWNLOAD=redirect", () => {
     return test.call(`${method} ${path}`, { token: owner.token, headers });
   }
 
-  it("302 to an address of the object, that is kept by nobody and good for five minutes", async () => {
+  it("302 to an address of the object that must not be cached and expires after five minutes", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("bytes"));
     for (const headers of [{}, { range: "bytes=0-1" }, { "if-none-match": '"x"' }]) {
       const { status, headers: sent, text } = await read(`/blobs/${id}/file`, headers);
@@ -210,7 +211,7 @@ describe("files that clients read in S3: FILES_DOWNLOAD=redirect", () => {
     assert.ok(!JSON.stringify(test.logLines).includes("X-Amz-"));
   });
 
-  it("is not where there are no bytes of the original to be sent", async () => {
+  it("does not redirect when the original bytes are not what is sent", async () => {
     const { id, contentHash } = await upload(test, owner.token, "/pictures", dataPart(await png(20, 20)));
     const path = `/pictures/${id}/file`;
     for (const [status, headers, method, query] of [

@@ -18,8 +18,9 @@ after(async () => {
   assert.deepEqual(failures, []);
 });
 
-describe("POST /blobs: surface.md section 10", () => {
-  it("201 the whole object, and the bytes come back identical, whatever their number", async () => {
+describe("POST /blobs: spec/files#upload-forms", () => {
+  // spec/files#file-fields
+  it("201 the whole object, and files of any length come back identical", async () => {
     for (const length of [1, 2, 63, 64, 65, 4_096, 65_535, 65_536, 65_537, 1_000_003, 5_000_000]) {
       const bytes = randomBytes(length);
       const blob = await upload(test, owner.token, "/blobs", dataPart(bytes, "application/x-thing"), { tag: "a tag" });
@@ -46,7 +47,7 @@ describe("POST /blobs: surface.md section 10", () => {
     }
   });
 
-  it("takes the parts in any order, as plain fields or as the part body, which is known by its name alone", async () => {
+  it("accepts the parts in any order, as plain fields or as the part body, which is recognized by its name alone", async () => {
     const fields: FormPart[] = [
       { name: "friendlyName", value: "A friend" },
       { name: "tag", value: "a tag" },
@@ -75,7 +76,8 @@ describe("POST /blobs: surface.md section 10", () => {
     }
   });
 
-  it("reads each part by its charset; 400 ParameterIncorrectFormat for bytes that are not of it, and nothing is kept", async () => {
+  // spec/files#part-charsets
+  it("decodes each part by its charset; 400 ParameterIncorrectFormat for invalid bytes, and nothing is kept", async () => {
     const { token } = owner;
     const name = "friendlyName";
     const json = (text: string) => `{"friendlyName":"${text}"}`;
@@ -115,14 +117,15 @@ describe("POST /blobs: surface.md section 10", () => {
         { name: "unknown", value, contentType },
       ]) {
         const answer = await postForm(test, "/blobs", [dataPart("x"), part], { token });
-        const told = message === "" ? "The charset must be utf-8 or iso-8859-1." : `The part ${part.name} ${message}`;
-        assertError(answer, 400, "ParameterIncorrectFormat", 515, told);
+        const expected =
+          message === "" ? "The charset must be utf-8 or iso-8859-1." : `The part ${part.name} ${message}`;
+        assertError(answer, 400, "ParameterIncorrectFormat", 515, expected);
       }
     }
     assert.equal((await test.app.database.reads.selectFrom("loose_bytes").selectAll().execute()).length, 0);
   });
 
-  it("a part that names no type is of none that a browser shows", async () => {
+  it("a part without a type gets one that browsers do not display", async () => {
     for (const part of [
       { name: "data", value: "<script>" },
       { name: "data", value: "<script>", fileName: "a.html" },
@@ -147,7 +150,8 @@ describe("POST /blobs: surface.md section 10", () => {
     }
   });
 
-  it("400 FileUploadFailed for an empty file, for none, and for what is no form", async () => {
+  // spec/files#failed-uploads
+  it("400 FileUploadFailed for an empty file, a missing file and an invalid form", async () => {
     const { token } = owner;
     const refused = (answer: Parameters<typeof assertError>[0], message: string) =>
       assertError(answer, 400, "FileUploadFailed", 1025, message);
@@ -162,6 +166,7 @@ describe("POST /blobs: surface.md section 10", () => {
     refused(await test.call("POST /blobs", { token, body: cut, headers: formHeaders }), "The upload broke off.");
   });
 
+  // spec/files#upload-limits
   it("413 RequestTooLarge naming the limit, of the file and of the other parts; nothing is kept", async () => {
     const { token } = owner;
     const tooLarge = (answer: Parameters<typeof assertError>[0], message: string) =>
@@ -185,7 +190,7 @@ describe("POST /blobs: surface.md section 10", () => {
 });
 
 describe("POST /pictures", () => {
-  it("reads the type and the size from the bytes, whatever was claimed", async () => {
+  it("reads the type and the size from the bytes, not from the claimed type", async () => {
     const bytes = await png(30, 20);
     const fields = { title: "A title", caption: "A caption" };
     const picture = await upload(test, owner.token, "/pictures", dataPart(bytes, "image/jpg"), fields);
@@ -199,7 +204,7 @@ describe("POST /pictures", () => {
     assert.ok(read.bytes.equals(bytes));
   });
 
-  it("400 FileUploadFailed for HTML, SVG and text, whatever they are called (hostile.md 24)", async () => {
+  it("400 FileUploadFailed for HTML, SVG and text under any name or type (hostile.md 24)", async () => {
     const html = "<html><script>alert(1)</script>";
     for (const text of [html, html.repeat(100_000), "<svg xmlns='http://www.w3.org/2000/svg'/>", "x", "GIF"]) {
       const answer = await postForm(test, "/pictures", [dataPart(text, "image/png", "a.png")], { token: owner.token });
@@ -208,7 +213,43 @@ describe("POST /pictures", () => {
     }
   });
 
-  it("others read what is shared, and nothing else", async () => {
+  // spec/files#file-fields
+  it("title and watermark of a picture and friendlyName of a video: stored, returned, changed and cleared", async () => {
+    const tooLong = "x".repeat(257);
+    for (const [collection, data, fields] of [
+      ["pictures", dataPart(await png(2, 1)), { title: "A title", watermark: "© ℕ😀\u202e" }],
+      ["videos", dataPart("x", "video/mp4"), { title: "A title", friendlyName: "A friend" }],
+    ] as const) {
+      const ownFields = ({ title, watermark, friendlyName }: Record<string, unknown>) => ({
+        title,
+        watermark,
+        friendlyName,
+      });
+      const made = await upload(test, owner.token, `/${collection}`, data, fields);
+      const at = `/${collection}/${made.id}`;
+      const whole = { watermark: undefined, friendlyName: undefined, ...fields };
+      assert.deepEqual(ownFields(made), whole);
+      assert.deepEqual(ownFields((await test.call(`GET ${at}`, { token: owner.token })).body.result), whole);
+      const [, last = ["", ""]] = Object.entries(fields);
+      const query = new URLSearchParams([last]);
+      const listed = (await test.call(`GET /${collection}?${query}`, { token: owner.token })).body.result;
+      assert.deepEqual(listed.pageResults.map(ownFields), [whole]);
+      const { token: operatorToken } = await test.createOperator();
+      const operated = `/_/api/applications/${test.application.appid}${at}`;
+      assert.deepEqual(ownFields((await test.call(`GET ${operated}`, { token: operatorToken })).body.result), whole);
+
+      for (const name of Object.keys(fields)) {
+        const change = (text: string) => test.call(`PATCH ${at}`, { token: owner.token, body: { [name]: text } });
+        assert.deepEqual(ownFields((await change("another")).body.result), { ...whole, [name]: "another" });
+        assert.deepEqual(ownFields((await change("")).body.result), { ...whole, [name]: undefined });
+        const message = `${name} must have at most 256 characters.`;
+        assertError(await change(tooLong), 400, "ParameterOutOfRange", 514, message);
+        await change(String(fields[name as keyof typeof fields]));
+      }
+    }
+  });
+
+  it("other users read shared files and nothing else", async () => {
     const data = dataPart(await png(3, 2));
     const shared = await upload(test, owner.token, "/pictures", data, { readPermissions: "App" });
     const own = await upload(test, owner.token, "/pictures", data);

@@ -22,8 +22,8 @@ function headOf(form: Buffer): string {
   return `POST /blobs HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${owner.token}\r\nContent-Type: ${contentType}\r\nContent-Length: ${form.length}\r\n\r\n`;
 }
 
-describe("uploads that take their time", () => {
-  it("go on for longer than other requests may, and the connection is good for the next", async () => {
+describe("long uploads", () => {
+  it("may last longer than other requests, and leave the connection usable", async () => {
     const form = formOf([dataPart("x".repeat(600))]);
     const connection = openRaw(test.port);
     for (let n = 0; n < 2; n += 1) {
@@ -38,7 +38,7 @@ describe("uploads that take their time", () => {
     connection.close();
   });
 
-  it("are ended when nothing comes any more: 400 FileUploadFailed", async () => {
+  it("are ended when no more bytes arrive: 400 FileUploadFailed", async () => {
     const form = formOf([dataPart("x".repeat(600))]);
     const connection = openRaw(test.port);
     connection.write(headOf(form));
@@ -53,7 +53,7 @@ describe("uploads that take their time", () => {
 });
 
 describe("uploads that are refused", () => {
-  it("leave the connection good for the next request, and nothing behind, wherever they are cut into pieces", async () => {
+  it("leave the connection usable and nothing behind, however the bytes are chunked", async () => {
     const form = formOf([{ name: "x", value: "y".repeat(1_048_577) }, dataPart("x".repeat(200_000))]);
     for (const size of [1_000_000, 100_000, 1_048_500, 1_048_700, 1_248_000]) {
       const connection = openRaw(test.port);
@@ -74,7 +74,7 @@ describe("uploads that are refused", () => {
 });
 
 describe("downloads that fail", () => {
-  it("before the first byte: the envelope, and nothing of the file's headers", async () => {
+  it("before the first byte: the envelope, without the file's headers", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("bytes", "text/html"));
     await test.app.bytes.deleteAll(`${test.application.appid}/${id}/`);
     await assert.rejects(test.app.bytes.read(`${test.application.appid}/${id}/original`), BytesMissing);
@@ -85,7 +85,7 @@ describe("downloads that fail", () => {
     for (const name of ["etag", "content-disposition"]) assert.equal(headers.get(name), null);
   });
 
-  it("in the middle: the connection is cut, so that nobody takes a part for the whole", async () => {
+  it("in the middle: the connection is cut, so that no client takes a part for the whole", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("x".repeat(1_000)));
     const { read } = test.app.bytes;
     test.app.bytes.read = async () =>
@@ -98,7 +98,7 @@ describe("downloads that fail", () => {
       );
     const socket = connect(test.port, "127.0.0.1");
     socket.write(`GET /blobs/${id}/file HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${owner.token}\r\n\r\n`);
-    socket.on("error", () => {}); // a reset is a way to cut
+    socket.on("error", () => {}); // a reset also ends the connection
     const closed = once(socket, "close");
     const received = await text(socket).catch(() => "");
     await closed;

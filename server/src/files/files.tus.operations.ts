@@ -15,7 +15,7 @@ const checksum = {
 const metadata =
   "Names, each with a value in base64, separated by commas: kind (picture, video or blob), filename, filetype, and " +
   "the parameters of the kind's creation.";
-const place = "The path of the file, once it is one.";
+const contentLocation = "The path of the file, once it is one.";
 const expiry = "When the upload is dropped if it is not whole by then.";
 
 const always = [
@@ -50,7 +50,7 @@ export const tusOperations: readonly EndpointOperation[] = [
       Location: "Where the upload is. Its last part is the id of the file to be.",
       "Upload-Offset": "How many bytes have arrived, if some were sent.",
       "Upload-Expires": expiry,
-      "Content-Location": place,
+      "Content-Location": contentLocation,
     },
     errors: [...always, ...ofBytes],
   },
@@ -66,7 +66,7 @@ export const tusOperations: readonly EndpointOperation[] = [
       "Upload-Length": "Of the whole file, in bytes.",
       "Upload-Metadata": "As it was sent; not once the upload is a file.",
       "Upload-Expires": expiry,
-      "Content-Location": place,
+      "Content-Location": contentLocation,
     },
     errors: [...always, "ItemDoesNotExist", "FileUploadFailed", "RequestTooLarge"],
   },
@@ -81,7 +81,7 @@ export const tusOperations: readonly EndpointOperation[] = [
     responseHeaders: {
       "Upload-Offset": "How many bytes have arrived.",
       "Upload-Expires": expiry,
-      "Content-Location": place,
+      "Content-Location": contentLocation,
     },
     errors: [...always, ...ofBytes, "UploadContentTypeWrong", "ItemDoesNotExist"],
   },

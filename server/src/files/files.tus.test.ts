@@ -14,6 +14,7 @@ import {
   sendBytes,
   tusHeaders,
 } from "../../test/tus.ts";
+import { png } from "../../test/uploads.ts";
 
 let test: TestApp;
 let jane: TestUser;
@@ -30,8 +31,9 @@ function checksum(algorithm: string, bytes: string): string {
   return `${algorithm} ${createHash(algorithm).update(bytes).digest("base64")}`;
 }
 
+// spec/uploads#tus
 describe("the tus protocol", () => {
-  it("OPTIONS tells what there is, to anybody", async () => {
+  it("OPTIONS lists the capabilities without a token", async () => {
     for (const path of ["/files/uploads", "/files/uploads/", "/files/uploads/x?y", "/files/uploads/pic_1"]) {
       const { status, headers } = await test.call(`OPTIONS ${path}`);
       assert.equal(status, 204);
@@ -50,7 +52,7 @@ describe("the tus protocol", () => {
     assert.equal((await test.call("OPTIONS /files")).headers["tus-version"], undefined);
   });
 
-  it("OPTIONS through a proxy, with the address of the server, tells the same", async () => {
+  it("OPTIONS through a proxy, with the address of the server, answers the same", async () => {
     const { headers } = await test.call("OPTIONS http://a.example:8080/files/uploads?x=1");
     assert.equal(headers["tus-version"], "1.0.0");
   });
@@ -83,7 +85,7 @@ describe("the tus protocol", () => {
       assert.ok(exposed.includes(name), name);
   });
 
-  it("another version, or none: 412 with the one that is spoken; every answer names it", async () => {
+  it("another version, or none: 412 with the supported one; every answer names it", async () => {
     for (const headers of [{}, { "tus-resumable": "0.2.2" }, { "tus-resumable": "1.0.0, 1.0.0" }]) {
       const answer = await test.call("POST /files/uploads", { token: jane.token, headers });
       assertError(answer, 412, "ParameterOutOfRange", 514, "Tus-Resumable must be 1.0.0.");
@@ -92,7 +94,7 @@ describe("the tus protocol", () => {
     assert.equal((await createUpload(test, undefined, 1)).headers["tus-resumable"], "1.0.0");
   });
 
-  it("bytes of another type: 415; without a place: 400", async () => {
+  it("bytes of another type: 415; without an offset: 400", async () => {
     const path = await begin(test, jane.token, 3);
     for (const type of ["application/octet-stream", "text/plain", ""]) {
       const headers = { ...tusHeaders, "upload-offset": "0", "content-type": type };
@@ -110,7 +112,7 @@ describe("the tus protocol", () => {
     assert.equal(await offsetOf(test, jane.token, path), 0);
   });
 
-  it("Upload-Length is required, an integer, and not deferred; nothing is concatenated", async () => {
+  it("Upload-Length is required, an integer and not deferred; concatenation is not supported", async () => {
     const post = (headers: Record<string, string>) =>
       test.call("POST /files/uploads", {
         token: jane.token,
@@ -131,7 +133,7 @@ describe("the tus protocol", () => {
     );
   });
 
-  it("X-HTTP-Method-Override counts, and the method does not", async () => {
+  it("X-HTTP-Method-Override replaces the method", async () => {
     const path = await begin(test, jane.token, 3);
     const override = (method: string, headers: Record<string, string> = {}, body?: string) =>
       test.call(`POST ${path}`, {
@@ -150,7 +152,7 @@ describe("the tus protocol", () => {
     }
   });
 
-  it("an Idempotency-Key is ignored: offsets do its work", async () => {
+  it("an Idempotency-Key is ignored, because offsets do its work", async () => {
     const headers = { "idempotency-key": "one" };
     const first = await createUpload(test, jane.token, 3, { kind: "blob" }, { headers });
     const second = await createUpload(test, jane.token, 3, { kind: "blob" }, { headers });
@@ -158,7 +160,7 @@ describe("the tus protocol", () => {
     assert.notEqual(pathOf(first), pathOf(second));
   });
 
-  it("no other verb or path: OperationNotFound", async () => {
+  it("any other verb or path: OperationNotFound", async () => {
     const path = await begin(test, jane.token, 3);
     const headers = tusHeaders;
     for (const operation of [
@@ -172,7 +174,7 @@ describe("the tus protocol", () => {
     }
   });
 
-  it("a batch cannot hold it", async () => {
+  it("a batch cannot contain it", async () => {
     const body = {
       items: [
         { method: "POST", path: "/files/uploads" },
@@ -184,8 +186,9 @@ describe("the tus protocol", () => {
   });
 });
 
+// spec/uploads#upload-errors
 describe("Upload-Checksum", () => {
-  it("right: the bytes count", async () => {
+  it("correct: the bytes count", async () => {
     for (const algorithm of ["sha1", "sha256", "md5"]) {
       const path = await begin(test, jane.token, 6);
       for (const [offset, bytes] of ["abc", "def"].entries()) {
@@ -209,7 +212,7 @@ describe("Upload-Checksum", () => {
     assert.equal((await createUpload(test, jane.token, 6, { kind: "blob" }, { headers, body: "abc" })).status, 460);
   });
 
-  it("of bytes that are cut off: none of them counts", async () => {
+  it("of truncated bytes: none of them count", async () => {
     const path = await begin(test, jane.token, 6);
     const connection = openRaw(test.port);
     connection.write(
@@ -221,7 +224,7 @@ describe("Upload-Checksum", () => {
     assert.equal(await offsetOf(test, jane.token, path), 0);
   });
 
-  it("of an unknown algorithm, or none at all: 400 before a byte counts", async () => {
+  it("of an unknown algorithm, or malformed: 400 before a byte counts", async () => {
     const path = await begin(test, jane.token, 6);
     const unknown = "The algorithm of Upload-Checksum must be one of sha1,sha256,md5.";
     for (const algorithm of ["crc32", "SHA1", "__proto__", "constructor"]) {
@@ -238,8 +241,9 @@ describe("Upload-Checksum", () => {
   });
 });
 
+// spec/uploads#upload-metadata
 describe("Upload-Metadata", () => {
-  it("is read by the schemas of the kind, before any byte, and the errors name the parameter", async () => {
+  it("is validated by the schemas of the kind before any byte, and errors name the parameter", async () => {
     const long = "x".repeat(257);
     const wrong: [values: Record<string, string>, error: string, message: string][] = [
       [{}, "ParameterMissingRequiredValue", "kind is required."],
@@ -259,7 +263,7 @@ describe("Upload-Metadata", () => {
     }
   });
 
-  it("that is none: ParameterIncorrectFormat", async () => {
+  it("malformed: ParameterIncorrectFormat", async () => {
     const kind = `kind ${btoa("blob")}`;
     for (const text of [
       `${kind},`,
@@ -275,7 +279,7 @@ describe("Upload-Metadata", () => {
     }
   });
 
-  it("has any names, in any case; unknown ones are ignored, also __proto__ and constructor (hostile.md 15)", async () => {
+  it("accepts any names in any case; unknown ones are ignored, also __proto__ and constructor (hostile.md 15)", async () => {
     const values = { KIND: "BLOB", friendlyname: "N", relativePath: "null", constructor: "x", toString: "y" };
     const text = `${metadataOf(values)},__proto__ ${btoa("z")},flag`;
     const created = await createUpload(test, jane.token, 1, {}, { headers: { "upload-metadata": text } });
@@ -287,7 +291,25 @@ describe("Upload-Metadata", () => {
     assert.deepEqual([result.friendlyName, result.tag], ["N", undefined]);
   });
 
-  it("keeps text of any script, and puts no line into a header (hostile.md 19, 23)", async () => {
+  it("accepts the watermark of a picture and the friendlyName of a video", async () => {
+    const image = await png(2, 1);
+    for (const [collection, bytes, values] of [
+      ["pictures", image, { kind: "picture", watermark: "mine", title: "T" }],
+      ["videos", Buffer.from("x"), { kind: "video", friendlyName: "F", title: "T" }],
+    ] as const) {
+      const path = await begin(test, jane.token, bytes.length, values);
+      await sendBytes(test, jane.token, path, 0, bytes);
+      const { result } = (await test.call(`GET /${collection}/${path.split("/").at(-1)}`, { token: jane.token })).body;
+      const { watermark, friendlyName, title } = result;
+      const { kind: _, ...expected } = values;
+      assert.deepEqual(
+        { watermark, friendlyName, title },
+        { watermark: undefined, friendlyName: undefined, ...expected },
+      );
+    }
+  });
+
+  it("keeps text of any script, and injects no line into a header (hostile.md 19, 23)", async () => {
     const friendlyName = "\u202eℕ😀\r\nX-Evil: 1";
     const path = await begin(test, jane.token, 1, {
       kind: "blob",
@@ -303,8 +325,8 @@ describe("Upload-Metadata", () => {
   });
 });
 
-describe("who may upload", () => {
-  it("holders of a user token, by any of AUTH_SCHEMES; else the errors of every operation", async () => {
+describe("permission to upload", () => {
+  it("is granted to user tokens of any of AUTH_SCHEMES; otherwise the errors of every operation", async () => {
     const path = await begin(test, jane.token, 3);
     const calls = ["POST /files/uploads", `HEAD ${path}`, `PATCH ${path}`, `DELETE ${path}`];
     for (const operation of calls.filter((each) => !each.startsWith("HEAD"))) {
@@ -317,7 +339,7 @@ describe("who may upload", () => {
     assert.equal((await test.call(`HEAD ${path}`, { headers: bearer })).status, 200);
   });
 
-  it("to others of the application and of another one an upload is not there, and stays as it is", async () => {
+  it("an upload does not exist for other users and applications, and stays unchanged", async () => {
     const path = await begin(test, jane.token, 3);
     await sendBytes(test, jane.token, path, 0, "a");
     const others = [await test.signUp(), await test.signUp("Jane", await test.createApplication())];
@@ -335,10 +357,10 @@ describe("who may upload", () => {
     }
     const last = await sendBytes(test, jane.token, path, 1, "bc");
     assert.equal(last.status, 204);
-    for (const { token } of others) assert.equal((await findUpload(test, token, path)).status, 404); // the file is not theirs
+    for (const { token } of others) assert.equal((await findUpload(test, token, path)).status, 404); // not their file
   });
 
-  it("a token that was revoked is refused on the next request, and the upload goes on with a new one", async () => {
+  it("a revoked token is refused on the next request, and the upload resumes with a new one", async () => {
     const user = await test.signUp();
     const path = await begin(test, user.token, 3);
     await sendBytes(test, user.token, path, 0, "a");
@@ -349,7 +371,7 @@ describe("who may upload", () => {
     assert.equal((await sendBytes(test, login.body.result.accessToken, path, 1, "bc")).status, 204);
   });
 
-  it("paths that lead elsewhere lead nowhere (hostile.md 18)", async () => {
+  it("paths that lead outside of the collection are refused (hostile.md 18)", async () => {
     for (const id of ["..%2f..%2fetc", "%2e%2e", "pic_%2e%2e", "a%5cb", `blb_${"0".repeat(3_000)}`, "%ff"]) {
       const answer = await sendBytes(test, jane.token, `/files/uploads/${id}`, 0, "x");
       assert.ok([400, 404].includes(answer.status), `${id} ${answer.status}`);
@@ -357,8 +379,8 @@ describe("who may upload", () => {
   });
 });
 
-describe("senders that take long", () => {
-  it("may, as long as they go on; who is silent for REQUEST_TIMEOUT_MS is answered with what has arrived", async () => {
+describe("slow senders", () => {
+  it("may take long while bytes arrive; a silent one gets an answer with what has arrived after REQUEST_TIMEOUT_MS", async () => {
     const path = await begin(test, jane.token, 20);
     const connection = openRaw(test.port);
     connection.write(
@@ -366,7 +388,7 @@ describe("senders that take long", () => {
     );
     for (let n = 0; n < 8; n += 1) {
       connection.write("x");
-      await new Promise((resolve) => setTimeout(resolve, 400)); // longer than the time-out in all
+      await new Promise((resolve) => setTimeout(resolve, 400)); // in all, longer than the timeout
     }
     const answer = await connection.receive();
     assert.deepEqual([answer?.status, answer?.headers["upload-offset"]], [204, "8"]);
@@ -391,7 +413,7 @@ describe("tus-js-client", () => {
     });
   }
 
-  it("uploads in one, in pieces, with the creation, and by POST alone", async () => {
+  it("uploads in one request, in pieces, with the creation, and by POST alone", async () => {
     const bytes = randomBytes(1_500_000);
     const ways: Partial<UploadOptions>[] = [
       {},
@@ -409,7 +431,7 @@ describe("tus-js-client", () => {
     }
   });
 
-  it("goes on after it was broken off, and gives up", async () => {
+  it("resumes after an interruption, and terminates", async () => {
     const bytes = randomBytes(2_000_000);
     let url: string | null = null;
     await new Promise<void>((resolve) => {
@@ -429,7 +451,7 @@ describe("tus-js-client", () => {
     assert.ok(url !== null);
     assert.ok((await offsetOf(test, jane.token, new URL(url).pathname)) >= 900_000);
     await uploadWith(bytes, { uploadUrl: url });
-    const again = await uploadWith(bytes, { uploadUrl: url }); // which finds it whole
+    const again = await uploadWith(bytes, { uploadUrl: url }); // finds it complete
     assert.equal(again.url, url);
     const path = await begin(test, jane.token, 5);
     await Upload.terminate(`${test.url}${path}`, { headers: { Authorization: `Service ${jane.token}` } });

@@ -23,8 +23,8 @@ interface TusServices extends ResumableUploadServices {
 }
 
 /**
- * Resumable uploads (surface.md section 10): the tus protocol, as `@tus/server` speaks it. It gets the headers alone; the
- * bytes go from the request to the store. docs/decisions/0010-tus-with-our-own-bytes.md
+ * Resumable uploads (spec/uploads): the tus protocol, as `@tus/server` implements it. The package gets only the
+ * headers; the bytes go from the request to the store. docs/decisions/0010-tus-protocol.md
  */
 export function tusEndpoint(services: TusServices): Endpoint {
   const turns = createTurns();
@@ -44,7 +44,7 @@ export function tusEndpoint(services: TusServices): Endpoint {
   };
 }
 
-/** What the package leaves out, or answers otherwise than the protocol has it. @throws ApiError */
+/** Header checks that the package omits, or answers differently from the protocol. @throws ApiError */
 function checkHeaders({ headers, contentType, operation: { method } }: Exchange): void {
   if (headers["tus-resumable"] !== tusVersion) throw new ApiError("UploadVersionUnsupported");
   if (method === "PATCH") {
@@ -69,9 +69,9 @@ function isBytes(contentType: string | undefined): boolean {
   return contentType?.trim().toLowerCase() === bytesType;
 }
 
-/** One request, in the words of the package: a server of its own, whose store is this one upload. */
+/** Handles one request with a package server of its own, whose store is this one upload. */
 async function speak(exchange: Exchange, turns: Turns, services: TusServices): Promise<EndpointReply> {
-  const { DataStore, Server, Upload } = await import("@tus/server"); // at the first upload: few need it
+  const { DataStore, Server, Upload } = await import("@tus/server"); // few deployments need it
   const { caller, operation, headers, path, body } = exchange;
   const { applicationId } = caller;
   const { method } = operation;
@@ -94,7 +94,7 @@ async function speak(exchange: Exchange, turns: Turns, services: TusServices): P
       return Object.assign(upload, present(state));
     },
     async getUpload() {
-      // What a creation has just made is told, whoever has taken it away since.
+      // A creation reports what it has made, even when another request has removed it since.
       if (method === "POST" && state !== undefined) return present(state);
       state = await settleUpload(caller, id, services);
       return present(state);
@@ -106,7 +106,7 @@ async function speak(exchange: Exchange, turns: Turns, services: TusServices): P
       try {
         state = await receiveBytes(state.row, body, checksum, services);
       } catch (error) {
-        if (isNew) await removeUpload(caller, id, services).catch(() => {}); // where it is, nobody was told
+        if (isNew) await removeUpload(caller, id, services).catch(() => {}); // the client never got its address
         throw isNew && isGone(error) ? new ApiError("AuthAccessTokenInvalid") : error;
       }
       if (isNew && !body.isConnected() && state.row !== undefined) await removeUpload(caller, id, services);
@@ -119,12 +119,12 @@ async function speak(exchange: Exchange, turns: Turns, services: TusServices): P
     path: tusPath,
     datastore: store,
     locker: method === "POST" ? unlocked : lockerOf(turns, () => `${applicationId}/${id}`, body.stop),
-    namingFunction: () => "new", // the id comes with the row
+    namingFunction: () => "new", // the row provides the id
     getFileIdFromRequest: () => id,
     generateUrl: () => `${services.serverUrl()}${tusPath}/${id}`,
     async onIncomingRequest() {
       if (method === "POST") return;
-      // Before the turn is taken from who has it.
+      // Before this request takes over the turn of another one.
       if (kindOfId(id) === undefined) throw new ApiError("ItemDoesNotExist");
       await findUploadState(caller, id, services);
     },
@@ -135,40 +135,40 @@ async function speak(exchange: Exchange, turns: Turns, services: TusServices): P
   };
   const request = new Request(`http://upload${tusPath}/${encodeURIComponent(id)}`, {
     method,
-    headers: toldHeaders(exchange),
+    headers: requestHeaders(exchange),
   });
   const response = await new Server(options).handleWeb(request);
   if (response.status >= 400) throw await refusalOf(response, failure);
   return { status: response.status, headers: replyHeaders(response.headers, state) };
 }
 
-/** What nobody else knows of goes with its user alone. */
+/** An upload whose address no client knows is gone only with its user. */
 function isGone(error: unknown): boolean {
   return error instanceof ApiError && error.condition === "ItemDoesNotExist";
 }
 
-/** The headers that the package judges. */
-function toldHeaders({ headers, contentType, operation: { method } }: Exchange): Record<string, string> {
-  const told: Record<string, string> = { "tus-resumable": tusVersion };
+/** The headers that the package checks. */
+function requestHeaders({ headers, contentType, operation: { method } }: Exchange): Record<string, string> {
+  const forwarded: Record<string, string> = { "tus-resumable": tusVersion };
   const names = { POST: "upload-length", PATCH: "upload-offset", HEAD: undefined, DELETE: undefined };
   const name = names[method];
   for (const each of [name, "content-length"]) {
     const value = each === undefined ? undefined : headers[each];
-    if (each !== undefined && typeof value === "string") told[each] = value;
+    if (each !== undefined && typeof value === "string") forwarded[each] = value;
   }
-  if (isBytes(contentType)) told["content-type"] = bytesType;
-  return told;
+  if (isBytes(contentType)) forwarded["content-type"] = bytesType;
+  return forwarded;
 }
 
-/** Of what it answers: where things are is ours to say, and so is who may read it. */
+/** Keeps the protocol headers of the answer; addresses and access rules for web pages are set here. */
 function replyHeaders(answered: Headers, state: UploadState | undefined): Record<string, string> {
-  const told = ["Location", "Upload-Offset", "Upload-Length", "Upload-Expires", "Cache-Control"].flatMap((name) => {
+  const kept = ["Location", "Upload-Offset", "Upload-Length", "Upload-Expires", "Cache-Control"].flatMap((name) => {
     const value = answered.get(name);
     return value === null ? [] : [[name, value] as const];
   });
   const { row } = state ?? {};
   return {
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(kept),
     ...(answered.has("Upload-Length") && row !== undefined && describeUnfinished(row)),
     ...(state !== undefined && row === undefined && { "Content-Location": filePath(state.id) }),
   };
@@ -183,7 +183,7 @@ function filePath(id: string): string {
   return `/${kind?.collection}/${id}`;
 }
 
-/** An answer of the package as a row of the catalogue. */
+/** Translates an error answer of the package into a row of the error catalogue. */
 async function refusalOf(response: Response, failure: unknown): Promise<unknown> {
   const { status } = response;
   if (failure instanceof Error || (status >= 500 && failure !== undefined)) return failure;
@@ -194,10 +194,10 @@ async function refusalOf(response: Response, failure: unknown): Promise<unknown>
   return new ApiError("ParameterIncorrectFormat", message);
 }
 
-/** Of an upload that is just begun nobody else knows. */
+/** An upload that is being created needs no lock: no other client knows its address. */
 const unlocked: Locker = { newLock: () => ({ lock: async () => {}, unlock: async () => {} }) };
 
-/** Its own locker knows nothing of other requests' bodies. */
+/** Replaces the package's locker, which knows nothing about the bodies of other requests. */
 function lockerOf(turns: Turns, key: () => string, stop: () => void): Locker {
   let end = () => {};
   return {

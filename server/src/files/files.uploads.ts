@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { ApiError } from "../errors.ts";
-import type { StoredUpload, UploadedPart } from "../http/call.ts";
+import type { Call, StoredUpload, UploadedPart } from "../http/call.ts";
 import type { UserCaller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
@@ -11,16 +11,16 @@ import type { PictureSize } from "../pictures/picture-job.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import {
-  eraseLooseBytes,
-  eraseUntakenBytes,
+  eraseOrphans,
+  eraseUnreferencedObjects,
   filePrefix,
-  putLooseBytes,
-  touchLooseBytes,
-} from "../storage/loose-bytes.ts";
+  putOrphans,
+  touchOrphans,
+} from "../storage/orphaned-objects.ts";
 import { roomOf } from "../storage/usage.ts";
 import type { FileKind } from "./files.kinds.ts";
 
-/** What is known of bytes that have been stored, and that a file is going to have. */
+/** The properties of stored bytes that a file is going to have. */
 export interface StoredFile extends StoredUpload {
   readonly id: string;
   readonly contentType: string;
@@ -31,7 +31,7 @@ export interface StoredFile extends StoredUpload {
   readonly size: PictureSize | undefined;
 }
 
-/** The bytes of a file, and what their sender says of them. */
+/** The bytes of a file, with what the client claims about them. */
 export type ClaimedFile = Omit<UploadedPart, "signal"> & { readonly signal?: AbortSignal };
 
 export interface UploadServices {
@@ -42,7 +42,18 @@ export interface UploadServices {
   readonly ids: IdGenerator;
 }
 
-/** So often an upload that goes on says so. */
+/** The call that uploads a file. */
+interface UploadCall extends Pick<Call, "idempotencyKey" | "whenGone"> {
+  /** True when another file makes room for this one; the quota is then checked at the end, as for a repeated call. */
+  readonly isReplacement?: boolean;
+}
+
+interface Uploader extends Pick<UserCaller, "applicationId" | "userId"> {
+  /** @see Call.whenGone */
+  readonly whenGone?: () => AbortSignal | undefined;
+}
+
+/** How often a continuing upload updates its row. */
 const touchedMs = 600_000;
 
 export function originalKey(applicationId: string, id: string): string {
@@ -50,7 +61,7 @@ export function originalKey(applicationId: string, id: string): string {
 }
 
 /**
- * Stores the bytes of an upload while they arrive, under the id of the file that is to have them.
+ * Stores the bytes of an upload as they arrive, under the id of the future file.
  *
  * @throws ApiError FileUploadFailed, ServiceUnavailable; then nothing stays stored
  */
@@ -58,17 +69,18 @@ export async function storeUpload(
   kind: FileKind,
   { applicationId, userId }: UserCaller,
   part: UploadedPart,
-  mayBeRepeat: boolean,
+  call: UploadCall,
   services: UploadServices,
 ): Promise<StoredFile> {
   const { database, bytes, pictures, clock, ids } = services;
   const id = ids.newId(kind.idKind);
   const prefix = filePrefix(applicationId, id);
-  const room = mayBeRepeat ? undefined : await roomOf(applicationId, userId, database.reads);
+  const mayFit = call.isReplacement === true || call.idempotencyKey !== undefined;
+  const room = mayFit ? undefined : await roomOf(applicationId, userId, database.reads);
   await database
-    .write(({ queries }) => putLooseBytes(applicationId, prefix, clock.now(), queries))
+    .write(({ queries }) => putOrphans(applicationId, prefix, clock.now(), queries))
     .catch((error) => {
-      // The application has been erased since the token was checked.
+      // The application was erased after the token check.
       throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
     });
 
@@ -80,7 +92,7 @@ export async function storeUpload(
       if (room !== undefined && length > room.bytes) throw room.exceeded();
       if (clock.now() - touchedAt > touchedMs) {
         touchedAt = clock.now();
-        if (!(await database.write(({ queries }) => touchLooseBytes(applicationId, prefix, touchedAt, queries)))) {
+        if (!(await database.write(({ queries }) => touchOrphans(applicationId, prefix, touchedAt, queries)))) {
           throw new ApiError("FileUploadFailed");
         }
       }
@@ -88,36 +100,38 @@ export async function storeUpload(
     }
   }
 
-  // Bytes that are left behind all the same are dropped by maintenance.
+  // Maintenance drops bytes that this leaves behind.
   const discard = () => discardUpload(applicationId, id, prefix, services).catch(() => {});
   try {
     const claimed = { ...part, bytes: passing() };
-    return { ...(await writeOriginal(kind, applicationId, id, claimed, { bytes, pictures })), discard };
+    const uploader = { applicationId, userId, whenGone: () => call.whenGone?.() };
+    return { ...(await writeOriginal(kind, uploader, id, claimed, { bytes, pictures })), discard };
   } catch (error) {
     await discard();
     throw error;
   }
 }
 
-/** Erases what has been stored under a key for a file, unless the file has taken it. */
+/** Erases the bytes stored under a key, unless a file has taken them. */
 export async function discardUpload(
   applicationId: string,
   id: string,
   key: string,
   services: Pick<UploadServices, "database" | "bytes">,
 ): Promise<void> {
-  const isErased = await eraseLooseBytes(applicationId, key, Number.MAX_SAFE_INTEGER, services);
-  if (!isErased) await eraseUntakenBytes(applicationId, id, services); // the row may have gone with the application
+  const isErased = await eraseOrphans(applicationId, key, Number.MAX_SAFE_INTEGER, services);
+  if (!isErased) await eraseUnreferencedObjects(applicationId, id, services); // the row may be deleted too
 }
 
 /**
- * Writes the bytes of a file, and finds out what they are.
+ * Writes the bytes of a file and detects their type.
  *
- * @throws ApiError FileUploadFailed when they are none, or no picture; ServiceUnavailable; and what their source throws
+ * @throws ApiError FileUploadFailed when there are none, or they are no picture; ServiceUnavailable; and errors of
+ *   their source
  */
 export async function writeOriginal(
   kind: FileKind,
-  applicationId: string,
+  { applicationId, userId, whenGone }: Uploader,
   id: string,
   claimed: ClaimedFile,
   { bytes, pictures }: Pick<UploadServices, "bytes" | "pictures">,
@@ -138,7 +152,10 @@ export async function writeOriginal(
   }
   await bytes.write(key, passing(), claimed.signal === undefined ? {} : { signal: claimed.signal });
   const contentType = kind.isPicture ? requirePicture(head) : claimedType(claimed.contentType);
-  const size = kind.isPicture ? await pictures.readPictureSize(await bytes.read(key)) : undefined;
+  const turn = { lane: "upload", application: applicationId, caller: userId } as const;
+  const size = kind.isPicture
+    ? await pictures.readPictureSize(() => bytes.read(key), { ...turn, signal: whenGone?.() })
+    : undefined;
   const contentHash = hash.digest("hex");
   const fileName = nameOf(claimed.fileName);
   const digest = JSON.stringify([contentHash, contentType, fileName]);
@@ -167,7 +184,7 @@ function claimedType(claimed: string): string {
 
 const fileNameCharactersMax = 255;
 
-/** The last part of what may be a path, without what has no place in a name. Nothing is stored under it. */
+/** The last segment of a possible path, without characters that are invalid in names. It is never a storage key. */
 function nameOf(given: string | undefined): string | null {
   const last = given?.toWellFormed().split(/[/\\]/).at(-1) ?? "";
   const name = [...last.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, "")];

@@ -3,12 +3,12 @@ import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Call } from "../http/call.ts";
 import { type ByteRange, FileResult } from "../http/file-result.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Pictures } from "../pictures/pictures.ts";
+import type { PictureTicket } from "../pictures/picture-queue.ts";
+import type { PictureSource, Pictures } from "../pictures/pictures.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
-import { filePrefix, putLooseBytes, takeLooseBytes } from "../storage/loose-bytes.ts";
+import { claimOrphans, filePrefix, putOrphans } from "../storage/orphaned-objects.ts";
 import { readHeldContent } from "./files.held-content.ts";
 import { findLiveFile } from "./files.store.ts";
 import { discardUpload, originalKey } from "./files.uploads.ts";
@@ -20,27 +20,27 @@ export interface VariantServices {
   readonly clock: Clock;
 }
 
-/** A made-over picture: where it is worth it kept beside the original, and deleted with it. */
+/** A variant of a picture: stored beside the original if that is worthwhile, and deleted with it. */
 export async function variantResult(
   file: FileRow,
   name: string,
   isWorthKeeping: boolean,
-  { isGone }: Pick<Call, "isGone">,
+  ticket: PictureTicket,
   services: VariantServices,
-  make: (original: Readable, isWanted: () => boolean) => Promise<Buffer>,
+  make: (original: PictureSource, ticket: PictureTicket) => Promise<Buffer>,
 ): Promise<FileResult> {
   const { application_id, id } = file;
   const key = `${filePrefix(application_id, id)}${name}`;
-  const facts = { ...describeFile(file), tag: `${file.content_hash}-${name}` };
+  // Not derived from the hash of the original: that would let a client verify guesses about the stripped metadata.
+  const facts = { ...describeFile(file), tag: `${id}-${name}` };
   const keptLength = isWorthKeeping ? await services.bytes.size(key) : undefined;
   const kept = (contentLength: number) =>
     new FileResult({ ...facts, contentLength, open: (range) => openStored(file, key, range, services) });
   if (keptLength !== undefined) return kept(keptLength);
 
-  const content = await once(key, isGone ?? (() => false), async (isWanted) =>
-    make(await openStored(file, originalKey(application_id, id), undefined, services), isWanted),
-  );
-  // From the store, so that nobody who reads slowly holds all of it in memory.
+  const open = () => openStored(file, originalKey(application_id, id), undefined, services);
+  const content = await makeOnce(key, ticket, (shared) => make(open, shared));
+  // Served from the store, so that slow readers do not hold all of it in memory.
   if (isWorthKeeping && (await keep(file, key, content, services).catch(orNoRoom))) return kept(content.length);
   return new FileResult({
     ...facts,
@@ -51,30 +51,61 @@ export async function variantResult(
 
 interface Making {
   readonly content: Promise<Buffer>;
-  /** Of each who waits for it, whether it has gone. */
-  readonly waiting: (() => boolean)[];
+  /** Adds a request that waits for the content; the work is abandoned when the last one has left. */
+  join(signal: AbortSignal | undefined): void;
 }
 
 const beingMade = new Map<string, Making>();
 
-/** Many who want the same picture at once wait for one that is made, as long as one of them is there. */
-function once(key: string, isGone: () => boolean, make: (isWanted: () => boolean) => Promise<Buffer>): Promise<Buffer> {
-  const known = beingMade.get(key);
-  if (known !== undefined) {
-    known.waiting.push(isGone);
-    return known.content;
+/**
+ * Makes a picture once for all concurrent requests for it. Requests of different lanes do not share: a caller with a
+ * token must not wait in the lane of signed URLs.
+ */
+async function makeOnce(
+  key: string,
+  ticket: PictureTicket,
+  make: (ticket: PictureTicket) => Promise<Buffer>,
+): Promise<Buffer> {
+  const shared = `${ticket.lane} ${key}`;
+  const known = beingMade.get(shared);
+  if (known === undefined) return startMaking(shared, ticket, make);
+  known.join(ticket.signal);
+  try {
+    return await known.content;
+  } catch (error) {
+    // The first request may have lost its queue slot, which says nothing about this caller.
+    if (error instanceof ApiError && error.condition === "ServiceUnavailable") return make(ticket);
+    throw error;
   }
-  const waiting = [isGone];
-  const content = make(() => !waiting.every((each) => each())).finally(() => beingMade.delete(key));
-  beingMade.set(key, { content, waiting });
+}
+
+function startMaking(
+  shared: string,
+  ticket: PictureTicket,
+  make: (ticket: PictureTicket) => Promise<Buffer>,
+): Promise<Buffer> {
+  const abandoned = new AbortController();
+  let waiting = 0;
+  function leave(): void {
+    waiting -= 1;
+    if (waiting === 0) abandoned.abort();
+  }
+  function join(signal: AbortSignal | undefined): void {
+    waiting += 1;
+    if (signal?.aborted) leave();
+    else signal?.addEventListener("abort", leave, { once: true });
+  }
+  join(ticket.signal);
+  const content = make({ ...ticket, signal: abandoned.signal }).finally(() => beingMade.delete(shared));
+  beingMade.set(shared, { content, join });
   return content;
 }
 
 /**
- * Stores a variant as uploads are: loose until the file is found to be there still. Whoever deletes the file after that
- * erases the variant with it; so whatever is killed when, nothing is left of a file that is gone.
+ * Stores a variant like an upload: as an orphaned object until its file is found to exist still. A later deletion of
+ * the file erases the variant too, so a process killed at any moment leaves nothing of a deleted file.
  *
- * @returns false when it has not been stored, because another request is at it or the file is gone
+ * @returns false when it was not stored, because another request stores it or the file is gone
  */
 async function keep(
   { application_id, id }: FileRow,
@@ -83,9 +114,9 @@ async function keep(
   { database, bytes, clock }: VariantServices,
 ): Promise<boolean> {
   const isOurs = await database
-    .write(({ queries }) => putLooseBytes(application_id, key, clock.now(), queries))
+    .write(({ queries }) => putOrphans(application_id, key, clock.now(), queries))
     .catch((error) => {
-      // The application has been erased since the token was checked.
+      // The application was erased after the token check.
       throw isForeignKeyViolation(error) ? new ApiError("ItemDoesNotExist") : error;
     });
   if (!isOurs) return false;
@@ -94,22 +125,22 @@ async function keep(
     await bytes.write(key, Readable.from([content]));
     isKept = await database.write(async ({ queries }) => {
       const isThere = (await findLiveFile(application_id, id, queries)) !== undefined;
-      return isThere && (await takeLooseBytes(application_id, key, queries));
+      return isThere && (await claimOrphans(application_id, key, queries));
     });
     return isKept;
   } finally {
-    // What is left behind all the same is dropped by maintenance.
+    // Maintenance drops objects that this leaves behind.
     if (!isKept) await discardUpload(application_id, id, key, { database, bytes }).catch(() => {});
   }
 }
 
-/** What cannot be kept just then can be read all the same. */
+/** A variant that cannot be stored for lack of room can still be served. */
 function orNoRoom(error: unknown): false {
   if (error instanceof ApiError && error.condition === "ServiceUnavailable") return false;
   throw error;
 }
 
-/** Opens the original or a variant. @throws ApiError ItemDoesNotExist when the file has been deleted meanwhile */
+/** Opens the original or a variant. @throws ApiError ItemDoesNotExist when the file was deleted meanwhile */
 export async function openStored(
   { application_id, id }: FileRow,
   key: string,
@@ -120,7 +151,7 @@ export async function openStored(
     return await bytes.read(key, range);
   } catch (error) {
     if (!(error instanceof BytesMissing)) throw error;
-    // It may have been deleted since it was found; else they are lost, and that is ours.
+    // Either the file was deleted since it was found, or its bytes are lost, which is a server error.
     if ((await findLiveFile(application_id, id, database.reads)) === undefined) throw new ApiError("ItemDoesNotExist");
     throw error;
   }

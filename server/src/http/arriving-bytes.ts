@@ -1,22 +1,23 @@
 import type { IncomingMessage } from "node:http";
+import { noteDiscarded } from "../lib/memory-relief.ts";
 import { beginUploading } from "./upload.ts";
 
-/** The body of a request while it arrives, which may break off. */
+/** The body of a request while it arrives; it may end prematurely. */
 export interface ArrivingBytes {
   /**
-   * To be read once. They end when the body does, when its connection breaks, when nothing arrives for too long, and when
-   * `stop` is called; they never throw.
+   * Can be read once. Ends with the body, when the connection breaks, when nothing arrives for too long, and when
+   * `stop` is called; never throws.
    */
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Whether all of the body has been read. */
+  /** Whether the whole body has been read. */
   isWhole(): boolean;
   isConnected(): boolean;
   stop(): void;
-  /** The request is done with: ordinary time-outs hold for its connection again. */
+  /** Ends the upload: the ordinary time-outs apply to the connection again. */
   end(): void;
 }
 
-/** Takes in a body that may take longer than other requests, as long as it goes on. */
+/** Receives a body that may take longer than other requests, as long as it makes progress. */
 export function arrivingBytes(request: IncomingMessage, stalledMs: number): ArrivingBytes {
   const endUploading = beginUploading(request.socket);
   let isStopped = false;
@@ -26,19 +27,20 @@ export function arrivingBytes(request: IncomingMessage, stalledMs: number): Arri
     isStopped = true;
     wake();
   }
-  // Counts only while we wait: a store that is slow is no fault of the sender.
+  // Counts only while we wait for the client: a slow store is not the client's fault.
   const stall = setTimeout(() => {
     if (isWaiting) stop();
   }, stalledMs);
   const events = ["readable", "end", "close"] as const;
   const onEvent = () => wake();
   for (const event of events) request.on(event, onEvent);
-  request.on("error", onEvent); // stays: it may come when nobody reads any more
+  request.on("error", onEvent); // never removed, because an error may come after the last read
 
   async function* read(): AsyncGenerator<Uint8Array> {
     while (!isStopped) {
       const chunk: Buffer | null = request.read();
       if (chunk !== null) {
+        noteDiscarded(chunk.length);
         yield chunk;
       } else if (request.readableEnded || request.destroyed) {
         return;

@@ -20,7 +20,7 @@ after(() => test.close());
 
 const form = "application/x-www-form-urlencoded";
 
-/** Checks in with this body under this label. */
+/** Creates a check-in with this body and content type. */
 function checkIn(body: NonNullable<CallOptions["body"]>, contentType = "application/json"): Promise<Answer> {
   return test.call("POST /checkins", { token: user.token, body, headers: { "content-type": contentType } });
 }
@@ -34,7 +34,7 @@ function latin1(text: string): Buffer {
   return Buffer.from(text, "latin1");
 }
 
-describe("surface.md 1: an empty body means no parameters", () => {
+describe("spec/transport#bodies: an empty body means no parameters", () => {
   const labels = [
     undefined,
     "application/json",
@@ -48,7 +48,7 @@ describe("surface.md 1: an empty body means no parameters", () => {
     "",
   ];
 
-  it("on POST, whatever its content type says", async () => {
+  it("on POST, regardless of the content type", async () => {
     for (const label of labels) {
       const headers: Record<string, string> = label === undefined ? {} : { "content-type": label };
       const { token } = await test.signUp();
@@ -58,7 +58,7 @@ describe("surface.md 1: an empty body means no parameters", () => {
     }
   });
 
-  it("on GET and on verbs that are not there", async () => {
+  it("on GET and on unknown verbs", async () => {
     for (const label of labels) {
       const headers: Record<string, string> = label === undefined ? {} : { "content-type": label };
       assert.equal((await test.call("GET /users/me", { token: user.token, headers })).status, 200, `${label}`);
@@ -69,7 +69,7 @@ describe("surface.md 1: an empty body means no parameters", () => {
     }
   });
 
-  it("also with a length of 0, in no chunks, of nothing but blanks, and of nothing but a byte order mark", async () => {
+  it("also with a length of 0, with no chunks, and with only white space or a byte order mark", async () => {
     const heads = ["Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"];
     for (const head of heads) {
       const connection = openRaw(test.port);
@@ -85,8 +85,8 @@ describe("surface.md 1: an empty body means no parameters", () => {
   });
 });
 
-describe("surface.md 1: JSON bodies", () => {
-  it("a body that begins with { is JSON whatever its label says, invalid labels included", async () => {
+describe("spec/transport#bodies: JSON bodies", () => {
+  it("a body that begins with { is JSON regardless of its content type, even an invalid one", async () => {
     const labels = [
       "application/json",
       "Application/JSON; Charset=UTF-8",
@@ -120,20 +120,20 @@ describe("surface.md 1: JSON bodies", () => {
     assertError(await checkIn("null"), 400, "ParameterMissingRequiredValue", 513, "location is required.");
   });
 
-  it("400 ParameterIncorrectFormat for JSON that is no object", async () => {
+  it("400 ParameterIncorrectFormat for JSON that is not an object", async () => {
     for (const body of ["[]", '[{"location":"1,2"}]', '"text"', "1", "true"]) {
       assertError(await checkIn(body), 400, "ParameterIncorrectFormat", 515, "The body must be a JSON object.");
     }
   });
 
-  it("400 ParameterIncorrectFormat for what is not JSON", async () => {
+  it("400 ParameterIncorrectFormat for malformed JSON", async () => {
     const bodies = ["{", "{}{}", "{'location':'1,2'}", '{"location":"1,2",}', "{location:1}", "NaN", "hello", "<a/>"];
     for (const body of bodies) {
       assertError(await checkIn(body), 400, "ParameterIncorrectFormat", 515, "The body is not valid JSON.");
     }
   });
 
-  it("a GET has its parameters in the query alone", async () => {
+  it("a GET reads its parameters only from the query", async () => {
     for (const body of ['{"pageSize":0}', "{"]) {
       const { status } = await test.call("GET /checkins?pageSize=1", { token: user.token, body });
       assert.equal(status, 200);
@@ -141,8 +141,8 @@ describe("surface.md 1: JSON bodies", () => {
   });
 });
 
-describe("surface.md 1: form bodies", () => {
-  it("are read like queries: escapes, plus signs, names in any case, the last of several", async () => {
+describe("spec/transport#bodies: form bodies", () => {
+  it("are parsed like queries: escapes, plus signs, names in any case, the last of several values", async () => {
     await assertComment(checkIn("location=1%2C2&comment=a+b%26c%3D%E2%98%BA", form), "a b&c=☺");
     await assertComment(checkIn("LOCATION=1,2&Comment=x&&unknown&=&a=b=c", `${form}; charset=UTF-8`), "x");
     await assertComment(checkIn("location=1,2&comment=first&comment=last", form), "last");
@@ -159,7 +159,25 @@ describe("surface.md 1: form bodies", () => {
   });
 });
 
-describe("surface.md 1: charsets", () => {
+// spec/transport#body-limits
+describe("forms with very many parameters (hostile.md 17)", () => {
+  it("413 RequestTooLarge that names the limit, no slower than parsing", async () => {
+    const tooLarge = [413, "RequestTooLarge", 1281] as const;
+    const rule = "A form may have at most 1000 parameters.";
+    const pairs = "%zz&".repeat(262_000);
+    const began = process.cpuUsage();
+    assertError(await checkIn(pairs, form), ...tooLarge, rule);
+    const { user: micros } = process.cpuUsage(began);
+    assert.ok(micros < 300_000, `${micros / 1_000} ms`);
+    assertError(await checkIn("&".repeat(1_000_000), form), ...tooLarge, rule);
+  });
+
+  it("1,000 parameters are read, including unknown ones", async () => {
+    await assertComment(checkIn(`location=1%2C2&comment=many${"&u=1".repeat(998)}`, form), "many");
+  });
+});
+
+describe("spec/transport#charsets: charsets", () => {
   it("iso-8859-1 is honoured", async () => {
     for (const charset of ["iso-8859-1", "ISO-8859-1", '"iso-8859-1"', "iso-8859-1; x=y"]) {
       const label = `application/json; charset=${charset}`;
@@ -168,7 +186,7 @@ describe("surface.md 1: charsets", () => {
     await assertComment(checkIn(latin1("location=1,2&comment=café"), `${form}; charset=iso-8859-1`), "café");
   });
 
-  it("iso-8859-1 is honoured in the escapes of a form", async () => {
+  it("iso-8859-1 applies to the escapes of a form", async () => {
     await assertComment(checkIn("location=1,2&comment=caf%E9+%FF", `${form};charset=iso-8859-1`), "café ÿ");
   });
 
@@ -198,7 +216,7 @@ describe("surface.md 1: charsets", () => {
   });
 });
 
-describe("surface.md 2: RequestTooLarge", () => {
+describe("spec/transport#body-limits: RequestTooLarge", () => {
   it("413 for a body above BODY_BYTES_MAX, announced or in chunks; the message names the limit", async () => {
     const small = await startTestApp({ BODY_BYTES_MAX: "2048" });
     const { token } = await small.signUp();

@@ -1,55 +1,119 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "../errors.ts";
+import type { HeldBytes } from "../lib/byte-budget.ts";
 import { parseJson } from "../lib/json.ts";
+import { noteDiscarded } from "../lib/memory-relief.ts";
 import type { RawParameters } from "./call.ts";
+import { LargeBody } from "./large-body.ts";
 
-// How much of a body that is too large is still taken in, and for how long, so that its sender comes to read the answer.
+// A rejected body is still received up to these bounds, so that the client gets to read the response.
 const discardedBytesMax = 67_108_864;
 const discardingMsMax = 5_000;
 
-/**
- * Reads a whole body into memory. Resolves with RequestTooLarge as soon as it is known to be longer than `bytesMax`;
- * what is left of it is then discarded as it comes, because closing on a client that still sends takes the answer from
- * it.
- *
- * @throws ApiError ParameterIncorrectFormat when the body breaks off
- */
-export function readBody(stream: IncomingMessage, bytesMax: number): Promise<Buffer | ApiError> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    let tooLarge: ApiError | undefined;
+/** Smaller bodies are not counted: a connection's own buffers take as much. */
+const uncountedBytesMax = 16_384;
+/** A body whose bytes count against the in-flight budget of the process. */
+export class HeldBody {
+  /** Valid until `release`. */
+  readonly bytes: Buffer;
+  readonly #release: () => void;
+  #isClaimed = false;
 
-    function refuse(): void {
-      if (tooLarge !== undefined) return;
-      const refusal = new ApiError("RequestTooLarge", `The body is larger than ${bytesMax} bytes.`);
-      tooLarge = refusal;
-      chunks.length = 0;
-      const cut = setTimeout(() => {
-        resolve(refusal);
-        stream.destroy();
-      }, discardingMsMax).unref();
-      stream.on("close", () => clearTimeout(cut));
-      // Node closes with the end of the answer where the client asked for it: there the rest of the body has to come first.
-      if (stream.headers.connection?.toLowerCase() !== "close") resolve(refusal);
-    }
-
-    if (Number(stream.headers["content-length"]) > bytesMax) refuse();
-    stream.on("data", (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > bytesMax) refuse();
-      if (tooLarge === undefined) chunks.push(chunk);
-      else if (length > bytesMax + discardedBytesMax) stream.destroy();
+  constructor(bytes: Buffer, release: () => void) {
+    this.bytes = bytes;
+    this.#release = release;
+    // The framework drops a request whose client has left, so nothing would release the body.
+    setImmediate(() => {
+      if (!this.#isClaimed) release();
     });
-    stream.on("end", () => resolve(tooLarge ?? Buffer.concat(chunks)));
-    stream.on("error", (cause) => reject(new ApiError("ParameterIncorrectFormat", "The body broke off.", { cause })));
-  });
+  }
+
+  /** Must be called in the tick in which the body was read, by the code that releases it later. */
+  claim(): void {
+    this.#isClaimed = true;
+  }
+
+  release(): void {
+    this.#release();
+  }
 }
 
 /**
- * Lets what is left of a refused body pass by, as `readBody` does. Resolves when the answer can be sent.
+ * Reads a whole body into memory. Resolves with RequestTooLarge as soon as the body is known to exceed `bytesMax`, and
+ * with ServiceUnavailable when too many bytes are in flight; the rest is then discarded as it arrives, because closing
+ * the connection while the client sends would lose the response.
+ *
+ * @param hold counts the bytes in memory
+ * @throws ApiError ParameterIncorrectFormat when the body ends prematurely
  */
+export function readBody(
+  stream: IncomingMessage,
+  bytesMax: number,
+  hold: () => HeldBytes,
+): Promise<Buffer | HeldBody | ApiError> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const announced = Number(stream.headers["content-length"] ?? bytesMax);
+    let length = 0;
+    let large: LargeBody | undefined;
+    let refusal: ApiError | undefined;
+
+    function release(): void {
+      chunks.length = 0;
+      large?.release();
+    }
+
+    function refuse(reason: ApiError): void {
+      if (refusal !== undefined) return;
+      refusal = reason;
+      release();
+      const cut = setTimeout(() => {
+        resolve(reason);
+        stream.destroy();
+      }, discardingMsMax).unref();
+      stream.on("close", () => clearTimeout(cut));
+      // With `Connection: close`, Node closes after the response, so the rest of the body has to be received first.
+      if (stream.headers.connection?.toLowerCase() !== "close") resolve(reason);
+    }
+
+    /** @returns false when too many bytes are in flight */
+    function keep(chunk: Buffer): boolean {
+      if (announced <= uncountedBytesMax) {
+        chunks.push(chunk);
+        return true;
+      }
+      large ??= new LargeBody(Math.min(announced, bytesMax), hold());
+      return large.add(chunk);
+    }
+
+    const tooLarge = () => new ApiError("RequestTooLarge", `The body is larger than ${bytesMax} bytes.`);
+    if (announced > bytesMax) refuse(tooLarge());
+    stream.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (announced > uncountedBytesMax) noteDiscarded(chunk.length); // copied below, or discarded
+      if (length > bytesMax) refuse(tooLarge());
+      if (refusal === undefined && !keep(chunk)) refuse(tooManyBytes());
+      else if (length > bytesMax + discardedBytesMax) stream.destroy();
+    });
+    stream.on("end", () => {
+      if (refusal !== undefined) resolve(refusal);
+      else if (large === undefined) resolve(Buffer.concat(chunks));
+      else resolve(new HeldBody(large.bytes, release));
+    });
+    stream.on("error", (cause) => {
+      release();
+      reject(new ApiError("ParameterIncorrectFormat", "The body broke off.", { cause }));
+    });
+  });
+}
+
+/** The error for a request when the in-flight budget is exhausted. */
+export function tooManyBytes(): ApiError {
+  return new ApiError("ServiceUnavailable", "Too many bytes of requests are in flight. Try again.");
+}
+
+/** Discards the rest of a refused body, as `readBody` does. Resolves when the response can be sent. */
 export function discardRest(stream: IncomingMessage): Promise<void> {
   if (stream.readableEnded || stream.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
@@ -60,6 +124,7 @@ export function discardRest(stream: IncomingMessage): Promise<void> {
     }, discardingMsMax).unref();
     stream.on("data", (chunk: Buffer) => {
       length += chunk.length;
+      noteDiscarded(chunk.length);
       if (length > discardedBytesMax) stream.destroy();
     });
     stream.on("error", () => resolve());
@@ -74,27 +139,40 @@ export function discardRest(stream: IncomingMessage): Promise<void> {
 }
 
 /**
- * The parameters of a JSON or form body (surface.md section 1). An empty body has none, whatever its label; one that
- * begins with `{` is JSON, whatever its label.
+ * Parses the parameters of a JSON or form body (spec/transport#bodies). Regardless of the content type, an empty body
+ * has no parameters, and a body that begins with `{` is JSON.
  *
- * @throws ApiError ParameterIncorrectFormat
+ * @throws ApiError ParameterIncorrectFormat, RequestTooLarge
  */
 export function parseBody(body: Buffer, contentType: string | undefined): RawParameters {
   if (body.length === 0) return [];
   const text = decode(body, contentType);
-  const begin = /[^\s\uFEFF]/.exec(text)?.index; // \s covers the blanks of JSON
+  const begin = /[^\s\uFEFF]/.exec(text)?.index; // \s covers the white space of JSON
   if (begin === undefined) return [];
   const isForm = contentType !== undefined && /^\s*application\/x-www-form-urlencoded\b/i.test(contentType);
   if (!isForm || text[begin] === "{") return parseMembers(text);
+  requireFewParameters(text);
   return isLatin1(contentType) ? parsePairs(text, unescapeLatin1) : parseQuery(text);
 }
 
-/** Stands for a value whose escapes are not UTF-8: no wire format takes it, and an unknown parameter may hold it. */
+/**
+ * Replaces a value whose percent-escapes are not UTF-8: no wire format accepts it, but an unknown parameter may have
+ * it.
+ */
 const undecodable = Symbol("undecodable");
 
-/** The parameters of a query string or form. */
+/** Parses the parameters of a query string or form. */
 export function parseQuery(text: string): RawParameters {
   return parsePairs(text, unescapeUtf8);
+}
+
+/** More than any operation takes; each parameter costs time, even an unknown one. HEADER_BYTES_MAX bounds queries. */
+const formParametersMax = 1_000;
+
+/** @throws ApiError RequestTooLarge */
+function requireFewParameters(form: string): void {
+  if (form.split("&", formParametersMax + 1).length <= formParametersMax) return;
+  throw new ApiError("RequestTooLarge", `A form may have at most ${formParametersMax} parameters.`);
 }
 
 function parsePairs(text: string, unescapeText: (text: string) => string | symbol): RawParameters {
@@ -131,7 +209,7 @@ function isLatin1(contentType: string | undefined): boolean {
   return charset === "iso-8859-1" || charset === "latin1";
 }
 
-/** @throws ApiError ParameterIncorrectFormat for a charset that we do not know, and for bytes that are not of it */
+/** @throws ApiError ParameterIncorrectFormat for an unknown charset, and for bytes that are invalid in it */
 export function decode(body: Buffer, contentType: string | undefined, what = "The body"): string {
   if (isLatin1(contentType)) return body.toString("latin1");
   const charset = charsetOf(contentType) ?? "utf-8";

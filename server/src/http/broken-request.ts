@@ -4,15 +4,16 @@ import { ApiError, errorRow } from "../errors.ts";
 import { anyOrigin, errorReply, jsonContentType, newRequestId, replyBody } from "./envelope.ts";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
 
-/** Why it did not become one. */
+/** The reason why a request could not be parsed. */
 export interface BrokenRequest {
   readonly code?: string;
 }
 
 /**
- * Answers what never became a request: a broken head, one that is too long, or one that does not arrive in time.
+ * Answers input that cannot be parsed as a request: a malformed head, one that is too long, or one that does not arrive
+ * in time.
  *
- * @returns undefined where nobody hears an answer any more
+ * @returns undefined when the client can no longer receive a response
  */
 export function answerBrokenRequest(error: BrokenRequest, socket: Socket, log: Logger): AnsweredCall | undefined {
   if (error.code === "ECONNRESET" || !socket.writable) {
@@ -39,7 +40,7 @@ export function answerBrokenRequest(error: BrokenRequest, socket: Socket, log: L
     "Connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-  // Closing at once on a client that still sends would take the answer from it.
+  // Closing at once would reset a client that still sends, and lose the response.
   setTimeout(() => socket.destroy(), lingerMs).unref();
   return { operation: notOperations.broken, status, ms: 0, caller: undefined, failure };
 }

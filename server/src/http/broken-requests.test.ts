@@ -11,7 +11,9 @@ import {
   type TestUser,
 } from "../../test/harness.ts";
 
-/** hostile.md 17 and 18 where they are about HTTP itself. Nothing hangs, and the process is as healthy as before. */
+/**
+ * hostile.md 17 and 18, as far as they concern HTTP itself. Every request ends in time, and the process stays healthy.
+ */
 
 let test: TestApp;
 let user: TestUser;
@@ -28,7 +30,9 @@ after(async () => {
   assert.deepEqual(failures, []);
 });
 
-/** Everything that is answered to these bytes until the server closes; with `finish`, nothing more is sent then. */
+/**
+ * Sends bytes and returns all responses until the server closes the connection; with `finish`, half-closes it first.
+ */
 async function exchange(bytes: string | Buffer, finish = false): Promise<Answer[]> {
   const connection = openRaw(test.port);
   connection.write(bytes);
@@ -53,10 +57,10 @@ async function countCheckins(): Promise<number> {
 const notHttp = [400, "ParameterIncorrectFormat", 515, "The request is not valid HTTP."] as const;
 const tooLate = [400, "ParameterIncorrectFormat", 515, "The request did not arrive in time."] as const;
 
-describe("a length that lies (17)", () => {
+describe("a wrong Content-Length (17)", () => {
   const body = '{"location":"1,2","comment":"lie"}';
 
-  it("too short: the rest is no request, and what was announced is not valid JSON", async () => {
+  it("too short: the rest is not parsed as a request, and the announced part is invalid JSON", async () => {
     const before = await countCheckins();
     const answers = await exchange(checkInHead("Content-Length: 5") + body, true);
     assert.ok(answers.length > 0);
@@ -64,7 +68,7 @@ describe("a length that lies (17)", () => {
     assert.equal(await countCheckins(), before);
   });
 
-  it("too long, and the client has gone or is waiting: refused in time, nothing is stored", async () => {
+  it("too long, and the client disconnects or waits: refused in time, and nothing is stored", async () => {
     const before = await countCheckins();
     const [gone] = await exchange(checkInHead(`Content-Length: ${body.length + 10}`) + body, true);
     assert.ok(gone);
@@ -75,7 +79,7 @@ describe("a length that lies (17)", () => {
     assert.equal(await countCheckins(), before);
   });
 
-  it("far too long: refused before it arrives", async () => {
+  it("far too long: refused before the body arrives", async () => {
     for (const length of ["1048577", "99999999999", "9007199254740993"]) {
       const connection = openRaw(test.port);
       connection.write(checkInHead(`Content-Length: ${length}`));
@@ -86,7 +90,7 @@ describe("a length that lies (17)", () => {
     }
   });
 
-  it("no number, two of them, or beside chunks: not valid HTTP, and what hides behind is never a request", async () => {
+  it("no number, duplicate, or combined with chunks: invalid HTTP, and a smuggled request is never executed", async () => {
     const hidden = `GET /service/ping HTTP/1.1\r\n${host}\r\n`;
     const heads = [
       "Content-Length: -1",
@@ -110,7 +114,8 @@ describe("a length that lies (17)", () => {
   });
 });
 
-describe("what does not arrive (17)", { concurrency: true }, () => {
+// spec/transport#broken-requests
+describe("requests that do not arrive completely (17)", { concurrency: true }, () => {
   const halves = {
     "nothing at all": () => "",
     "half a head": () => `GET /users/me HTTP/1.1\r\n${host}Authoriz`,
@@ -120,7 +125,7 @@ describe("what does not arrive (17)", { concurrency: true }, () => {
     "half a body that is not read": () => `POST /nowhere HTTP/1.1\r\n${host}Content-Length: 100\r\n\r\n{`,
   };
   for (const [name, bytes] of Object.entries(halves)) {
-    it(`${name}: answered and closed within the time that a request has`, async () => {
+    it(`${name}: answered and closed within the request time-out`, async () => {
       const startedAt = performance.now();
       const [answer] = await exchange(bytes());
       assert.ok(answer);
@@ -129,7 +134,7 @@ describe("what does not arrive (17)", { concurrency: true }, () => {
     });
   }
 
-  it("a body in a trickle of chunks is cut off too", async () => {
+  it("a body that trickles in is cut off too", async () => {
     const connection = openRaw(test.port);
     connection.write(`${checkInHead("Transfer-Encoding: chunked")}1\r\n{\r\n`);
     const trickle = setInterval(() => connection.write("1\r\n \r\n"), 20);
@@ -143,7 +148,7 @@ describe("what does not arrive (17)", { concurrency: true }, () => {
     }
   });
 
-  it("a body that stops half way is refused at once, and a connection that breaks is forgotten", async () => {
+  it("a half-closed body is refused at once, and a broken connection is dropped", async () => {
     const before = await countCheckins();
     for (const bytes of Object.values(halves).slice(2, 5)) {
       const [answer] = await exchange(bytes(), true);
@@ -160,8 +165,9 @@ describe("what does not arrive (17)", { concurrency: true }, () => {
   });
 });
 
-describe("what is not HTTP (17)", () => {
-  it("is refused in the envelope", async () => {
+// spec/transport#broken-requests
+describe("input that is not HTTP (17)", () => {
+  it("is refused with the envelope", async () => {
     const requests = [
       `GET /service/ping HTTP/1.1\r\n${host}a\0b: c\r\n\r\n`,
       `GET /service/ping HTTP/1.1\r\n${host}a: b\0c\r\n\r\n`,
@@ -192,7 +198,7 @@ describe("what is not HTTP (17)", () => {
     }
   });
 
-  it("two requests in one piece are answered in their order", async () => {
+  it("two pipelined requests are answered in order", async () => {
     const body = '{"location":"1,2"}';
     const ping = `GET /service/ping HTTP/1.1\r\n${host}`;
     const requests = [`${ping}\r\n`, `${checkInHead(`Content-Length: ${body.length}`)}${body}`, `${ping}\r\n`];
@@ -208,7 +214,7 @@ describe("what is not HTTP (17)", () => {
     );
   });
 
-  it("two hundred kilobytes of empty lines before a request, or five hundred headers in it, harm nobody", async () => {
+  it("two hundred kilobytes of empty lines before a request, or five hundred headers, do no harm", async () => {
     const ping = `GET /service/ping HTTP/1.1\r\n${host}Connection: close\r\n`;
     await exchange(`${"\r\n".repeat(100_000)}${ping}\r\n`);
     const headers = Array.from({ length: 500 }, (_, n) => `x${n}: y\r\n`).join("");
@@ -269,7 +275,7 @@ describe("paths (18)", () => {
     });
   }
 
-  it("a name is what its escapes say, once: no slash, no dot, no escape in it means anything", async () => {
+  it("a name is unescaped exactly once: a slash, a dot or an escape in it has no meaning", async () => {
     const providers = [
       "..",
       ".",
@@ -293,6 +299,29 @@ describe("paths (18)", () => {
       const { pageResults } = (await test.call(`GET ${path}`, { token: user.token })).body.result;
       assert.equal(pageResults.length, 1, provider);
       assert.equal(pageResults[0].identityProviderName, provider);
+    }
+  });
+});
+
+// spec/transport#broken-requests
+describe("requests that proxies could interpret differently (17)", () => {
+  const body = '{"location":"1,2","comment":"ambiguous"}';
+
+  it("HTTP/1.0 with Transfer-Encoding is refused, and the connection is closed", async () => {
+    const before = await countCheckins();
+    const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const head = checkInHead("Transfer-Encoding: chunked").replace("HTTP/1.1", "HTTP/1.0");
+    const answers = await exchange(`${head}${chunked}`);
+    assert.equal(answers.length, 1);
+    assertError(answers[0] as Answer, 400, "ParameterIncorrectFormat", 515, "HTTP/1.0 has no Transfer-Encoding.");
+    assert.equal(await countCheckins(), before);
+  });
+
+  it("a duplicate Host in any spelling is refused, and the connection is closed", async () => {
+    for (const second of ["Host: a", "HOST: b", "host:"]) {
+      const answers = await exchange(`GET /service/ping HTTP/1.1\r\n${host}${second}\r\n\r\n`);
+      assert.equal(answers.length, 1);
+      assertError(answers[0] as Answer, 400, "ParameterIncorrectFormat", 515, "The Host header must be sent once.");
     }
   });
 });

@@ -1,13 +1,13 @@
 import type { ByteRange } from "./file-result.ts";
 
-/** More ranges than this are somebody who makes work: the whole file is less. */
+/** More ranges than this only cost work: the whole file is sent instead. */
 const rangesMax = 16;
 
 /**
- * What a Range header asks for (RFC 9110 section 14).
+ * Parses a Range header (RFC 9110 section 14).
  *
- * @returns undefined for the whole file: without the header, or when it is none that we know; no range at all when none of
- * them lies in the file
+ * @returns undefined for the whole file, when the header is absent or not understood; an empty list when no range
+ * overlaps the file
  */
 export function parseRanges(header: string | undefined, length: number): readonly ByteRange[] | undefined {
   const listed = /^bytes=(.*)$/i.exec(header?.trim() ?? "")?.[1];
@@ -23,6 +23,6 @@ export function parseRanges(header: string | undefined, length: number): readonl
     if (start < end) ranges.push({ start, end });
   }
   const asked = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
-  if (parts.length > rangesMax || asked > length) return undefined; // overlapping ones among them
+  if (parts.length > rangesMax || asked > length) return undefined; // overlapping ranges exceed the length
   return ranges;
 }

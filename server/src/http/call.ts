@@ -1,45 +1,76 @@
-/** What a request brought, names as sent: a JSON object, a form or a query. Later entries come later. */
+import type { CallWork } from "../lib/call-work.ts";
+import type { Browser } from "./browser.ts";
+
+/** The parameters of a request, with names as sent: from a JSON object, a form or a query. Entries are in the order of the request. */
 export type RawParameters = Iterable<readonly [name: string, value: unknown]>;
 
-/** One call of an operation, however it came: as a request of its own, or in a batch. */
+/** One call of an operation, either as a request of its own or as part of a batch. */
 export interface Call {
   readonly requestId: string;
   readonly authorization: string | undefined;
-  /** The IP address that it came from. */
+  /** The IP address of the client. */
   readonly address: string;
   readonly idempotencyKey: unknown;
-  /** Whether the client has gone, and nobody waits for the answer; absent of an item of a batch. */
-  readonly isGone?: () => boolean;
-  /** True for an item of a request whose answer is kept: what must not be written here must not be in it. */
+  /** Aborts when the client disconnects, so that work for it can stop; absent for an item of a batch. */
+  readonly whenGone?: () => AbortSignal;
+  /**
+   * Reserves memory for a reply with this many rows before it is built; absent for an item of a batch, whose batch has
+   * reserved it.
+   *
+   * @param kind groups rows of similar size
+   * @returns nothing when the reply is small
+   * @throws ApiError ServiceUnavailable
+   */
+  readonly reserve?: (kind: string, rows: number) => Promise<void> | undefined;
+  /** Measures the database work of the call; absent for calls from another region. */
+  readonly work?: CallWork;
+  /** Collects the names of unknown parameters; absent when the client is not notified of them. */
+  readonly unread?: string[];
+  /**
+   * True for an item of a request whose response is stored: the response must not contain anything that must not be
+   * stored.
+   */
   readonly isKept?: boolean;
-  /** True for what another region asks for in the name of its caller: it is not for a third one. */
+  /** True when another region forwards the call of its caller: it must not be forwarded again. */
   readonly isForwarded?: true;
-  /** Says that it is a matter of another region: the log of this one does not tell whom it came from. */
+  /** Marks the call as belonging to another region: this region must not log the client's address. */
   forgetAddress?(): void;
-  /** Of a call that may be run several times: it counts against limits once. */
-  readonly admission?: { isAdmitted: boolean } | undefined;
-  /** The parameters of the path, unescaped. */
+  /** For a call that may be retried internally: rate limits count it once. */
+  readonly admission?: { isAdmitted: boolean; areEventsAdmitted?: boolean } | undefined;
+  /** Adds a response header; absent for an item of a batch. */
+  setHeader?(name: string, value: string): void;
+  /** The calling browser; absent for an item of a batch. */
+  readonly browser?: () => Browser;
+  /** The path parameters, unescaped. */
   readonly path: Readonly<Record<string, unknown>>;
   /** @throws ApiError ParameterIncorrectFormat, RequestTooLarge */
   readParameters(): RawParameters;
-  /** Takes in the form that is still arriving, of a request that may bring a file. */
+  /** Receives the multipart form of an upload while it arrives. */
   receive?<File extends StoredUpload>(store: (part: UploadedPart) => Promise<File>): Promise<ReceivedUpload<File>>;
 }
 
-/** The file of a form, while it arrives. */
+/**
+ * The same call with some members replaced. The changes inherit from the call, which may be a class instance and is not
+ * copied.
+ */
+export function callWith<Changes extends object>(call: Call, changes: Changes): Call & Changes {
+  return Object.assign(Object.create(call) as Call, changes);
+}
+
+/** The file of a multipart form, while it arrives. */
 export interface UploadedPart {
   readonly contentType: string;
   readonly fileName: string | undefined;
-  /** To be read once. Throws when the upload breaks off, or is too large. */
+  /** Can be read once. Throws when the upload ends prematurely or is too large. */
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly signal: AbortSignal;
 }
 
-/** Bytes that have been stored, and belong to nothing yet. */
+/** Stored bytes that do not belong to an object yet. */
 export interface StoredUpload {
-  /** The same for the same bytes under the same type and name alone: with others it is another request. */
+  /** Identifies the bytes together with their type and name, so that a retry with other content is recognized. */
   readonly digest: string;
-  /** Drops them, unless something has come to own them. Never throws. */
+  /** Deletes the bytes, unless an object owns them by now. Never throws. */
   discard(): Promise<void>;
 }
 

@@ -9,21 +9,21 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** What the server proves itself with: a chain of certificates and the key of the first, as PEM. */
+/** A certificate chain and the key of its first certificate, as PEM. */
 export interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
-/** Looks every now and then whether the files have changed. */
+/** Polls the certificate files for changes. */
 export interface CertificateWatch {
   start(): void;
-  /** Looks now. */
+  /** Checks for changes now. */
   check(): Promise<void>;
   stop(): void;
 }
 
-/** @throws ConfigError that names the setting, and never what is in a file */
+/** @throws ConfigError that names the setting, and never contains the contents of a file */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   const certificate = await readFiles(files);
   checkCertificate(certificate);
@@ -31,9 +31,9 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
 }
 
 /**
- * Hands on each new pair that the files come to hold, if it is a good one. Contents are compared, not times: symbolic links
- * are swapped (certbot, Kubernetes), and a notice of that is not to be relied on. Between the writing of one file and of the
- * other the two do not match; then the last good pair stays until they do.
+ * Reports each new, valid pair of certificate and key. Compares contents instead of times, and polls instead of
+ * watching, because certbot and Kubernetes swap symbolic links. While only one of the files has been replaced, the pair
+ * does not match, and the last valid pair stays in use.
  */
 export function watchCertificate(
   files: CertificateFiles,
@@ -57,7 +57,7 @@ export function watchCertificate(
       return;
     }
     unreadable = undefined;
-    if (tried.cert.equals(found.cert) && tried.key.equals(found.key)) return; // one that was refused is so once
+    if (tried.cert.equals(found.cert) && tried.key.equals(found.key)) return; // the same invalid pair is reported once
     tried = found;
     try {
       checkCertificate(found);
@@ -78,7 +78,7 @@ export function watchCertificate(
 
   return {
     start() {
-      // A disk that does not answer is not asked again and again.
+      // Do not queue further checks while the disk does not respond.
       timer ??= setInterval(() => waiting === 0 && checkNext(), pollMs).unref();
     },
     check: checkNext,
@@ -90,11 +90,14 @@ const pollMs = 2_000;
 const keptMessage = "the new TLS certificate cannot be used, the old one stays";
 
 async function readFiles({ certFile, keyFile }: CertificateFiles): Promise<Certificate> {
+  const problems: string[] = [];
   const read = (setting: string, file: string) =>
     readFile(file).catch((error: NodeJS.ErrnoException) => {
-      throw new ConfigError([`${setting} must name a file that can be read (${error.code})`]);
+      problems.push(`${setting} must name a file that can be read (${error.code})`);
     });
-  const [cert, key] = await Promise.all([read("TLS_CERT_FILE", certFile), read("TLS_KEY_FILE", keyFile)]);
+  const cert = await read("TLS_CERT_FILE", certFile);
+  const key = await read("TLS_KEY_FILE", keyFile);
+  if (cert === undefined || key === undefined) throw new ConfigError(problems);
   return { cert, key };
 }
 
@@ -109,14 +112,14 @@ function checkCertificate({ cert, key }: Certificate): void {
   if (!parsed.checkPrivateKey(privateKey)) {
     throw new ConfigError(["TLS_KEY_FILE must hold the key of the certificate in TLS_CERT_FILE"]);
   }
-  tryTo(() => createSecureContext({ cert, key }), certRule); // the rest of the chain
+  tryTo(() => createSecureContext({ cert, key }), certRule); // also checks the rest of the chain
 }
 
 function tryTo<Result>(work: () => Result, rule: string): Result {
   try {
     return work();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException; // of OpenSSL, and never what it has read
+    const { code } = error as NodeJS.ErrnoException; // an OpenSSL code, which never contains file contents
     throw new ConfigError([`${rule} (${code})`]);
   }
 }

@@ -4,14 +4,14 @@ import { allowedOrigin } from "./cors.ts";
 
 const ours = "https://app.example";
 
-describe("the origins whose pages may read an answer", () => {
-  it("are all of them where an application names none", () => {
+describe("the origins whose pages may read a response", () => {
+  it("are all origins when the application lists none", () => {
     for (const origin of [ours, "null", undefined]) {
       assert.equal(allowedOrigin(origin, { origins: undefined }), "*");
     }
   });
 
-  it("are else those that it names, to the letter", () => {
+  it("are exactly the listed origins otherwise", () => {
     const policy = { origins: new Set([ours, "http://localhost:3000"]) };
     for (const origin of policy.origins) assert.equal(allowedOrigin(origin, policy), origin);
     for (const origin of [
@@ -22,7 +22,7 @@ describe("the origins whose pages may read an answer", () => {
     }
   });
 
-  it("are none where it names an empty list", () => {
+  it("are none when the list is empty", () => {
     assert.equal(allowedOrigin(ours, { origins: new Set() }), undefined);
   });
 });

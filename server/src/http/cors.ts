@@ -1,14 +1,16 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { anyOrigin } from "./envelope.ts";
+import { ignoredHeader } from "./ignored.ts";
 import type { ApplicationPolicy } from "./policy.ts";
 
 const readableHeaders = [
   ...["Retry-After", "Idempotent-Replayed"],
   ...["RateLimit", "RateLimit-Policy"],
+  ignoredHeader,
   ...["Accept-Ranges", "Content-Disposition", "Content-Range", "ETag"],
 ];
 
-/** The headers of answers that web pages may read, beside those that they always may, with these others. */
+/** The value of Access-Control-Expose-Headers: the usual headers and the given ones. */
 export function exposedHeaders(others: readonly string[]): string {
   return [...new Set([...readableHeaders, ...others])].join(", ");
 }
@@ -16,14 +18,14 @@ export function exposedHeaders(others: readonly string[]): string {
 const allowedMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].join(", ");
 const preflightSeconds = 86_400;
 
-/** Lets the pages of any origin read the answer: what holds until it is known which application is called. */
+/** Allows pages of any origin to read the response; applies until the application is known. */
 export function allowAnyOrigin(reply: FastifyReply, request: FastifyRequest, exposedHeaders: string): void {
   reply.header("access-control-allow-origin", anyOrigin);
-  // Apps are no pages, and need not carry the list.
+  // Native clients send no Origin and do not need the header.
   if (request.headers.origin !== undefined) reply.header("access-control-expose-headers", exposedHeaders);
 }
 
-/** Narrows that to what the caller's application allows. */
+/** Restricts the allowed origin to the settings of the caller's application. */
 export function setOrigin(reply: FastifyReply, request: FastifyRequest): void {
   const { caller } = request;
   if (caller === undefined || !("policy" in caller) || caller.policy.origins === undefined) return;
@@ -33,7 +35,7 @@ export function setOrigin(reply: FastifyReply, request: FastifyRequest): void {
   else reply.removeHeader("access-control-allow-origin").removeHeader("access-control-expose-headers");
 }
 
-/** What Access-Control-Allow-Origin says to a page of this origin, or undefined for nothing. */
+/** The value of Access-Control-Allow-Origin for a page of this origin; undefined for no header. */
 export function allowedOrigin(
   origin: string | undefined,
   policy: Pick<ApplicationPolicy, "origins">,
@@ -43,14 +45,14 @@ export function allowedOrigin(
 }
 
 /**
- * Whether a browser asks with it if it may call: any other OPTIONS is a verb that there is not. What says where it comes from
- * may leave out what it would call.
+ * Whether the request is a CORS preflight; any other OPTIONS request is an unknown verb. Some clients omit
+ * Access-Control-Request-Method, so an Origin is enough.
  */
 export function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === "OPTIONS" && (headers["access-control-request-method"] ?? headers.origin) !== undefined;
 }
 
-/** Answers what browsers ask before they call: without a token, for they send none. */
+/** Answers a preflight request. It needs no token, because browsers send none. */
 export function answerPreflight(request: FastifyRequest, reply: FastifyReply): void {
   const asked = request.headers["access-control-request-headers"];
   if (asked !== undefined) reply.header("access-control-allow-headers", asked);
@@ -60,7 +62,7 @@ export function answerPreflight(request: FastifyRequest, reply: FastifyReply): v
       "access-control-allow-methods": allowedMethods,
       "access-control-max-age": preflightSeconds,
       vary: "Access-Control-Request-Headers",
-      "content-length": "0", // some browsers would wait for a body
+      "content-length": "0", // some browsers wait for a body otherwise
     })
     .send();
 }

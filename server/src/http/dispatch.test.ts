@@ -4,19 +4,19 @@ import { createClock } from "../lib/clock.ts";
 import { createLog } from "../log.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Reply } from "./envelope.ts";
-import { createOperation, type Trail } from "./operations.ts";
+import { type ActionLog, createOperation } from "./operations.ts";
 import { createRateLimits } from "./rate-limits.ts";
 import { route } from "./route.ts";
 import { Type } from "./schema.ts";
 
-const noTrail: Trail = { record: (_action, _given, work) => work(), noteRefusal: async () => {} };
+const noActionLog: ActionLog = { record: (_action, _given, work) => work(), noteRefusal: async () => {} };
 
 describe("Dispatcher", () => {
-  it("a fault of ours while the caller is looked up is InternalError, and logged under the call's own request id", async () => {
+  it("a failure to look up the caller is an InternalError, and is logged with the call's own request id", async () => {
     const lines: string[] = [];
     const log = createLog("error", { write: (line) => void lines.push(line) });
     const dispatcher = createDispatcher({
-      beginTurn() {},
+      beginTick() {},
       authenticate() {
         throw new Error("the fault");
       },
@@ -37,7 +37,7 @@ describe("Dispatcher", () => {
     });
     const services = {
       runOnce: (_caller: unknown, _key: string, _fingerprint: string, work: () => Promise<Reply>) => work(),
-      trail: noTrail,
+      actionLog: noActionLog,
       rateLimits: createRateLimits(undefined, createClock()),
       log,
     };

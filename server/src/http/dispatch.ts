@@ -1,6 +1,7 @@
 import createRouter, { type HTTPMethod } from "find-my-way";
 import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
+import { CallWork } from "../lib/call-work.ts";
 import { runAsInnerCall } from "../lib/current-call.ts";
 import { parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
@@ -9,22 +10,25 @@ import { routerPath } from "./mount.ts";
 import { type Authenticate, type Operation, refuse } from "./operations.ts";
 import type { AnyCaller, Route } from "./route.ts";
 
-/** A call that arrived inside of another one. */
+/** A call inside of another call. */
 export interface InnerCall {
   readonly method: string;
-  /** With the query, as it would stand in a request. */
+  /** With its query, as in a request. */
   readonly path: string;
-  /** In place of a body; of a GET, beside the query. */
+  /** The equivalent of a body; for a GET, added to the query. */
   readonly parameters: RawParameters;
   readonly idempotencyKey: unknown;
   readonly admission?: Call["admission"];
 }
 
-/** A call that is about to be made. */
+/** The request that contains the call. */
+export type OuterCall = Pick<Call, "authorization" | "address" | "idempotencyKey" | "work">;
+
+/** A call that is ready to run. */
 export interface Dispatched {
   readonly requestId: string;
   readonly route: Route | undefined;
-  /** Authenticates and answers, just as if it had been sent alone. Throws nothing but Interrupted. */
+  /** Authenticates and answers like a separate request. Throws only Interrupted. */
   run(): Promise<DispatchedReply>;
 }
 
@@ -33,22 +37,22 @@ export interface DispatchedReply {
   readonly caller: AnyCaller | undefined;
 }
 
-/** Calls operations as a request of its own would: the same routing, authentication, reading and answers. */
+/** Calls operations with the same routing, authentication, parsing and responses as separate requests. */
 export interface Dispatcher {
-  /** @param outer the request that it came in, whose token it is made with */
-  dispatch(inner: InnerCall, outer: Pick<Call, "authorization" | "address" | "idempotencyKey">): Dispatched;
+  /** @param outer the containing request, whose token is used */
+  dispatch(inner: InnerCall, outer: OuterCall): Dispatched;
   add(operations: readonly Operation[]): void;
 }
 
 export function createDispatcher(options: {
-  /** Notices what has been revoked elsewhere. */
-  beginTurn(): void;
+  /** Applies revocations by other processes. */
+  beginTick(): void;
   readonly authenticate: Authenticate;
   readonly headerBytesMax: number;
   readonly log: Logger;
 }): Dispatcher {
   const { headerBytesMax, log } = options;
-  // As the server's own router, so that a path means the same there and here.
+  // The same router as the server's, so that paths match identically.
   const router = createRouter({
     ignoreTrailingSlash: true,
     ignoreDuplicateSlashes: true,
@@ -62,7 +66,7 @@ export function createDispatcher(options: {
     if (path.length > headerBytesMax) {
       throw new ApiError("RequestTooLarge", "The path and the headers together are too long.");
     }
-    const found = methods.has(method) ? router.find(method as HTTPMethod, path) : null; // one of `methods`
+    const found = methods.has(method) ? router.find(method as HTTPMethod, path) : null; // checked by `methods`
     if (found === null) throw new ApiError("OperationNotFound");
     const operation: Operation | null = found.store;
     if (operation === null) throw new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
@@ -72,7 +76,7 @@ export function createDispatcher(options: {
 
   async function authenticate(route: Route, authorization: string | undefined): Promise<AnyCaller | undefined> {
     if (route.caller === "anyone") return undefined;
-    options.beginTurn();
+    options.beginTick();
     return options.authenticate(authorization, route.caller);
   }
 
@@ -96,6 +100,7 @@ export function createDispatcher(options: {
       const { operation, path, query } = target;
       const { method } = operation.route;
       const { authorization, address } = outer;
+      const isKept = outer.idempotencyKey !== undefined;
       const call: Call = {
         authorization,
         address,
@@ -103,7 +108,8 @@ export function createDispatcher(options: {
         path,
         idempotencyKey: inner.idempotencyKey,
         admission: inner.admission,
-        isKept: outer.idempotencyKey !== undefined,
+        isKept,
+        work: new CallWork(isKept ? undefined : outer.work?.isGone), // a stored response is for the retry, so a disconnect must not stop the work
         readParameters() {
           if (query === "" || (method !== "GET" && method !== "DELETE")) return inner.parameters;
           return [...parseQuery(query), ...inner.parameters];

@@ -1,15 +1,15 @@
 import type { Endpoint, EndpointOperation } from "./endpoint.ts";
 import { describeFailures, type Json } from "./openapi.ts";
 
-/** What OpenAPI says of endpoints, beside the routes. */
+/** The OpenAPI description of endpoints, in addition to the routes. */
 export function describeEndpoints(endpoints: readonly Endpoint[]) {
   return {
     tags: endpoints.map(({ tag }) => tag),
-    paths: Object.assign({}, ...endpoints.map(describeEndpoint)) as ReturnType<typeof describeEndpoint>, // of these alone
+    paths: Object.assign({}, ...endpoints.map(describeEndpoint)) as ReturnType<typeof describeEndpoint>, // only paths of endpoints
   };
 }
 
-/** The paths of an endpoint in OpenAPI. HEAD and the others are as they are sent, without X-HTTP-Method-Override. */
+/** The OpenAPI paths of an endpoint. HEAD and the other methods are shown without X-HTTP-Method-Override. */
 function describeEndpoint({ tag, operations, headers }: Endpoint): Record<string, Record<string, Json>> {
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
@@ -49,9 +49,12 @@ function describeOperation(operation: EndpointOperation, tag: string, always: En
   };
 }
 
-function describeHeaders(always: Endpoint["headers"], told: EndpointOperation["responseHeaders"]): Json {
+function describeHeaders(always: Endpoint["headers"], responseHeaders: EndpointOperation["responseHeaders"]): Json {
   return Object.fromEntries([
     ...Object.entries(always).map(([name, value]) => [name, { schema: { type: "string", const: value } }]),
-    ...Object.entries(told).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+    ...Object.entries(responseHeaders).map(([name, description]) => [
+      name,
+      { description, schema: { type: "string" } },
+    ]),
   ]);
 }

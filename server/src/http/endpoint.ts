@@ -11,21 +11,21 @@ import type { RateLimits } from "./rate-limits.ts";
 import type { UserCaller } from "./route.ts";
 
 /**
- * Paths that speak a protocol of their own, with headers and bytes in the place of parameters and results, to users. Errors
- * are in the envelope all the same.
+ * Paths with a protocol of their own for users, with headers and bytes instead of parameters and results. Errors use
+ * the envelope nevertheless.
  */
 export interface Endpoint {
   readonly tag: string;
   readonly operations: readonly EndpointOperation[];
-  /** Sent with every answer, whoever refuses. */
+  /** Sent with every response, including errors. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What OPTIONS tells beside them, to anybody. */
+  /** Sent in addition with the response to OPTIONS, which needs no token. */
   readonly options: Readonly<Record<string, string>>;
   /** @throws ApiError */
   answer(exchange: Exchange): Promise<EndpointReply>;
 }
 
-/** What can be done at an endpoint: for the router, and for OpenAPI. */
+/** An operation of an endpoint, as declared for the router and for OpenAPI. */
 export interface EndpointOperation {
   readonly method: "HEAD" | "POST" | "PATCH" | "DELETE";
   /** With its parameters in braces. */
@@ -33,7 +33,7 @@ export interface EndpointOperation {
   readonly operation: string;
   readonly summary: string;
   readonly requestHeaders: Readonly<Record<string, HeaderDescription>>;
-  /** The Content-Type of its body, where it takes one. */
+  /** The Content-Type of its body, if it takes one. */
   readonly takes?: string;
   readonly status: 200 | 201 | 204;
   readonly responseHeaders: Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export interface HeaderDescription {
 
 export interface Exchange {
   readonly caller: UserCaller;
-  /** Which is what X-HTTP-Method-Override says, where there is one. */
+  /** Selected by X-HTTP-Method-Override if present. */
   readonly operation: EndpointOperation;
   readonly path: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
@@ -60,32 +60,35 @@ export interface EndpointReply {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The router takes all of them: the method that counts may be in a header. */
+/** The router accepts all of them, because X-HTTP-Method-Override may override the method. */
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** Puts an endpoint on the server: caller first, then the operation, which takes the body as it comes. */
+/** Registers an endpoint: authenticates first, then finds the operation, which reads the raw body itself. */
 export function mountEndpoint(
   server: FastifyInstance,
   endpoint: Endpoint,
-  options: Omit<MountOptions, "scheme"> & {
+  options: Omit<MountOptions, "scheme" | "isSecure"> & {
     readonly rateLimits: RateLimits;
     readonly requireServed?: RequireServed | undefined;
   },
 ): void {
-  const { authenticate, limits, rateLimits, requireServed } = options;
+  const { authenticate, limits, inFlight, rateLimits, requireServed } = options;
 
   async function answer(request: FastifyRequest, operation: EndpointOperation): Promise<EndpointReply> {
     const body = arrivingBytes(request.raw, limits.requestTimeoutMs);
-    const caller = request.caller as UserCaller; // authenticate has let nobody else pass
+    const caller = request.caller as UserCaller; // guaranteed by `authenticate`
     const path = request.params as Record<string, string>; // the router's, by the names in the path
+    let endUpload = () => {};
     try {
       requireEnabled(caller.policy, operation, path, caller);
       rateLimits.admit(operation, { address: request.address, path }, caller);
+      if (operation.takes !== undefined && hasBody(request)) endUpload = inFlight.beginUpload(request);
       const { headers, contentType } = request;
       const answered = await endpoint.answer({ caller, operation, path, headers, contentType, body });
       if (operation.method !== "HEAD") await requireServed?.(caller.applicationId);
       return answered;
     } finally {
+      endUpload();
       body.end();
       await discardRest(request.raw);
     }
@@ -108,7 +111,7 @@ export function mountEndpoint(
         reply.headers(endpoint.headers);
         request.caller = await authenticate(request.headers.authorization, "user");
         setOrigin(reply, request);
-        requireSignedRequest(request, request.caller as UserCaller, request.headers.authorization); // as `answer`
+        requireSignedRequest(request, request.caller as UserCaller, request.headers.authorization); // a UserCaller, as in `answer`
       },
       handler(request, reply) {
         handle(request, reply).catch((error) => reply.send(error));
@@ -119,19 +122,27 @@ export function mountEndpoint(
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The path of an endpoint, as it is declared. */
+    /** The path of an endpoint, as declared. */
     path?: string;
   }
 }
 
-/** What is asked for: X-HTTP-Method-Override is for clients that can send few methods. */
+/**
+ * Whether the request has a body. A request without one must not count as an upload under way: many of them can wait
+ * for the database at once.
+ */
+function hasBody({ raw: { headers } }: FastifyRequest): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/** Finds the requested operation. X-HTTP-Method-Override is for clients that support few methods. */
 function operationOf({ operations }: Endpoint, request: FastifyRequest): EndpointOperation | undefined {
   const { "x-http-method-override": override } = request.headers;
   const method = typeof override === "string" ? override.trim().toUpperCase() : request.method;
   return operations.find((each) => each.method === method && each.path === request.routeOptions.config.path);
 }
 
-/** What OPTIONS of a path tells of the endpoint that is there, if there is one. */
+/** The headers that OPTIONS sends for the endpoint at a path; none when there is no endpoint. */
 export function optionsHeaders(
   endpoints: readonly Endpoint[],
   given: string,
@@ -141,7 +152,7 @@ export function optionsHeaders(
   return found && { ...found.headers, ...found.options };
 }
 
-/** What web pages may read of the answers. */
+/** The response headers that web pages may read. */
 export function readableHeaders({ headers, options, operations }: Endpoint): string[] {
   return [headers, options, ...operations.map((each) => each.responseHeaders)].flatMap(Object.keys);
 }

@@ -1,17 +1,18 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { ApiError, errorRow } from "../errors.ts";
+import { Abandoned } from "../lib/call-work.ts";
 import type { ArchiveResult, FileResult } from "./file-result.ts";
 import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
 import { Type } from "./schema.ts";
 
-/** Exactly this, without a charset: RFC 8259 defines none, and shipped clients compare the text (surface.md section 1). */
+/** Without a charset: RFC 8259 defines none, and shipped clients compare the text (spec/transport#content-type). */
 export const jsonContentType = "application/json";
 
-/** Any web page may call: tokens travel in a header, there are no cookies to ride on. */
+/** Any web page may call: tokens travel in a header, so there are no cookies to abuse. */
 export const anyOrigin = "*";
 
-/** The body of every failure (service.md "Errors"). */
+/** The body of every failure (spec/errors#error-shape). */
 export const ErrorEnvelope = Type.Object({
   status: Type.Integer(),
   error: Type.String(),
@@ -27,25 +28,25 @@ export const ErrorEnvelope = Type.Object({
 const processPart = randomBytes(9).toString("base64url");
 let requestCount = 0;
 
-/** A new request id: unique per request, also across processes and restarts. */
+/** Creates a request id that is unique across processes and restarts. */
 export function newRequestId(): string {
   requestCount += 1;
   return `${processPart}-${requestCount.toString(36)}`;
 }
 
-/** What a call is answered with, whatever its request id. */
+/** The response to a call, without its request id. */
 export interface Reply {
   readonly status: number;
-  /** The members of the envelope that are between `status` and `request_id`, as JSON. */
+  /** The members of the envelope between `status` and `request_id`, as JSON. */
   readonly content: string;
   readonly isSuccess: boolean;
-  /** Why it was refused, where that is known. */
+  /** The reason for a refusal, if known. */
   readonly failure?: ApiError;
-  /** True for the answer to an earlier call with the same idempotency key. */
+  /** True for a stored response to an earlier call with the same idempotency key. */
   readonly isReplayed?: true;
-  /** How much more the caller may do, where there is reason to say so. */
+  /** The rest of the caller's rate limit, when it is worth reporting. */
   readonly quota?: Quota;
-  /** Sent in place of the envelope. */
+  /** Sent instead of the envelope. */
   readonly file?: FileResult | ArchiveResult;
 }
 
@@ -65,7 +66,7 @@ export function errorReply(failure: ApiError): Reply {
   return { status, content, isSuccess: false, failure, ...quota };
 }
 
-/** The whole envelope, as JSON. */
+/** The whole envelope as JSON. */
 export function replyBody({ status, content, isSuccess }: Reply, requestId: string): string {
   return `{"status":${status},${content},"request_id":"${requestId}","success":${isSuccess}}`;
 }
@@ -78,7 +79,10 @@ export function sendReply(reply: FastifyReply, answer: Reply): void {
   sendJson(reply, answer.status, replyBody(answer, reply.request.id));
 }
 
-/** draft-ietf-httpapi-ratelimit-headers: of a bucket, what it holds, what is left, and when it is full. */
+/**
+ * Sets the headers of draft-ietf-httpapi-ratelimit-headers: the size of a bucket, the rest, and the time until it is
+ * full.
+ */
 export function setQuota(reply: FastifyReply, { name, limit, left, fullInSeconds }: Quota): void {
   const { perSecond, burst } = limit;
   reply.header("ratelimit-policy", `"${name}";q=${Math.floor(burst)};w=${Math.ceil(burst / perSecond)}`);
@@ -86,17 +90,24 @@ export function setQuota(reply: FastifyReply, { name, limit, left, fullInSeconds
 }
 
 function sendJson(reply: FastifyReply, status: number, body: string): void {
-  // The framework adds a charset to JSON that it serialises; with a serialiser of our own it leaves the type alone.
-  reply.code(status).header("content-type", jsonContentType).serializer(asIs).send(body);
+  // A serializer of our own keeps the framework from adding a charset to JSON.
+  // Many envelopes contain tokens, and none has a defined lifetime, so no cache may store them.
+  reply
+    .code(status)
+    .header("content-type", jsonContentType)
+    .header("cache-control", "no-store")
+    .serializer(asIs)
+    .send(body);
 }
 
 function asIs(body: unknown): string {
-  return body as string; // sendJson passes nothing else
+  return body as string; // sendJson passes only texts
 }
 
-/** Turns whatever was thrown into a refusal of the catalogue: the framework's own errors, ours, and the unexpected. */
+/** Converts any thrown value into an ApiError: the framework's own errors, ours, and unexpected ones. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof Abandoned) return new ApiError("ServiceUnavailable", "The client has gone.", { cause: error });
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown }; // Fastify's errors have both
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new ApiError("RequestTooLarge");
   if (code === "FST_ERR_BAD_URL") return new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");

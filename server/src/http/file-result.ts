@@ -1,29 +1,32 @@
 import type { Readable } from "node:stream";
 
-/** Some of the bytes of a file: from `start`, inclusive, to `end`, exclusive. */
+/** A range of bytes of a file: from `start`, inclusive, to `end`, exclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** What goes with the bytes of a file, whoever sends them. */
+/** The headers that accompany the bytes of a file, whether this server or the bucket sends them. */
 export interface SentHeaders {
   readonly contentType: string;
   readonly contentDisposition: string;
   readonly cacheControl: string;
 }
 
-/** A result that is sent as it is, and not in an envelope. */
+/** A result that is sent as bytes instead of an envelope. */
 export class FileResult {
   readonly contentType: string;
   readonly contentLength: number;
-  /** What these very bytes are told by, without quotes. */
+  /** The entity tag of these bytes, without quotes. */
   readonly tag: string;
-  /** As its owner has called it. */
+  /** The name that the owner gave the file. */
   readonly fileName: string | undefined;
-  /** Opens the bytes; called again for each range. */
+  /** Opens the bytes; called once per range. */
   readonly open: (range?: ByteRange) => Promise<Readable>;
-  /** Where clients are to read it instead, under these headers; undefined where they are to read it here. */
+  /**
+   * Returns the URL that clients should read instead, with these headers; undefined when the server sends the bytes
+   * itself.
+   */
   readonly locate: ((headers: SentHeaders) => Promise<string>) | undefined;
 
   constructor(file: {
@@ -43,12 +46,12 @@ export class FileResult {
   }
 }
 
-/** A result that is made while it is sent: nobody knows how long it gets, and it is not the same twice. */
+/** A result that is generated while it is sent: its length is unknown, and it differs each time. */
 export class ArchiveResult {
   readonly contentType: string;
   /** In ASCII, without quotes. */
   readonly fileName: string;
-  /** Destroyed when nobody reads it any more. */
+  /** The stream is destroyed when the client disconnects. */
   readonly open: () => Readable;
 
   constructor(archive: { readonly contentType: string; readonly fileName: string; open(): Readable }) {

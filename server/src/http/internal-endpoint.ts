@@ -4,13 +4,13 @@ import { type ArrivingBytes, arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
 import { jsonContentType } from "./envelope.ts";
 
-/** A path that no client calls: it judges by itself who does. What it throws is answered in the envelope. */
+/** A path that clients do not call. It authenticates by itself; its errors use the envelope. */
 export interface InternalEndpoint {
-  /** The name in the log. */
+  /** The operation name in the log. */
   readonly operation: string;
-  /** Below it lies a path for each call. */
+  /** The prefix of the paths, one for each call. */
   readonly path: string;
-  /** For so long nothing need arrive. */
+  /** The time that may pass without any data. */
   readonly silentMsMax: number;
   /** @throws ApiError */
   answer(call: InternalCall): Promise<InternalAnswer>;
@@ -18,7 +18,7 @@ export interface InternalEndpoint {
 
 export interface InternalCall {
   readonly requestId: string;
-  /** The last word of the path, which may be anything. */
+  /** The last segment of the path, which may be any text. */
   readonly name: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: ArrivingBytes;
@@ -30,7 +30,7 @@ export interface InternalAnswer {
   readonly body: Buffer;
 }
 
-/** Puts an internal endpoint on the server, which takes the body as it comes. */
+/** Registers an internal endpoint, which receives the raw body. */
 export function mountInternalEndpoint(server: FastifyInstance, endpoint: InternalEndpoint): void {
   async function answer(request: FastifyRequest): Promise<InternalAnswer> {
     const body = arrivingBytes(request.raw, endpoint.silentMsMax);
@@ -49,7 +49,8 @@ export function mountInternalEndpoint(server: FastifyInstance, endpoint: Interna
     config: { operation: endpoint.operation, isUpload: true },
     handler(request, reply) {
       answer(request).then(
-        ({ headers, body }) => reply.headers(headers).header("content-type", jsonContentType).send(body),
+        ({ headers, body }) =>
+          reply.headers(headers).header("content-type", jsonContentType).header("cache-control", "no-store").send(body),
         (error) => reply.send(error),
       );
     },

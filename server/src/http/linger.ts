@@ -2,42 +2,41 @@ import { Server } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
 
 /** Longer than a request is on its way, from a client that sends one after the other. */
-const tellMsMax = 350;
-/** The same for who came last. */
+const keepAliveMsMax = 350;
+/** The same, for the last connections. */
 const lingerMsMax = 150;
-const lookAgainMs = 10;
-const turnsMax = 200;
+const pollMs = 10;
+const ticksMax = 200;
 
 /**
- * Goes on taking connections for a moment: who comes, and who is about to send the next request over one that is there, is
- * answered, and told to close it. Closed under their hands, it would be reset. Then nobody listens any more, and who came
- * last has a moment, too. Where there is no connection it takes no time.
+ * Keeps accepting connections for a moment: new connections, and requests on kept-alive ones, are answered with
+ * `Connection: close`. Closing at once would reset them. Takes no time when there are no connections.
  */
 export async function lingerOn(server: Server, graceMs: number): Promise<void> {
-  await untilUnused(server, Math.min(tellMsMax, graceMs));
-  await untilAccepted(server);
-  Server.prototype.close.call(server); // an HTTP server's own would close the idle connections as well
-  await untilUnused(server, Math.min(lingerMsMax, graceMs));
+  await waitUntilUnused(server, Math.min(keepAliveMsMax, graceMs));
+  await waitUntilAccepted(server);
+  Server.prototype.close.call(server); // an HTTP server's own close would also close idle connections
+  await waitUntilUnused(server, Math.min(lingerMsMax, graceMs));
 }
 
-async function untilUnused(server: Server, withinMs: number): Promise<void> {
+async function waitUntilUnused(server: Server, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs;
-  while (performance.now() < until && (await connectionsOf(server)) > 0) await setTimeout(lookAgainMs);
+  while (performance.now() < until && (await connectionsOf(server)) > 0) await setTimeout(pollMs);
 }
 
-/** Connections that wait to be accepted are reset when nobody listens any more; one is accepted in each turn. */
-async function untilAccepted(server: Server): Promise<void> {
+/** Connections in the accept queue are reset when the listener closes; Node accepts one per tick. */
+async function waitUntilAccepted(server: Server): Promise<void> {
   let isQuiet = false;
-  const note = () => {
+  const onConnection = () => {
     isQuiet = false;
   };
-  server.on("connection", note);
-  for (let turns = 0; turns < turnsMax && !isQuiet; turns += 1) {
+  server.on("connection", onConnection);
+  for (let ticks = 0; ticks < ticksMax && !isQuiet; ticks += 1) {
     isQuiet = true;
     await setImmediate();
     await setImmediate();
   }
-  server.off("connection", note);
+  server.off("connection", onConnection);
 }
 
 function connectionsOf(server: Server): Promise<number> {

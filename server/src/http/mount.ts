@@ -1,75 +1,74 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ApiError } from "../errors.ts";
-import { parseBody, parseQuery } from "./body.ts";
-import type { Call, RawParameters } from "./call.ts";
+import { HeldBody } from "./body.ts";
 import { setOrigin } from "./cors.ts";
 import { sendReply, setQuota } from "./envelope.ts";
 import { ArchiveResult } from "./file-result.ts";
+import { HttpCall, type HttpCallServices, queryOf } from "./http-call.ts";
+import { createIgnoredNames, ignoredHeader } from "./ignored.ts";
+import { smallReplyBytes } from "./in-flight.ts";
 import type { Authenticate, Operation } from "./operations.ts";
 import { pathOf } from "./request-log.ts";
 import type { AnyCaller, Caller } from "./route.ts";
 import { sendArchive, sendFile } from "./send-file.ts";
 import { readSignature, requireSignature } from "./signatures.ts";
-import { receiveUpload, type UploadLimits } from "./upload.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     operation?: string;
-    /** The body is left to the operation. */
+    /** The operation reads the body itself. */
     isUpload?: boolean;
-    /** Answered in clear too where https is required. */
-    mayBeClear?: boolean;
+    /** Answered over plain HTTP, even when HTTPS is required. */
+    allowsPlainHttp?: boolean;
   }
 }
 
-export interface MountOptions {
+export interface MountOptions extends HttpCallServices {
   readonly authenticate: Authenticate;
-  readonly limits: UploadLimits;
-  /** The word before a token in Authorization. */
+  /** The scheme of the Authorization header. */
   readonly scheme: string;
 }
 
-/** Puts one operation on the server: caller first, then the body, then the parameters, then the handler. */
-export function mountOperation(
-  server: FastifyInstance,
-  operation: Operation,
-  { authenticate, limits, scheme }: MountOptions,
-): void {
+/** The memory of a file while it is sent. */
+const fileBufferBytes = 65_536;
+
+/** Registers one operation: authenticates first, then reads the body and the parameters, then runs the handler. */
+export function mountOperation(server: FastifyInstance, operation: Operation, services: MountOptions): void {
+  const { authenticate, inFlight, scheme } = services;
   const { route } = operation;
   const { caller: required } = route;
   const isDownload = route.download !== undefined;
+  const ignoredNames = createIgnoredNames(route);
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { authorization, "idempotency-key": idempotencyKey } = request.headers;
-    const call = {
-      requestId: request.id,
-      authorization,
-      address: request.address,
-      forgetAddress() {
-        request.address = "";
-      },
-      idempotencyKey,
-      isGone: () => reply.raw.destroyed,
-      path: request.params as Record<string, unknown>, // the router's, by the names in the path
-      readParameters: () => rawParameters(request),
-      receive: (store: Parameters<NonNullable<Call["receive"]>>[0]) =>
-        receiveUpload(request.raw, request.contentType, limits, store),
-    } as Call; // of the file it stores `receive` knows no more than the declaration does
+    const call = new HttpCall(request, reply, services);
     const answered = await operation.perform(call, request.caller);
     request.failure = answered.failure;
+    const ignored = call.unread.length === 0 ? undefined : ignoredNames(call.unread);
+    if (ignored !== undefined) reply.header(ignoredHeader, ignored);
     if (answered.file !== undefined) {
       if (answered.quota !== undefined) setQuota(reply, answered.quota);
-      if (answered.file instanceof ArchiveResult) sendArchive(reply, answered.file);
-      else await sendFile(request, reply, answered.file);
+      if (answered.file instanceof ArchiveResult) {
+        inFlight.beginArchive(request, reply);
+        sendArchive(request, reply, answered.file);
+      } else
+        await sendFile(request, reply, answered.file, () => inFlight.holdReply(request, reply, fileBufferBytes, true));
       return;
     }
+    const { length } = answered.content;
+    // A completed change must be reported; a read can be repeated.
+    const isHeld = answered.isSuccess && (call.built?.isBuilt(length) ?? false);
+    if (!isHeld && length > smallReplyBytes) inFlight.holdReply(request, reply, length, route.method === "GET");
     sendReply(reply, answered);
   }
 
   server.route({
-    method: isDownload ? [route.method, "HEAD"] : route.method,
+    method: route.method === "GET" ? ["GET", "HEAD"] : route.method,
     url: routerPath(route.path),
-    config: { operation: route.operation, isUpload: route.upload !== undefined, mayBeClear: route.mayBeClear ?? false },
+    config: {
+      operation: route.operation,
+      isUpload: route.upload !== undefined,
+      allowsPlainHttp: route.allowsPlainHttp ?? false,
+    },
     onRequest(request, reply, done) {
       setOperation(request, route.operation);
       if (required === "anyone") {
@@ -79,16 +78,16 @@ export function mountOperation(
       let { authorization } = request.headers;
       let isSignable = true;
       if (isDownload) {
-        // For who can send no header: a player, or a page that shows pictures.
+        // For clients that cannot send headers: media players, and pages that show pictures.
         const given = new Map(Array.from(queryOf(request), ([name, value]) => [name.toLowerCase(), value]));
         if (given.has("signature")) {
-          done(); // the operation judges it
+          done(); // the operation checks it
           return;
         }
         const token = given.get("accesstoken");
         if (typeof token === "string" && authorization === undefined) {
           authorization = `${scheme} ${token}`;
-          isSignable = readSignature(authorization) !== undefined; // a page that shows a picture may have none
+          isSignable = readSignature(authorization) !== undefined; // an <img> may have no token
         }
       }
       const accept = (caller: AnyCaller) => {
@@ -113,7 +112,11 @@ export function mountOperation(
       else accept(caller);
     },
     handler(request, reply) {
-      answer(request, reply).catch((error) => reply.send(error));
+      const answering = answer(request, reply).catch((error) => reply.send(error));
+      const { body } = request;
+      if (!(body instanceof HeldBody)) return;
+      body.claim();
+      answering.finally(() => body.release());
     },
   });
 }
@@ -127,24 +130,13 @@ export function requireSignedRequest(request: FastifyRequest, caller: Caller, au
   requireSignature(signing, readSignature(authorization), signed);
 }
 
-/** Says what is called, from the first moment that it is known. */
+/** Sets the operation name as soon as it is known. */
 export function setOperation(request: FastifyRequest, operation: string | undefined): void {
   request.operation = operation;
   if (request.call !== undefined) request.call.operation = operation;
 }
 
-/** A path as the router writes its parameters. */
+/** Converts a path to the router's syntax. */
 export function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");
-}
-
-function rawParameters(request: FastifyRequest): RawParameters {
-  if (request.body instanceof ApiError) throw request.body; // what `readBody` resolved with
-  const body = request.body instanceof Buffer ? parseBody(request.body, request.contentType) : [];
-  if (request.method === "DELETE") return [...queryOf(request), ...body];
-  return request.method === "GET" || request.method === "HEAD" ? queryOf(request) : body;
-}
-
-function queryOf(request: FastifyRequest): RawParameters {
-  return parseQuery(request.query as unknown as string); // querystringParser leaves it a text
 }

@@ -27,6 +27,7 @@ function operations(): { method: string; path: string; operation: Operation }[] 
   );
 }
 
+// spec/transport#openapi
 describe("/_/openapi.json", () => {
   it("is served as application/json without a token", async () => {
     const { status, headers } = await test.call("GET /_/openapi.json");
@@ -40,7 +41,7 @@ describe("/_/openapi.json", () => {
     assert.deepEqual(document.servers, [{ url: "https://api.example.org" }]);
   });
 
-  it("has every operation, and no other", () => {
+  it("contains exactly the declared operations", () => {
     const described = operations().map(({ method, path, operation }) => `${operation.operationId} ${method} ${path}`);
     const { routes, endpoints } = test.app;
     const all = [...routes, ...endpoints.flatMap((endpoint) => endpoint.operations)];
@@ -49,7 +50,7 @@ describe("/_/openapi.json", () => {
     assert.equal(new Set(operations().map(({ operation }) => operation.operationId)).size, described.length);
   });
 
-  it("says of each operation who may call it, what it takes and everything it may answer", () => {
+  it("describes the caller, the input and all responses of each operation", () => {
     for (const route of test.app.routes) {
       const operation = document.paths[route.path]?.[route.method.toLowerCase()];
       assert.ok(operation);
@@ -81,13 +82,13 @@ describe("/_/openapi.json", () => {
 
       const conditions = conditionsOf(route);
       const created = route.mayCreate ? [201] : [];
-      const sentElsewhere = route.download === undefined ? [] : [302];
+      const forwarded = route.download === undefined ? [] : [302];
       const sentInParts = conditions.includes("RangeOutsideFile") ? [206, 304] : [];
       const statuses = new Set([
         route.status,
         ...created,
         ...sentInParts,
-        ...sentElsewhere,
+        ...forwarded,
         ...conditions.map((condition) => errorRow(condition).status),
       ]);
       assert.deepEqual(Object.keys(operation.responses).map(Number), [...statuses].sort());
@@ -98,7 +99,7 @@ describe("/_/openapi.json", () => {
     }
   });
 
-  it("says of uploads in a protocol of their own what headers they take, and everything they may answer", () => {
+  it("describes the headers and all responses of resumable uploads", () => {
     const described = test.app.endpoints.flatMap((endpoint) => endpoint.operations);
     assert.ok(described.length > 0);
     for (const { method, path, status, requestHeaders, errors } of described) {
@@ -114,7 +115,7 @@ describe("/_/openapi.json", () => {
     }
   });
 
-  it("holds none of the words that only our own readers use", () => {
+  it("contains none of our internal keywords", () => {
     const words: string[] = [];
     JSON.stringify(document, (name, value) => {
       if (name.startsWith("x-")) words.push(name);

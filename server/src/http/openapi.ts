@@ -6,9 +6,9 @@ import { isOptional, type ObjectSchema, type Schema, Type } from "./schema.ts";
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /**
- * The OpenAPI 3.1 document of these operations, from their declarations alone.
+ * Generates the OpenAPI 3.1 document from the declarations of operations.
  *
- * @param others what is described elsewhere
+ * @param others paths that are described elsewhere
  */
 export function describeRoutes(
   routes: readonly Route[],
@@ -73,7 +73,7 @@ function describeOperation(route: Route): Json {
     ...(takesBody(route) && route.parameters !== undefined && { requestBody: describeBody(route, route.parameters) }),
     responses: {
       [route.status]: describeSuccess(route, route.status),
-      ...(route.download !== undefined && { 302: sentElsewhere }),
+      ...(route.download !== undefined && { 302: forwarded }),
       ...(sendsFile(route) && { 206: partOfFile, 304: alreadyThere }),
       ...(route.mayCreate && { 201: describeSuccess(route, 201) }),
       ...describeFailures(conditionsOf(route)),
@@ -85,10 +85,10 @@ function takesBody({ method }: Route): boolean {
   return method !== "GET" && method !== "DELETE";
 }
 
-function describeParameters(shape: ObjectSchema | undefined, place: "path" | "query"): Json[] {
+function describeParameters(shape: ObjectSchema | undefined, location: "path" | "query"): Json[] {
   return Object.entries(shape?.properties ?? {}).map(([name, schema]) => ({
     name,
-    in: place,
+    in: location,
     required: !isOptional(schema),
     schema: published(schema),
   }));
@@ -129,7 +129,7 @@ const idempotencyKey = {
   schema: published(IdempotencyKey),
 };
 
-const sentElsewhere = {
+const forwarded = {
   description: "Where the bytes can be read for a few minutes, in a deployment that does not send them itself",
   headers: { Location: { schema: { type: "string", format: "uri" } } },
 };
@@ -164,12 +164,12 @@ function describeCondition(condition: ErrorCondition): string {
   return `- \`${error}\` ${errorNumber}: ${when}`;
 }
 
-/** Sends it in ranges too, and not at all to who has it already. */
+/** Whether the operation sends a file, and thus supports ranges and conditional requests. */
 function sendsFile(route: Route): boolean {
   return conditionsOf(route).includes("RangeOutsideFile");
 }
 
-/** A schema as JSON, without the words that only our own readers use. */
+/** A schema as JSON, without our internal keywords. */
 function published(schema: Schema): Json {
   return JSON.parse(JSON.stringify(schema, (name, value) => (name.startsWith("x-") ? undefined : value)));
 }

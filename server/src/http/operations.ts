@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { ApiError, Interrupted } from "../errors.ts";
 import { mayDo } from "../lib/roles.ts";
 import type { TokenBucket } from "../lib/token-buckets.ts";
-import type { Call, RawParameters, StoredUpload } from "./call.ts";
+import { type Call, callWith, type RawParameters, type StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import { ArchiveResult, FileResult } from "./file-result.ts";
 import { compileParameters, readParameter } from "./parameters.ts";
@@ -23,31 +23,31 @@ import {
 } from "./route.ts";
 import { createSerializer } from "./serializer.ts";
 
-/** Finds out who is calling; throws or rejects with an ApiError. */
+/** Identifies the caller; throws or rejects with an ApiError. */
 export type Authenticate = (
   authorization: string | undefined,
   required: Exclude<CallerKind, "anyone">,
 ) => AnyCaller | Promise<AnyCaller>;
 
 /**
- * Answers a call with what was answered to an earlier one of this caller with this key, or else by doing the work.
+ * Returns the stored response to an earlier call of this caller with this key, or runs the work.
  *
- * @param fingerprint the same for calls that ask for the same
+ * @param fingerprint identifies the request: equal requests have equal fingerprints
  * @throws ApiError IdempotencyKeyReused
  */
 export type RunOnce = (caller: Caller, key: string, fingerprint: string, work: () => Promise<Reply>) => Promise<Reply>;
 
-/** What an operator asks for. */
+/** An action of an operator. */
 export interface OperatorAction {
   readonly caller: OperatorCaller;
   readonly route: Route;
   readonly call: Call;
 }
 
-/** Remembers what operators do. */
-export interface Trail {
+/** Records the actions of operators in the audit log. */
+export interface ActionLog {
   /**
-   * Does what changes something, and remembers it with the change: either both are there, or neither.
+   * Runs a change and records it in the same transaction.
    *
    * @param given the values of the path and of the parameters, as they were read
    */
@@ -56,38 +56,41 @@ export interface Trail {
     given: { readonly path: Readonly<Record<string, unknown>>; readonly parameters: Readonly<Record<string, unknown>> },
     work: () => Promise<Result>,
   ): Promise<Result>;
-  /** Remembers that it was refused to this operator. */
+  /** Records that the action was refused to this operator. */
   noteRefusal(action: OperatorAction): Promise<void>;
 }
 
-/** A declared operation, ready to be called, by HTTP or in a batch. */
+/** A declared operation that can be called over HTTP or in a batch. */
 export interface Operation {
   readonly route: Route;
-  /** Answers a caller of the kind that the route requires: first the parameters are read, then it is handled. Only throws Interrupted. */
+  /**
+   * Reads the parameters and runs the handler, for a caller of the kind that the route requires. Throws only
+   * Interrupted.
+   */
   perform(call: Call, caller: AnyCaller | undefined): Promise<Reply>;
 }
 
 /**
- * Makes sure that an application is served here still, after something was written: what is written while it moves away
- * may not move with it, and must not be answered.
+ * Checks after a write that this region still serves the application: a write during its move may be missing from the
+ * move, so its success must not be reported.
  *
  * @throws ApiError ServiceUnavailable
  */
 export type RequireServed = (applicationId: string) => Promise<void>;
 
-/** Makes operations of declarations. */
+/** Creates an operation from its declaration. */
 export function createOperation(
   route: Route,
   services: {
-    /** Absent where no application can move. */
+    /** Absent when applications cannot move. */
     readonly requireServed?: RequireServed | undefined;
     readonly runOnce: RunOnce;
-    readonly trail: Trail;
+    readonly actionLog: ActionLog;
     readonly rateLimits: RateLimits;
     readonly log: Logger;
   },
 ): Operation {
-  const { requireServed, runOnce, trail, rateLimits, log } = services;
+  const { requireServed, runOnce, actionLog, rateLimits, log } = services;
   const readPath = compileOptional(route.pathParameters);
   const readParameters = compileOptional(route.parameters);
   const serialize = createSerializer(route.result);
@@ -96,16 +99,16 @@ export function createOperation(
   async function answer(call: Call, caller: AnyCaller | undefined, file?: StoredUpload): Promise<Reply> {
     const input = {
       path: readPath(Object.entries(call.path)),
-      parameters: readParameters(call.readParameters()),
+      parameters: readParameters(call.readParameters(), call.unread),
       call,
-      file: file as never, // what this very route has stored, and undefined where it stores nothing
+      file: file as never, // stored by this route, or undefined
     };
     const isSigned = caller === undefined && route.download !== undefined;
-    const handle = () => route.handle({ ...input, caller: caller as never }); // of the kind that the route requires: whoever calls this has seen to it
+    const handle = () => route.handle({ ...input, caller: caller as never }); // the caller is of the kind that the route requires, which `perform` demands
     const isRecorded = isOperator(caller) && route.method !== "GET";
     const handled = isSigned
       ? await route.download.handleSigned(input)
-      : await (isRecorded ? trail.record({ caller, route, call }, input, handle) : handle());
+      : await (isRecorded ? actionLog.record({ caller, route, call }, input, handle) : handle());
     if (handled instanceof FileResult || handled instanceof ArchiveResult) {
       return { ...successReply(200, "null"), file: handled };
     }
@@ -116,24 +119,24 @@ export function createOperation(
 
   async function answerOnce(call: Call, caller: AnyCaller | undefined, file?: StoredUpload): Promise<Reply> {
     if (call.idempotencyKey === undefined || !isKeyed || !isClient(caller)) return answer(call, caller, file);
-    const key = readParameter("Idempotency-Key", IdempotencyKey, call.idempotencyKey) as string; // as Text reads
+    const key = readParameter("Idempotency-Key", IdempotencyKey, call.idempotencyKey) as string; // a Text
     return runOnce(caller, key, fingerprintOf(route, call, file), () =>
       answer(call, caller, file).catch((error) => refuse(error, call.requestId, log)),
     );
   }
 
-  /** First the bytes are stored: what comes then can be done again, and undone. */
+  /** Stores the bytes first, because the later steps can be retried and undone. */
   async function answerUpload(
     upload: NonNullable<Route["upload"]>,
     call: Call,
     caller: AnyCaller | undefined,
   ): Promise<Reply> {
-    if (call.receive === undefined) throw new ApiError("OperationNotFound"); // no batch gets here
-    readPath(Object.entries(call.path)); // before anything arrives that it could not belong to
-    const { file, parameters } = await call.receive((part) => upload.store(caller as never, part, call)); // as `answer`
+    if (call.receive === undefined) throw new ApiError("OperationNotFound"); // uploads cannot be part of a batch
+    readPath(Object.entries(call.path)); // rejects an invalid path before the upload arrives
+    const { file, parameters } = await call.receive((part) => upload.store(caller as never, part, call)); // a caller of the right kind, as in `answer`
     let isTaken = false;
     try {
-      const reply = await answerOnce({ ...call, readParameters: parameters }, caller, file);
+      const reply = await answerOnce(callWith(call, { readParameters: parameters }), caller, file);
       isTaken = reply.isSuccess && reply.isReplayed === undefined;
       return reply;
     } finally {
@@ -141,7 +144,7 @@ export function createOperation(
     }
   }
 
-  /** @returns what the caller has left */
+  /** @returns the rest of the caller's rate limit */
   function admit(call: Call, caller: AnyCaller | undefined): TokenBucket | undefined {
     const { admission } = call;
     if (admission?.isAdmitted) return undefined;
@@ -159,6 +162,7 @@ export function createOperation(
       let reply: Reply;
       try {
         bucket = admit(call, caller);
+        if (bucket !== undefined && caller !== undefined) call.work?.belongsTo(caller, bucket, rateLimits);
         reply = await (route.upload === undefined
           ? answerOnce(call, caller)
           : answerUpload(route.upload, call, caller));
@@ -167,7 +171,7 @@ export function createOperation(
         }
       } catch (error) {
         if (isOperator(caller) && error instanceof ApiError && error.condition === "ObjectPermissionDenied") {
-          await trail.noteRefusal({ caller, route, call });
+          await actionLog.noteRefusal({ caller, route, call });
         }
         reply = refuse(error, call.requestId, log);
       }
@@ -177,13 +181,14 @@ export function createOperation(
   };
 }
 
-/** @throws ApiError ObjectPermissionDenied */
-function requireRole(route: Route, { role }: OperatorCaller): void {
+/** @throws ApiError AuthPasswordChangeRequired, ObjectPermissionDenied */
+function requireRole(route: Route, { role, mustChangePassword }: OperatorCaller): void {
+  if (mustChangePassword && route.withFirstPassword !== true) throw new ApiError("AuthPasswordChangeRequired");
   const required = roleOf(route);
   if (!mayDo(role, required)) throw new ApiError("ObjectPermissionDenied", `This takes the role ${required}.`);
 }
 
-/** The answer to a call that failed; of a fault of ours the log tells more. @throws Interrupted */
+/** The response to a failed call; internal errors are also logged. @throws Interrupted */
 export function refuse(error: unknown, requestId: string, log: Logger): Reply {
   if (error instanceof Interrupted) throw error;
   const failure = toApiError(error);
@@ -201,11 +206,17 @@ function isClient(caller: AnyCaller | undefined): caller is Caller {
   return caller !== undefined && "applicationId" in caller;
 }
 
-function compileOptional(shape: Route["parameters"]): (raw: RawParameters) => Record<string, unknown> {
-  return shape === undefined ? () => ({}) : compileParameters(shape);
+function compileOptional(
+  shape: Route["parameters"],
+): (raw: RawParameters, unread?: string[]) => Record<string, unknown> {
+  if (shape !== undefined) return compileParameters(shape);
+  return (raw, unread) => {
+    if (unread !== undefined) for (const [name] of raw) unread.push(name);
+    return {};
+  };
 }
 
-/** The same for calls of one operation with the same parameters, in whatever order, in a batch or not. */
+/** Identifies a call: equal for the same operation and parameters, in any order, inside or outside of a batch. */
 function fingerprintOf(route: Route, call: Call, file?: StoredUpload): string {
   const asked = [route.operation, call.path, parametersOf(call), ...(file === undefined ? [] : [file.digest])];
   let text: string;
@@ -221,13 +232,13 @@ function parametersOf(call: Call): unknown {
   try {
     return [...call.readParameters()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   } catch (error) {
-    return String(error); // it is refused, whatever it is
+    return String(error); // an invalid value, which is refused in any case
   }
 }
 
 /**
- * A long integer and a number that is too large, which JSON does not know, as texts that no other value is written as: a
- * text like them gets one more letter.
+ * Encodes bigints and infinite numbers, which JSON lacks, as texts. A text that looks like an encoded one gets another
+ * letter, so that the encoding stays unique.
  */
 function writeNumber(_name: string, value: unknown): unknown {
   if (typeof value === "bigint" || value === Infinity || value === -Infinity) return `${value}n`;

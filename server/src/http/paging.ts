@@ -1,15 +1,16 @@
 import { ApiError } from "../errors.ts";
 import { oppositeSide, type Page, type Position } from "../lib/keyset.ts";
 import { createSealer } from "../lib/seal.ts";
+import type { Call } from "./call.ts";
 import type { Caller, OperatorCaller } from "./route.ts";
 import { type ObjectSchema, type Schema, type Static, Type } from "./schema.ts";
 import { Integer, Text } from "./wire.ts";
 
-/** The parameters that every listing takes; spread them into its own. */
+/** The parameters of every listing, to be spread into its own parameters. */
 export const pagingParameters = {
   pageSize: Type.Optional(Integer({ description: "Items of the page." })),
   pagingToken: Type.Optional(
-    // Without a bound of its own: it is as long as the filters that it brings back.
+    // Has no length limit of its own, because it contains the filters.
     Text({
       description: "A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>.",
     }),
@@ -20,14 +21,14 @@ export const pagingParameters = {
 const plainToken = /^\s*(\d+)\s*;\s*(\d+)\s*$/;
 
 /**
- * True when the parameters hold a token that the service gave. It alone brings back filters and order, so whatever stands
- * beside it is not even read (surface.md section 3).
+ * Whether the parameters contain a page token of the service. Such a token contains filters and order, so the
+ * parameters beside it are not even read (spec/search#page-tokens).
  */
-export function holdsGivenToken(pagingToken: unknown): boolean {
+export function hasPageToken(pagingToken: unknown): boolean {
   return typeof pagingToken === "string" && pagingToken !== "" && !plainToken.test(pagingToken);
 }
 
-/** The result of every listing (service.md "Response envelope", surface.md section 3). */
+/** The result of every listing (spec/search#page-tokens). */
 export function PageOf<Item extends Schema>(item: Item) {
   return Type.Object({
     pageResults: Type.Array(item),
@@ -44,28 +45,30 @@ interface PresentedPage<Item> {
   previousToken?: string;
 }
 
-/** Which page of which listing is asked for. */
+/** The requested page of a listing. */
 export interface PageRequest<Filters> {
   readonly position: Position;
   readonly size: number;
   readonly filters: Filters;
 }
 
-/** Whom a page token is for: it opens for nobody else. */
+/** The owner of a page token; it is invalid for all other callers. */
 type PageReader = Pick<Caller, "applicationId" | "userId"> | OperatorCaller;
 
-/** Reads and writes page tokens, which are sealed and bound to the listing, and to the user of the application or the operator. */
+/** Reads and creates page tokens, which are sealed and bound to the listing and to the user or operator. */
 export interface Paging {
   /**
-   * @param listing the name of the listing: its tokens open nowhere else
-   * @param parameters all but those of the paging itself are filters; those of the token, if there is one, win
-   * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
+   * @param listing the name of the listing, which its tokens are bound to
+   * @param parameters the filters, except for the paging parameters; the filters in a token take precedence
+   * @param call reserves the memory for a large page
+   * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange, ServiceUnavailable
    */
   read<Parameters extends Static<ObjectSchema<typeof pagingParameters>>>(
     listing: string,
     caller: PageReader,
     parameters: Parameters,
-  ): PageRequest<Parameters>;
+    call: Pick<Call, "reserve">,
+  ): Promise<PageRequest<Parameters>>;
 
   present<Filters, Row, Item>(
     listing: string,
@@ -93,44 +96,56 @@ export function createPaging(settings: {
     throw new ApiError("ParameterOutOfRange", `${name} must ask for 1 to ${settings.pageItemsMax} items.`);
   }
 
+  function readRequest(
+    listing: string,
+    caller: PageReader,
+    parameters: Static<ObjectSchema<typeof pagingParameters>>,
+  ): PageRequest<object> {
+    const { pageSize, pagingToken, ...filters } = parameters;
+    if (pagingToken === undefined) {
+      const size = pageSize === undefined ? settings.pageItemsDefault : checkSize("pageSize", pageSize);
+      return { position: { at: "start" }, size, filters };
+    }
+    const plain = plainToken.exec(pagingToken);
+    if (plain !== null) {
+      const size = checkSize("pagingToken", Number(plain[1]));
+      const offset = Math.min(Number(plain[2]), Number.MAX_SAFE_INTEGER); // larger than any listing
+      return { position: { at: "offset", offset }, size, filters };
+    }
+    const opened = sealer.open(pagingToken, bound(listing, caller));
+    if (opened === undefined) {
+      throw new ApiError("ParameterIncorrectFormat", "pagingToken must be a token of this listing.");
+    }
+    return JSON.parse(opened); // the seal guarantees its shape
+  }
+
   return {
-    read(listing, caller, parameters) {
-      const { pageSize, pagingToken, ...filters } = parameters;
-      if (pagingToken === undefined) {
-        const size = pageSize === undefined ? settings.pageItemsDefault : checkSize("pageSize", pageSize);
-        return { position: { at: "start" }, size, filters };
-      }
-      const plain = plainToken.exec(pagingToken);
-      if (plain !== null) {
-        const size = checkSize("pagingToken", Number(plain[1]));
-        const offset = Math.min(Number(plain[2]), Number.MAX_SAFE_INTEGER); // no listing goes on beyond
-        return { position: { at: "offset", offset }, size, filters };
-      }
-      const opened = sealer.open(pagingToken, bound(listing, caller));
-      if (opened === undefined) {
-        throw new ApiError("ParameterIncorrectFormat", "pagingToken must be a token of this listing.");
-      }
-      return JSON.parse(opened); // the seal vouches for its shape
+    async read(listing, caller, parameters, call) {
+      const request = readRequest(listing, caller, parameters) as PageRequest<typeof parameters>; // the seal guarantees the shape of a token's filters
+      // Reserved per kind of object: the name of a listing may contain an id after the kind.
+      const reserved = call.reserve?.(listing.split(" ", 1)[0] ?? listing, request.size);
+      if (reserved !== undefined) await reserved;
+      return request;
     },
 
-    present(listing, caller, request, { rows, hasNext, hasPrevious, keyOf }, present) {
+    present(listing, caller, request, page, present) {
       const { position } = request;
+      const { rows, keyOf } = page;
       const first = rows[0];
       const last = rows.at(-1);
       function tokenAt(there: Position): string {
         return sealer.seal(JSON.stringify({ ...request, position: there }), bound(listing, caller));
       }
-      function otherSide(): Position {
+      function positionBeside(at: "after" | "before", row: (typeof rows)[number] | undefined): Position {
+        if (row !== undefined) return { at, key: keyOf(row) };
         if ("key" in position) return { at: oppositeSide[position.at], key: position.key };
         return { at: "end" }; // an offset beyond the last row
       }
       return {
         pageResults: rows.map(present),
         currentToken: tokenAt(position),
-        ...(hasNext && { nextToken: tokenAt(last === undefined ? otherSide() : { at: "after", key: keyOf(last) }) }),
-        ...(hasPrevious && {
-          previousToken: tokenAt(first === undefined ? otherSide() : { at: "before", key: keyOf(first) }),
-        }),
+        ...(page.hasNext && { nextToken: tokenAt(page.next ?? positionBeside("after", last)) }),
+        ...(page.hasPrevious && { previousToken: tokenAt(page.previous ?? positionBeside("before", first)) }),
       };
     },
   };

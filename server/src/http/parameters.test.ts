@@ -24,7 +24,7 @@ async function commentOf(body: unknown): Promise<unknown> {
   return answer.body.result.comment;
 }
 
-/** Registers with this uniqueId, as JSON text; answers what is stored of it, and how many devices there are. */
+/** Registers a device with this uniqueId, given as JSON; returns its stored value and the number of devices. */
 async function register(uniqueIdJson: string): Promise<{ uniqueId: string | null | undefined; devices: number }> {
   const application = await test.createApplication();
   const body = `{"appid":"${application.appid}","appkey":"${application.appkey}","platform":"x","uniqueId":${uniqueIdJson}}`;
@@ -38,7 +38,7 @@ async function findDevices(appid: string) {
   return { uniqueId: rows[0]?.unique_id, devices: rows.length };
 }
 
-describe("surface.md 1: names", () => {
+describe("spec/transport#parameter-names: names", () => {
   it("match case-insensitively in JSON, forms and queries", async () => {
     const { appid, appkey } = test.application;
     const spellings = [
@@ -58,7 +58,7 @@ describe("surface.md 1: names", () => {
     }
   });
 
-  it("of several that differ in case the documented spelling wins, else the last", async () => {
+  it("of several that differ in case, the documented spelling takes precedence, then the last one", async () => {
     const location = "1,2";
     assert.equal(await commentOf({ location, comment: "documented", Comment: "b", COMMENT: "c" }), "documented");
     assert.equal(await commentOf({ location, Comment: "b", comment: "documented", COMMENT: "c" }), "documented");
@@ -67,13 +67,13 @@ describe("surface.md 1: names", () => {
     assert.equal(await commentOf({ location, comment: null, COMMENT: "given" }), "given");
   });
 
-  it("of two that are the same the last wins", async () => {
+  it("of two equal names, the last one is used", async () => {
     assert.equal(await commentOf('{"location":"1,2","comment":"first","comment":"last"}'), "last");
     const { body } = await test.call("GET /checkins?pageSize=0&pageSize=1", { token: user.token });
     assert.equal(body.status, 200);
   });
 
-  it("unknown ones are ignored, and so are fields that the service sets, whatever they hold", async () => {
+  it("unknown names are ignored, and so are fields that only the service sets, whatever their value", async () => {
     const fields = ["id", "created", "lastModified", "userID", "userId", "size", "profilePictureID", "unknown", ""];
     for (const value of ["chk_mine", 0, true, {}, [[]], { deep: [{}] }]) {
       const body = { location: "1,2", ...Object.fromEntries(fields.map((name) => [name, value])) };
@@ -88,19 +88,19 @@ describe("surface.md 1: names", () => {
     assert.equal(status, 200);
   });
 
-  it("an unknown one is not even decoded", async () => {
+  it("the value of an unknown name is not even decoded", async () => {
     const { status } = await test.call("GET /users/me?location=%zz", { token: user.token });
     assert.equal(status, 200);
   });
 
-  it("refusals name the parameter by its documented spelling", async () => {
+  it("errors name the parameter by its documented spelling", async () => {
     const answer = await checkIn({ LOCATION: "1,2", COMMENT: {} });
     assertError(answer, 400, "ParameterIncorrectFormat", 515, "comment must be a text.");
   });
 });
 
-describe("surface.md 1: values", () => {
-  it("null and, in texts, empty are absent", async () => {
+describe("spec/transport#scalars: values", () => {
+  it("null, and an empty value of a text, are absent", async () => {
     assert.equal(await commentOf({ location: "1,2", comment: null }), undefined);
     assert.equal(await commentOf({ location: "1,2", comment: "" }), undefined);
     for (const location of [null, ""]) {
@@ -108,7 +108,7 @@ describe("surface.md 1: values", () => {
     }
   });
 
-  it("a number where a text is due is its decimal text, with all the digits that were sent", async () => {
+  it("a number is accepted as a text, with all the digits that were sent", async () => {
     const integers = [
       "0",
       "-7",
@@ -125,7 +125,7 @@ describe("surface.md 1: values", () => {
     assert.deepEqual(await register("-0"), { uniqueId: "0", devices: 1 });
   });
 
-  it("numbers that are sent or kept with an exponent are decimal texts as well", async () => {
+  it("numbers that are sent or stored with an exponent become decimal texts too", async () => {
     const texts = {
       "1e21": `1${"0".repeat(21)}`,
       "-1.25E+22": `-125${"0".repeat(20)}`,
@@ -141,7 +141,7 @@ describe("surface.md 1: values", () => {
     }
   });
 
-  it("an integer and its text are one uniqueId, 20-digit integers that differ in the last digit are two", async () => {
+  it("an integer and its text are the same uniqueId, and 20-digit integers that differ in the last digit are not", async () => {
     const application = await test.createApplication();
     const { appid, appkey } = application;
     const start = `{"appid":"${appid}","appkey":"${appkey}","platform":"x","uniqueId":`;
@@ -157,14 +157,14 @@ describe("surface.md 1: values", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for a truth value, an object or an array where a text is due", async () => {
+  it("400 ParameterIncorrectFormat for a boolean, an object or an array in place of a text", async () => {
     for (const comment of [true, false, {}, [], ["text"], { text: "text" }, [[]]]) {
       const answer = await checkIn({ location: "1,2", comment });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "comment must be a text.");
     }
   });
 
-  it("a text where a number is due is accepted when it parses", async () => {
+  it("a text is accepted as a number when it parses", async () => {
     const { token } = user;
     for (const size of ["1", "+1", "%201%20", "1.0", "1e0", "0001"]) {
       assert.equal((await test.call(`GET /checkins?pageSize=${size}`, { token })).body.result?.pageResults.length, 1);
@@ -191,7 +191,7 @@ describe("compileParameters", () => {
   );
   const value = fc.constantFrom<unknown>("1", 1, null, undefined);
 
-  it("holds to its rules whatever the names, their order and their case", () => {
+  it("follows its rules for any names, order and case", () => {
     const pairs = fc.array(fc.tuple(name, value), { maxLength: 12 });
     fc.assert(
       fc.property(pairs, (raw) => {
@@ -209,7 +209,7 @@ describe("compileParameters", () => {
     );
   });
 
-  it("the documented spelling wins, else the last, among any number", () => {
+  it("the documented spelling takes precedence, then the last one, among any number", () => {
     const spelled = fc.tuple(fc.mixedCase(fc.constant("number")), fc.option(fc.integer()));
     fc.assert(
       fc.property(fc.array(spelled, { maxLength: 8 }), (raw) => {
@@ -220,7 +220,7 @@ describe("compileParameters", () => {
     );
   });
 
-  it("truth values come as true, false (any case), 0 or 1, bare or as text", () => {
+  it("booleans are true, false (any case), 0 or 1, as JSON values or texts", () => {
     const flags: [unknown, boolean][] = [true, "true", "TRUE", "True", " true ", 1, "1", 1n].map((v) => [v, true]);
     flags.push(...[false, "false", "FALSE", "fAlse", 0, "0", -0, 0n].map((v): [unknown, boolean] => [v, false]));
     for (const [sent, isSet] of flags) assert.deepEqual(read([["isset", sent]]), { isSet });

@@ -1,19 +1,21 @@
 import { ApiError } from "../errors.ts";
 import { refuseFormat } from "../lib/parsed.ts";
 import type { RawParameters } from "./call.ts";
-import { holdsGivenToken } from "./paging.ts";
+import { hasPageToken } from "./paging.ts";
 import { isOptional, type ObjectSchema, type Schema, type Static } from "./schema.ts";
 import { readWireValue, refusalOf } from "./wire.ts";
 
 /**
- * Makes the reader of one request shape (surface.md section 1): names match case-insensitively and the documented
- * spelling wins over others, else the last; null is absent; unknown names are ignored, not even looked at; values are
- * coerced by their wire format.
+ * Compiles the reader of one request shape (spec/transport#parameter-names): names match case-insensitively; the
+ * documented spelling takes precedence over others, then the last one; null is absent; unknown names are ignored;
+ * values are coerced by their wire format.
  *
  * The reader throws ApiError ParameterMissingRequiredValue, ParameterOutOfRange or ParameterIncorrectFormat, naming the
- * parameter by its documented spelling.
+ * parameter by its documented spelling. It adds unknown names to `unread`.
  */
-export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (raw: RawParameters) => Static<Shape> {
+export function compileParameters<Shape extends ObjectSchema>(
+  shape: Shape,
+): (raw: RawParameters, unread?: string[]) => Static<Shape> {
   const parameters = Object.entries(shape.properties).map(([name, schema], index) => ({
     name,
     schema,
@@ -27,11 +29,12 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
     if (typeof alias === "string") byLowerCaseName.set(alias.toLowerCase(), parameter);
   }
 
-  return (raw) => {
+  return (raw, unread) => {
     const values: unknown[] = new Array(parameters.length).fill(undefined);
     const isExact: boolean[] = [];
     for (const [sentName, value] of raw) {
       const parameter = byLowerCaseName.get(sentName.toLowerCase());
+      if (parameter === undefined) unread?.push(sentName);
       if (parameter === undefined || value === null || value === undefined) continue;
       if (sentName === parameter.name) isExact[parameter.index] = true;
       else if (isExact[parameter.index] === true) continue;
@@ -39,7 +42,7 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
     }
 
     const token = byLowerCaseName.get("pagingtoken");
-    if (token !== undefined && holdsGivenToken(values[token.index])) {
+    if (token !== undefined && hasPageToken(values[token.index])) {
       for (const { index } of parameters) if (index !== token.index) values[index] = undefined;
     }
 
@@ -52,14 +55,15 @@ export function compileParameters<Shape extends ObjectSchema>(shape: Shape): (ra
       }
       read[name] = readParameter(name, schema, value);
     }
-    return read as Static<Shape>; // every required property is there and every value was read by its schema
+    return read as Static<Shape>; // every required property is present, and its schema has read every value
   };
 }
 
 /**
- * One value by its wire format.
+ * Reads one value by its wire format.
  *
- * @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat, naming the parameter; what credentials are refused as
+ * @throws ApiError ParameterOutOfRange or ParameterIncorrectFormat, naming the parameter; for credentials, the
+ * condition that the schema names
  */
 export function readParameter(name: string, schema: Schema, value: unknown): unknown {
   const isUndecodable = typeof value === "symbol" && schema["x-wire"] !== "raw"; // see `undecodable`

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { processorTime } from "../../test/processor-time.ts";
 import { createPeers } from "./peer.ts";
 
-/** A request over a connection from this address: no other machine is there to call from. */
+/** A fake request from this address, because tests cannot connect from other machines. */
 function requestFrom(address: string, headers: Readonly<Record<string, string>> = {}): IncomingMessage {
   const socket = new Socket();
   Object.defineProperty(socket, "remoteAddress", { value: address });
@@ -19,17 +19,18 @@ function addressOf(trusted: readonly string[], from: string, forwardedFor?: stri
   return createPeers(trusted).addressOf(requestFrom(from, headers));
 }
 
+// spec/transport#client-addresses
 describe("the address of a client", () => {
-  it("is that of the connection when nobody is trusted, whatever the headers say", () => {
+  it("is that of the connection when no proxy is trusted, regardless of the headers", () => {
     assert.equal(addressOf([], "203.0.113.9", "198.51.100.7"), "203.0.113.9");
     assert.equal(addressOf([], "127.0.0.1", "198.51.100.7"), "127.0.0.1");
   });
 
-  it("is that of the connection when another one is trusted", () => {
+  it("is that of the connection when only another proxy is trusted", () => {
     assert.equal(addressOf(["10.0.0.1", "loopback"], "203.0.113.9", "198.51.100.7"), "203.0.113.9");
   });
 
-  it("is the rightmost that no trusted proxy has: what a client puts before it is its own claim", () => {
+  it("is the rightmost one that is not a trusted proxy: addresses before it are the client's own claim", () => {
     const trusted = ["10.0.0.0/8", "2001:db8::/32"];
     assert.equal(addressOf(trusted, "10.0.0.1", "203.0.113.9"), "203.0.113.9");
     assert.equal(addressOf(trusted, "10.0.0.1", "198.51.100.7, 203.0.113.9"), "203.0.113.9");
@@ -38,7 +39,7 @@ describe("the address of a client", () => {
     assert.equal(addressOf(trusted, "10.0.0.1", "10.0.0.3, 10.0.0.2"), "10.0.0.3", "a proxy that calls by itself");
   });
 
-  it("is that of the last proxy that tells one: not what is none", () => {
+  it("is that of the last proxy that reports a valid one", () => {
     for (const text of ["", " ", "unknown", "_hidden", "1.2.3", "1.2.3.4.5", "::g", "a".repeat(9_000), "<script>"]) {
       assert.equal(addressOf(["10.0.0.0/8"], "10.0.0.1", text), "10.0.0.1", text);
       assert.equal(addressOf(["10.0.0.0/8"], "10.0.0.1", `203.0.113.9, ${text}`), "10.0.0.1", text);
@@ -46,7 +47,7 @@ describe("the address of a client", () => {
     }
   });
 
-  it("is read with a port too, and in one spelling", () => {
+  it("is accepted with a port, and normalized", () => {
     const spellings: Readonly<Record<string, string>> = {
       "203.0.113.9:4711": "203.0.113.9",
       "[2001:db8::1]:4711": "2001:db8::1",
@@ -63,7 +64,7 @@ describe("the address of a client", () => {
     assert.equal(addressOf(["fe80::/10"], "fe80::2%eth0", "203.0.113.9"), "203.0.113.9");
   });
 
-  it("takes no time to speak of to find, however long the header is", () => {
+  it("takes little time to find, regardless of the header's length", () => {
     const peers = createPeers(["10.0.0.0/8"]);
     const request = requestFrom("10.0.0.1", { "x-forwarded-for": "10.0.0.1,".repeat(100_000) });
     const spentMs = processorTime();
@@ -71,23 +72,23 @@ describe("the address of a client", () => {
     assert.ok(spentMs() < 1_000);
   });
 
-  it("is a text also when the connection has gone", () => {
+  it("is a text even after the connection has closed", () => {
     assert.equal(createPeers(["loopback"]).addressOf(new IncomingMessage(new Socket())), "");
   });
 });
 
-describe("whether a client came over https", () => {
+describe("whether a client used https", () => {
   const isSecure = (from: string, protocol: string) =>
     createPeers(["10.0.0.0/8"]).isSecure(requestFrom(from, { "x-forwarded-proto": protocol }));
 
-  it("is believed of a trusted proxy, which writes last", () => {
+  it("is reported by a trusted proxy, in the last entry", () => {
     for (const text of ["https", "HTTPS", "http, https", " https "])
       assert.equal(isSecure("10.0.0.1", text), true, text);
     for (const text of ["http", "", "https, http", "https;", "wss"])
       assert.equal(isSecure("10.0.0.1", text), false, text);
   });
 
-  it("is nobody else's to say", () => {
+  it("cannot be claimed by other clients", () => {
     for (const from of ["203.0.113.9", "127.0.0.1", "::1"]) assert.equal(isSecure(from, "https"), false, from);
   });
 });

@@ -3,29 +3,29 @@ import { BlockList, isIP, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { unmapIpv4 } from "../lib/ip-addresses.ts";
 
-/** Who is at the other end of a request, as far as that can be known. */
+/** Information about the client of a request, behind trusted proxies. */
 export interface Peers {
-  /** The IP address of the client; behind trusted proxies, the last one that they did not give themselves. */
+  /** The IP address of the client; behind trusted proxies, the last address in the chain that is not trusted. */
   addressOf(request: IncomingMessage): string;
-  /** Whether the client sent it over TLS, to this server or to a trusted proxy. */
+  /** Whether the client used TLS, to this server or to a trusted proxy. */
   isSecure(request: IncomingMessage): boolean;
-  /** Whether it was sent on this very machine. What a proxy hands on was, if the proxy is trusted and says so. */
+  /** Whether the client is on this machine. Behind a proxy, only if the proxy is trusted and reports it. */
   isLocal(request: IncomingMessage): boolean;
 }
 
 /**
- * Reads `X-Forwarded-For` and `X-Forwarded-Proto`, and believes them as far as trusted proxies have written them. Each
- * proxy appends the address that called it:
+ * Reads `X-Forwarded-For` and `X-Forwarded-Proto`, as far as trusted proxies have written them. Each proxy appends the
+ * address that called it:
  *
  * ```
  * X-Forwarded-For: 198.51.100.7, 203.0.113.9, 10.0.0.2      from 10.0.0.1
- *                  └ whatever    └ the client └ trusted          └ trusted
+ *                  └ unverified  └ the client └ trusted          └ trusted
  * ```
  *
- * So they are read from the right, and the first that is no trusted proxy is the client: what stands left of it is the
- * client's own claim.
+ * So the header is read from the right, and the first untrusted address is the client: the addresses to its left are
+ * the client's own claim.
  *
- * @param trusted addresses, blocks as `10.0.0.0/8`, and `loopback`
+ * @param trusted addresses, blocks such as `10.0.0.0/8`, and `loopback`
  */
 export function createPeers(trusted: readonly string[]): Peers {
   const proxies = blockListOf(trusted);
@@ -42,7 +42,7 @@ export function createPeers(trusted: readonly string[]): Peers {
     for (const hop of hopsOf(forwarded)) {
       if (!contains(proxies, address)) return address;
       const before = readAddress(hop);
-      if (before === undefined) return address; // the proxy does not tell
+      if (before === undefined) return address; // the proxy does not report an address
       address = before;
     }
     return address;
@@ -53,7 +53,7 @@ export function createPeers(trusted: readonly string[]): Peers {
     isSecure(request) {
       const protocol = request.headers["x-forwarded-proto"];
       if (protocol === undefined || !isProxied(request)) return request.socket instanceof TLSSocket;
-      return `${protocol}`.split(",").at(-1)?.trim().toLowerCase() === "https"; // what the proxy itself has seen
+      return `${protocol}`.split(",").at(-1)?.trim().toLowerCase() === "https"; // the entry of the proxy itself
     },
     isLocal(request) {
       const { headers, socket } = request;
@@ -69,12 +69,12 @@ export function createPeers(trusted: readonly string[]): Peers {
   };
 }
 
-/** The addresses that proxies say that they were called from, the last of them first. */
+/** The addresses in X-Forwarded-For, last hop first. */
 function hopsOf(forwarded: string | string[]): string[] {
   return `${forwarded}`.split(",").slice(-hopsMax).reverse();
 }
 
-/** More proxies in a row are nowhere; what is to be read is bounded. */
+/** Longer proxy chains do not exist; bounds the work. */
 const hopsMax = 32;
 
 const forwardingHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
@@ -96,19 +96,19 @@ function contains(list: BlockList, address: string): boolean {
   return address !== "" && list.check(address, address.includes(":") ? "ipv6" : "ipv4");
 }
 
-/** Empty once the connection is gone, if nobody has asked before. */
+/** Empty when the connection closed before the first call. */
 function socketAddress({ remoteAddress = "" }: Socket): string {
   return plainAddress(remoteAddress);
 }
 
-/** As proxies write one: perhaps with a port, and then in brackets if it has colons itself. */
+/** Parses an address as proxies write it: with an optional port, and with IPv6 in brackets before a port. */
 function readAddress(text: string): string | undefined {
   const [, address = text.trim()] = /^\[([^\]]*)\](?::\d+)?$|^/.exec(text.trim()) ?? [];
   const plain = plainAddress(/^[\d.]+:\d+$/.test(address) ? address.slice(0, address.indexOf(":")) : address);
   return isIP(plain) === 0 ? undefined : plain;
 }
 
-/** One spelling of an address: IPv4 as such also where the socket speaks IPv6, and without the name of a network card. */
+/** Normalizes an address: IPv4 also on an IPv6 socket, and without a zone id. */
 function plainAddress(address: string): string {
   if (!address.includes(":")) return address;
   return unmapIpv4(address.includes("%") ? address.slice(0, address.indexOf("%")) : address);

@@ -2,11 +2,14 @@ import { ApiError } from "../errors.ts";
 import { type Schema, Type } from "./schema.ts";
 import { Choice } from "./wire.ts";
 
-/** Who else may read or write an object (surface.md section 3): `User` is the owner alone, `App` everybody. */
+/**
+ * The users that may read or write an object besides its owner (spec/search#permissions): none (`User`), or every user of the
+ * application (`App`).
+ */
 const audiences = ["User", "App"] as const;
 type Audience = (typeof audiences)[number];
 
-/** The permissions of an owned object; spread them into the parameters of its creation and change. */
+/** The permission parameters of an owned object, for its creation and change. */
 export const permissionParameters = {
   readPermissions: Type.Optional(Choice(audiences, { description: "Who may read it; User is the owner alone." })),
   writePermissions: Type.Optional(
@@ -16,13 +19,13 @@ export const permissionParameters = {
 
 const WireAudience: Schema<Audience> = Type.Unsafe<Audience>({ type: "string", enum: audiences });
 
-/** The permissions in results: there once they have been set. */
+/** The permissions in results, present once they have been set. */
 export const permissionResults = {
   readPermissions: Type.Optional(WireAudience),
   writePermissions: Type.Optional(WireAudience),
 };
 
-/** What is stored of the permissions of an object: 0 for `User`, 1 for `App`, null for one that was never set. */
+/** The stored permissions of an object: 0 for `User`, 1 for `App`, null when never set. */
 interface StoredPermissions {
   readonly read_permission: number | null;
   readonly write_permission: number | null;
@@ -33,7 +36,10 @@ interface GivenPermissions {
   readonly writePermissions?: Audience;
 }
 
-/** The permissions of a new object. @throws ApiError ParameterOutOfRange when others could write but not read it */
+/**
+ * The permissions of a new object. @throws ApiError ParameterOutOfRange when others could write the object but not read
+ * it
+ */
 export function newPermissions({ readPermissions, writePermissions }: GivenPermissions): StoredPermissions {
   const permissions = { read_permission: stored(readPermissions), write_permission: stored(writePermissions) };
   if (permissions.write_permission === 1 && permissions.read_permission !== 1) {
@@ -43,7 +49,7 @@ export function newPermissions({ readPermissions, writePermissions }: GivenPermi
 }
 
 /**
- * The permissions of an object that somebody who may read it wants to change. What is sent back as it is, is no change.
+ * The permissions of an object after a change by a caller who may read it. Sending the current values is not a change.
  *
  * @throws ApiError ObjectPermissionDenied, ParameterOutOfRange like {@link newPermissions}
  */
@@ -55,13 +61,13 @@ export function changedPermissions(
   const now = presentPermissions(object);
   if (object.user_id === callerId) return newPermissions({ ...now, ...given });
   const isChange = Object.entries({ readPermissions: "User", writePermissions: "User", ...now }).some(
-    ([name, audience]) => (given[name as keyof GivenPermissions] ?? audience) !== audience, // the two names of the literal
+    ([name, audience]) => (given[name as keyof GivenPermissions] ?? audience) !== audience, // the two keys of the literal
   );
   if (object.write_permission !== 1 || isChange) throw new ApiError("ObjectPermissionDenied");
   return { read_permission: object.read_permission, write_permission: object.write_permission };
 }
 
-/** Of an object that only its owner may do this to. @throws ApiError ObjectPermissionDenied */
+/** Only the owner may do this. @throws ApiError ObjectPermissionDenied */
 export function requireOwner(object: { readonly user_id: string }, callerId: string): void {
   if (object.user_id !== callerId) throw new ApiError("ObjectPermissionDenied");
 }

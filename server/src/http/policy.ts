@@ -2,23 +2,23 @@ import { ApiError } from "../errors.ts";
 import type { Limit } from "../lib/token-buckets.ts";
 import type { Call } from "./call.ts";
 
-/** What an operator has set for an application, as far as calls are judged by it. */
+/** The settings of an application that decide whether a call is accepted. */
 export interface ApplicationPolicy {
-  /** It is on its way to another region, and nothing is served until it is there. */
+  /** The application is moving to another region, and serves no calls meanwhile. */
   readonly isMoving: boolean;
-  /** Every operation is switched off. */
+  /** Every operation is disabled. */
   readonly isSuspended: boolean;
-  /** Operations that are switched off, as `POST /users`. */
+  /** The disabled operations, such as `POST /users`. */
   readonly disabledOperations: readonly OperationPattern[];
-  /** The pages that may call, by their origin; undefined for any. */
+  /** The origins whose pages may call; undefined for any. */
   readonly origins: ReadonlySet<string> | undefined;
   readonly signing: { readonly secret: string; readonly isRequired: boolean } | undefined;
-  /** In place of those of the deployment. */
+  /** Override the token lifetimes of the deployment. */
   readonly tokenLifetimes: { readonly deviceMs?: number; readonly userMs?: number };
   readonly limits: PolicyLimits;
 }
 
-/** Limits of an application, in place of those of the deployment. */
+/** The limits of an application, which override those of the deployment. */
 export interface PolicyLimits {
   readonly application?: Limit;
   readonly caller?: Limit;
@@ -29,19 +29,19 @@ export interface PolicyLimits {
   }[];
 }
 
-/** An operation, or some of its calls: in the path a name in braces stands for anything, also in the place of `me`. */
+/** An operation, or some of its calls: a name in braces matches any segment, including `me`. */
 export interface OperationPattern {
   readonly method: string;
   readonly segments: readonly string[];
 }
 
-/** A declared operation, its parameters in braces. */
+/** A declared operation, with its parameters in braces. */
 interface Operation {
   readonly method: string;
   readonly path: string;
 }
 
-/** Whose ids `me`, `current` and `app` stand for. */
+/** The ids that `me`, `current` and `app` refer to. */
 interface Self {
   readonly applicationId: string;
   readonly deviceId: string;
@@ -55,31 +55,31 @@ export function parseOperationPattern(text: string): OperationPattern | undefine
   return { method: method.toUpperCase(), segments: segmentsOf(path) };
 }
 
-/** So long a client waits before it tries again. */
+/** The Retry-After of a moving application. */
 const movingSeconds = 10;
 
-/** What everybody is answered while an application moves. */
+/** The error for all calls while an application moves. */
 export function movingError(): ApiError {
   const message = "The application is moving to another region. Try again.";
   return new ApiError("ServiceUnavailable", message, { retryAfterSeconds: movingSeconds });
 }
 
 /**
- * Refuses what the operator has switched off for the application, and everything while it moves.
+ * Refuses operations that the operator has disabled for the application, and every operation while it moves.
  *
- * @param self who calls; undefined where nobody is known
+ * @param self the caller; undefined when unknown
  * @throws ApiError AuthAPICallDisabledByDeveloper, ServiceUnavailable
  */
 export function requireEnabled(policy: ApplicationPolicy, route: Operation, path: Call["path"], self?: Self): void {
   if (policy.isMoving) throw movingError();
   if (policy.isSuspended) throw new ApiError("AuthAPICallDisabledByDeveloper", "The application is suspended.");
   for (const pattern of policy.disabledOperations) {
-    if (isMeant(pattern, route, path, self)) throw new ApiError("AuthAPICallDisabledByDeveloper");
+    if (matchesPattern(pattern, route, path, self)) throw new ApiError("AuthAPICallDisabledByDeveloper");
   }
 }
 
-/** Whether a call of an operation is one of those that the pattern stands for. An id and the word for it are the same. */
-export function isMeant(
+/** Whether a call matches the pattern. An id and its alias match each other. */
+export function matchesPattern(
   { method, segments }: OperationPattern,
   route: Operation,
   path: Call["path"],
@@ -98,7 +98,7 @@ export function isMeant(
   );
 }
 
-/** What a word stands for, in one case; anything else as it is. */
+/** Resolves an alias such as `me`, ignoring case; returns any other text unchanged. */
 function idOf(text: string, self: Self | undefined): string {
   const word = text.toLowerCase();
   if (self === undefined) return word;

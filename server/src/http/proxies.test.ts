@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, assertResult, send, startTestApp, type TestApp } from "../../test/harness.ts";
 
-/** TRUST_PROXY and REQUIRE_HTTPS. All tests call from this machine, so a trusted proxy on it plays all others. */
+/** TRUST_PROXY and REQUIRE_HTTPS. All tests call from this machine, so a trusted proxy on it stands for any other. */
 
 const refusal = [
   403,
@@ -12,11 +12,12 @@ const refusal = [
 ] as const;
 const client = "203.0.113.9";
 
-/** What the log says of the last call. */
+/** The log line of the last call. */
 function lastLine(test: TestApp): Record<string, unknown> {
   return test.logLines.at(-1) ?? {};
 }
 
+// spec/transport#plain-http
 describe("without TRUST_PROXY", () => {
   let test: TestApp;
   before(async () => {
@@ -24,26 +25,27 @@ describe("without TRUST_PROXY", () => {
   });
   after(() => test.close());
 
-  it("forged X-Forwarded headers are nobody's address and no https", async () => {
+  it("forged X-Forwarded headers change neither the address nor the protocol", async () => {
     const headers = { "x-forwarded-for": client, "x-forwarded-proto": "https" };
     assertError(await test.call("GET /service/ping", { headers }), ...refusal);
     assert.equal(lastLine(test)["address"], "127.0.0.1");
   });
 
-  it("REQUIRE_HTTPS lets pass what is called from the machine itself", async () => {
+  it("REQUIRE_HTTPS accepts calls from the machine itself", async () => {
     const answer = await test.call("GET /service/ping");
     assertResult(answer, 200, "Pong");
     assert.equal(answer.headers["strict-transport-security"], undefined, "it came in clear");
     await test.signUp();
   });
 
-  it("REQUIRE_HTTPS refuses what a proxy on the machine hands on that is not trusted", async () => {
+  it("REQUIRE_HTTPS refuses calls that an untrusted proxy on the machine forwards", async () => {
     for (const name of ["x-forwarded-for", "x-forwarded-proto", "forwarded", "x-real-ip"]) {
       assertError(await test.call("GET /service/ping", { headers: { [name]: "127.0.0.1" } }), ...refusal);
     }
   });
 });
 
+// spec/transport#client-addresses, spec/transport#plain-http
 describe("with a trusted proxy", () => {
   let test: TestApp;
   before(async () => {
@@ -60,7 +62,7 @@ describe("with a trusted proxy", () => {
     ...(protocol !== undefined && { "x-forwarded-proto": protocol }),
   });
 
-  it("the client's address is what the proxy says, not what the client put in front of it", async () => {
+  it("the client's address is the one that the proxy reports, not one that the client prepends", async () => {
     for (const [forwardedFor, address] of [
       [client, client],
       [`127.0.0.1, ${client}`, client],
@@ -85,13 +87,13 @@ describe("with a trusted proxy", () => {
     );
   });
 
-  it("a call over https is served, and told to stay with it", async () => {
+  it("a call over https is served, with Strict-Transport-Security", async () => {
     const answer = await test.call("GET /service/ping", { headers: through(client, "https") });
     assertResult(answer, 200, "Pong");
     assert.equal(answer.headers["strict-transport-security"], "max-age=60");
   });
 
-  it("a call in clear is refused: every operation and page, with a good token, and before a body is read", async () => {
+  it("a call over plain HTTP is refused: for every operation and page, with a valid token, and before its body is read", async () => {
     const { token } = await test.signUp();
     for (const { method, path } of test.app.routes) {
       if (path.startsWith("/_/health/")) continue;
@@ -110,7 +112,7 @@ describe("with a trusted proxy", () => {
     assertError(large, ...refusal);
   });
 
-  it("a preflight in clear is refused, or the browser would send the token next", async () => {
+  it("a preflight over plain HTTP is refused, because the browser would send the token next", async () => {
     const preflight = { origin: "https://app.example", "access-control-request-method": "GET" };
     const refused = await send(test.port, "OPTIONS", "/users/me", { headers: { ...through(client), ...preflight } });
     assertError(refused, ...refusal);
@@ -118,12 +120,12 @@ describe("with a trusted proxy", () => {
     assert.equal((await send(test.port, "OPTIONS", "/users/me", { headers })).status, 204);
   });
 
-  it("health is answered in clear: probes bring no secret and get none", async () => {
+  it("health is served over plain HTTP, because probes exchange no secrets", async () => {
     assertResult(await test.call("GET /_/health/live", { headers: through(client) }), 200, "live");
     assertResult(await test.call("GET /_/health/ready", { headers: through(client) }), 200, "ready");
   });
 
-  it("a client cannot say that it is on this machine", async () => {
+  it("a client cannot claim to be on this machine", async () => {
     for (const forwardedFor of [`127.0.0.1, ${client}`, `::1,${client}`, `127.0.0.1,${client},10.0.0.2`]) {
       assertError(await test.call("GET /service/ping", { headers: through(forwardedFor) }), ...refusal);
     }
@@ -137,7 +139,7 @@ describe("with a trusted proxy", () => {
 });
 
 describe("without REQUIRE_HTTPS", () => {
-  it("calls in clear are served, and nothing is said of https", async () => {
+  it("calls over plain HTTP are served, without Strict-Transport-Security", async () => {
     const test = await startTestApp({ TRUST_PROXY: "loopback" });
     const answer = await test.call("GET /service/ping", { headers: { "x-forwarded-for": client } });
     assertResult(answer, 200, "Pong");

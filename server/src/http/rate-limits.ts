@@ -1,23 +1,30 @@
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createAgeCheck } from "../lib/ids.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
 import { createTokenBuckets, type Limit, type TokenBucket } from "../lib/token-buckets.ts";
 import type { Call } from "./call.ts";
-import { type ApplicationPolicy, isMeant } from "./policy.ts";
-import type { AddressLimit, AnyCaller, Route } from "./route.ts";
+import { type ApplicationPolicy, matchesPattern } from "./policy.ts";
+import type { AddressLimit, AnyCaller, Caller, Route } from "./route.ts";
 
-/** The limits of the deployment, where an application has none of its own. */
+/** The limits of the deployment, which applications may override. */
 export interface RateLimitSettings {
-  /** Of one device with all its users, or one operator. */
+  /** Per device with all its users, or per operator. */
   readonly caller: Limit;
-  /** Of all the callers of an application together. */
+  /** Per application and address, for all devices behind it. */
+  readonly address: Limit;
+  /** The same, for devices in their first minute; undefined treats them like older ones. */
+  readonly newDevices: Limit | undefined;
+  /** Per application. */
   readonly application: Limit;
-  /** Of one address. */
+  /** For metric events, of which one call contains up to a thousand. */
+  readonly events: Readonly<Record<"caller" | "address" | "application", Limit>>;
+  /** Per address. */
   readonly addresses: Readonly<Record<AddressLimit, Limit>>;
   /**
-   * How many processes take calls at one address, each with memory of its own. What comes over many connections (an
-   * application, an address) is spread over them, and each takes its part; one device comes to one of them as a rule.
+   * The number of processes that share the address. Calls over many connections (of an application or an address)
+   * spread over them, so each process takes its share of the limit; one device usually reaches one process.
    */
   readonly workers: number;
 }
@@ -27,7 +34,10 @@ type RateLimitConfig = Pick<
   | "workers"
   | "rateLimits"
   | "rateLimitCallerPerSecond"
+  | "rateLimitAddressPerSecond"
+  | "rateLimitNewDevicesPerSecond"
   | "rateLimitApplicationPerSecond"
+  | "rateLimitEventsPerSecond"
   | "rateLimitRegistrationsPerSecond"
   | "rateLimitSignInsPerSecond"
   | "rateLimitPasswordResetsPerSecond"
@@ -36,15 +46,27 @@ type RateLimitConfig = Pick<
 
 const operatorSignInsPerSecond = 5;
 
-/** @returns undefined where there are no limits */
+/** Multiples of the event limit of one device for an address and an application, in about the proportions of calls. */
+const eventsFactor = { address: 5, application: 10 };
+
+/** @returns undefined when rate limits are off */
 export function readRateLimits(config: RateLimitConfig): RateLimitSettings | undefined {
   if (!config.rateLimits) return undefined;
   const lasting = (perSecond: number, seconds: number) => ({ perSecond, burst: perSecond * seconds });
   return {
     workers: config.workers,
     caller: lasting(config.rateLimitCallerPerSecond, 10),
+    address: lasting(config.rateLimitAddressPerSecond, 20),
+    newDevices:
+      config.rateLimitNewDevicesPerSecond === 0 ? undefined : lasting(config.rateLimitNewDevicesPerSecond, 20),
     application: lasting(config.rateLimitApplicationPerSecond, 10),
-    // Thousands of phones can share one address, and come back together.
+    events: {
+      // A device that was offline reports thousands of events at once.
+      caller: lasting(config.rateLimitEventsPerSecond, 30),
+      address: lasting(config.rateLimitEventsPerSecond * eventsFactor.address, 30),
+      application: lasting(config.rateLimitEventsPerSecond * eventsFactor.application, 30),
+    },
+    // Thousands of phones can share one address and reconnect together.
     addresses: {
       registrations: lasting(config.rateLimitRegistrationsPerSecond, 20),
       signUps: lasting(config.rateLimitSignInsPerSecond, 20),
@@ -56,16 +78,16 @@ export function readRateLimits(config: RateLimitConfig): RateLimitSettings | und
   };
 }
 
-/** How much of a limit is left, to be told. */
+/** The rest of a limit, for the response headers. */
 export interface Quota {
-  readonly name: "caller" | "application" | "address" | "operation";
+  readonly name: "caller" | "application" | "address" | "operation" | "events";
   readonly limit: Limit;
   readonly left: number;
-  /** Until all of it is there again. */
+  /** The time until the bucket is full. */
   readonly fullInSeconds: number;
 }
 
-/** A call above a limit: it says when one will be taken again. */
+/** A call exceeds a limit; the error says when to retry. */
 export class RateLimitExceeded extends ApiError {
   readonly quota: Quota;
 
@@ -75,34 +97,45 @@ export class RateLimitExceeded extends ApiError {
   }
 }
 
-/** What is called, as far as limits go by it. */
+/** The properties of an operation that limits depend on. */
 type Limited = { readonly method: string; readonly path: string } & Partial<Pick<Route, "addressLimit" | "download">>;
 
 type LimitedCall = Pick<Call, "path" | "address">;
 
-/** Counts calls, each process for itself (hostile.md 28, 30). */
+/** Counts calls, per process (hostile.md 28, 30). */
 export interface RateLimits {
   /**
-   * Counts a call against every limit that it falls under, or against none.
+   * Counts a call against all of its limits, or against none if it exceeds one.
    *
-   * @returns what the caller has left, for `quotaOf`
+   * @returns the caller's bucket, for `quotaOf`
    * @throws RateLimitExceeded
    */
   admit(route: Limited, call: LimitedCall, caller: AnyCaller | undefined): TokenBucket | undefined;
   /**
-   * Counts a call that came without a token, once its application is known; its address was counted before.
+   * Counts a call without a token, once its application is known; its address has been counted before.
    *
    * @throws RateLimitExceeded
    */
   admitTo(application: KnownApplication, route: Limited, call: LimitedCall): void;
   /**
-   * Counts a call that has been admitted against the limit that the application has for another operation, which it comes
-   * to the same as.
+   * Counts an admitted call against the application's limit for another, equivalent operation.
    *
    * @throws RateLimitExceeded
    */
   admitAs(operation: Pick<Limited, "method" | "path">, call: LimitedCall, caller: AnyCaller): void;
-  /** @returns undefined as long as half of it is left: told with every answer it would cost 2 % of the shortest call */
+  /**
+   * Counts the metric events of an admitted call against the limits of its device, address and application, or against
+   * none if they exceed one.
+   *
+   * @throws RateLimitExceeded
+   */
+  admitEvents(call: Pick<Call, "address" | "admission">, caller: Caller, count: number): void;
+  /** Counts the cost of an admitted call as this many further calls. */
+  charge(bucket: TokenBucket, calls: number): void;
+  /**
+   * @returns undefined while at least half is left: setting the headers on every response would cost 2 % of the
+   * shortest call
+   */
   quotaOf(bucket: TokenBucket): Quota | undefined;
 }
 
@@ -111,18 +144,32 @@ export interface KnownApplication {
   readonly policy: ApplicationPolicy;
 }
 
-const unlimited: RateLimits = { admit: () => undefined, admitTo() {}, admitAs() {}, quotaOf: () => undefined };
+const unlimited: RateLimits = {
+  admit: () => undefined,
+  admitTo() {},
+  admitAs() {},
+  admitEvents() {},
+  charge() {},
+  quotaOf: () => undefined,
+};
 
-/** Of each kind; some 150 bytes each. */
+/** Per kind of bucket; each takes about 150 bytes. */
 const bucketsMax = 100_000;
 
-/** @param settings undefined for no limits at all */
+/** The age below which a device counts as new. */
+const newDeviceMs = 60_000;
+/** The share of its burst that a new device gets: enough for a client's first synchronization, and for test suites. */
+const newDeviceBurstShare = 3 / 4;
+/** A smaller burst is not reduced, because the application has chosen it deliberately. */
+const newDeviceBurstMin = 100;
+
+/** @param settings undefined turns rate limits off */
 export function createRateLimits(settings: RateLimitSettings | undefined, clock: Clock): RateLimits {
   if (settings === undefined) return unlimited;
   const defaults = settings;
   const { workers } = settings;
-  /** What this process takes of what many connections come to. */
-  const partOf = ({ perSecond, burst }: Limit): Limit => ({
+  /** This process's share of a limit for calls over many connections. */
+  const shareOf = ({ perSecond, burst }: Limit): Limit => ({
     perSecond: perSecond / workers,
     burst: Math.max(1, burst / workers),
   });
@@ -130,6 +177,22 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
   const applications = createTokenBuckets(bucketsMax);
   const addresses = createTokenBuckets(bucketsMax);
   const operations = createTokenBuckets(bucketsMax);
+  const events = createTokenBuckets(bucketsMax);
+  const addressLimit = shareOf(defaults.address);
+  const newDevicesLimit = defaults.newDevices && shareOf(defaults.newDevices);
+  const isNewDevice = newDevicesLimit === undefined ? () => false : createAgeCheck("Device", newDeviceMs);
+
+  /**
+   * Raises an address limit in proportion when the application raises its device limit. A lowered device limit does not
+   * lower the address limit, because many devices may share an address.
+   */
+  function scaled(limit: Limit, caller: Limit | undefined): Limit {
+    return raisedLike(limit, caller, defaults.caller);
+  }
+
+  function newDeviceLimit({ perSecond, burst }: Limit): Limit {
+    return { perSecond, burst: Math.min(burst, Math.max(newDeviceBurstMin, burst * newDeviceBurstShare)) };
+  }
 
   function findAddress(
     kind: AddressLimit,
@@ -138,15 +201,17 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
     limit: Limit,
     now: number,
   ): TokenBucket {
-    return addresses.find(`${kind} ${applicationId} ${addressGroup(call.address)}`, partOf(limit), now);
+    return addresses.find(`${kind} ${applicationId} ${addressGroup(call.address)}`, shareOf(limit), now);
   }
 
-  /** What limits this operation beside the others; of several patterns of the application the first that fits. */
+  /**
+   * The bucket for this operation besides the general limits; the first matching pattern of the application applies.
+   */
   function findOperation(route: Limited, call: LimitedCall, caller: AnyCaller, now: number): TokenBucket | undefined {
     const { addressLimit } = route;
     if (!("policy" in caller)) return undefined;
     const { applicationId, deviceId, policy } = caller;
-    const named = policy.limits.operations.find(({ pattern }) => isMeant(pattern, route, call.path, caller));
+    const named = policy.limits.operations.find(({ pattern }) => matchesPattern(pattern, route, call.path, caller));
     if (addressLimit !== undefined) {
       const limit = named?.limit ?? defaults.addresses[addressLimit];
       return findAddress(addressLimit, applicationId, call, limit, now);
@@ -173,25 +238,37 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
         return own;
       }
       const { limits } = caller.policy;
-      const own = callers.find(caller.deviceId, limits.caller ?? defaults.caller, now);
+      const isNew = isNewDevice(caller.deviceId, now);
+      const ownLimit = limits.caller ?? defaults.caller;
+      const own = callers.find(caller.deviceId, isNew ? newDeviceLimit(ownLimit) : ownLimit, now);
       requireToken(own, "caller", now);
       const isSpecial = route.addressLimit !== undefined || limits.operations.length > 0;
       const operation = isSpecial ? findOperation(route, call, caller, now) : undefined;
       if (operation !== undefined) requireToken(operation, route.addressLimit ? "address" : "operation", now);
-      const all = applications.find(caller.applicationId, partOf(limits.application ?? defaults.application), now);
+      const addressKey = `${caller.applicationId} ${addressGroup(call.address)}`;
+      const near = addresses.find(addressKey, scaled(addressLimit, limits.caller), now);
+      requireToken(near, "address", now);
+      const newcomers =
+        isNew && newDevicesLimit !== undefined
+          ? addresses.find(`newDevices ${addressKey}`, scaled(newDevicesLimit, limits.caller), now)
+          : undefined;
+      if (newcomers !== undefined) requireToken(newcomers, "address", now);
+      const all = applications.find(caller.applicationId, shareOf(limits.application ?? defaults.application), now);
       requireToken(all, "application", now);
       own.take(now);
       operation?.take(now);
+      near.take(now);
+      newcomers?.take(now);
       all.take(now);
       return own;
     },
 
     admitTo({ id, policy: { limits } }, route, call) {
       const now = clock.now();
-      const named = limits.operations.find(({ pattern }) => isMeant(pattern, route, call.path, undefined));
+      const named = limits.operations.find(({ pattern }) => matchesPattern(pattern, route, call.path, undefined));
       const own = named && findAddress(route.addressLimit ?? "downloads", id, call, named.limit, now);
       if (own !== undefined) requireToken(own, "address", now);
-      const all = applications.find(id, partOf(limits.application ?? defaults.application), now);
+      const all = applications.find(id, shareOf(limits.application ?? defaults.application), now);
       requireToken(all, "application", now);
       own?.take(now);
       all.take(now);
@@ -205,6 +282,28 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
       bucket.take(now);
     },
 
+    admitEvents({ address, admission }, { applicationId, deviceId, policy: { limits } }, count) {
+      if (admission?.areEventsAdmitted) return;
+      const now = clock.now();
+      const { caller, address: near, application } = defaults.events;
+      const buckets = [
+        events.find(deviceId, raisedLike(caller, limits.caller, defaults.caller), now),
+        events.find(
+          `${applicationId} ${addressGroup(address)}`,
+          shareOf(raisedLike(near, limits.caller, defaults.caller)),
+          now,
+        ),
+        events.find(applicationId, shareOf(raisedLike(application, limits.application, defaults.application)), now),
+      ];
+      for (const bucket of buckets) requireToken(bucket, "events", now, count);
+      for (const bucket of buckets) bucket.take(now, count);
+      if (admission !== undefined) admission.areEventsAdmitted = true;
+    },
+
+    charge(bucket, calls) {
+      bucket.take(clock.now(), calls);
+    },
+
     quotaOf(bucket) {
       const now = clock.now();
       return bucket.missing(now) * 2 <= bucket.limit.burst ? undefined : describe(bucket, "caller", now);
@@ -212,8 +311,14 @@ export function createRateLimits(settings: RateLimitSettings | undefined, clock:
   };
 }
 
-function requireToken(bucket: TokenBucket, name: Quota["name"], now: number): void {
-  const waitMs = bucket.waitMs(now);
+/** Raises a limit in the proportion in which the application has raised another one; never lowers it. */
+function raisedLike(limit: Limit, own: Limit | undefined, usual: Limit): Limit {
+  const factor = own === undefined ? 1 : Math.max(1, own.perSecond / usual.perSecond);
+  return factor === 1 ? limit : { perSecond: limit.perSecond * factor, burst: limit.burst * factor };
+}
+
+function requireToken(bucket: TokenBucket, name: Quota["name"], now: number, count = 1): void {
+  const waitMs = bucket.waitMs(now, count);
   if (waitMs > 0) throw new RateLimitExceeded(describe(bucket, name, now), waitMs);
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 
+// spec/deployment#log-sampling
 describe("LOG_SAMPLE", () => {
   const share = 0.2;
   let app: TestApp;
@@ -12,7 +13,7 @@ describe("LOG_SAMPLE", () => {
   });
   after(() => app.close());
 
-  test("about so many of the requests that succeed are logged, and say that they stand for others", async () => {
+  test("about that share of the successful requests is logged, and their lines contain the share", async () => {
     const asked = 400;
     for (let count = 0; count < asked; count += 1) await app.call("GET /service/ping");
     const lines = app.logLines.filter(({ operation }) => operation === "ping");
@@ -20,7 +21,7 @@ describe("LOG_SAMPLE", () => {
     for (const { sample } of lines) assert.equal(sample, share);
   });
 
-  test("what is refused is always logged, and stands for itself", async () => {
+  test("failed requests are always logged, without a share", async () => {
     const before = app.logLines.length;
     for (let count = 0; count < 20; count += 1) await app.call("GET /users/me");
     const lines = app.logLines.slice(before);
@@ -28,7 +29,7 @@ describe("LOG_SAMPLE", () => {
     for (const line of lines) assert.ok(line["status"] === 401 && !("sample" in line));
   });
 
-  test("the calls of a batch are logged when it is; those that are refused always", async () => {
+  test("the calls of a batch are logged with the batch; failed ones always", async () => {
     const body = {
       requests: [
         { key: "a", method: "GET", path: "/devices/current" },

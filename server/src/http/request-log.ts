@@ -3,21 +3,21 @@ import type { Logger } from "pino";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
 import type { AnyCaller } from "./route.ts";
 
-/** What is logged of a call. */
+/** The log entry of a call. */
 interface LoggedCall extends AnsweredCall {
   readonly requestId: string;
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly address: string;
-  /** The id of the request that it came in, for an item of a batch. */
+  /** The id of the containing request, for an item of a batch. */
   readonly batch?: string;
 }
 
-/** What came of a request, to be counted and logged. */
+/** Describes the outcome of a request, for metrics and the log. */
 export function describeRequest(request: FastifyRequest, reply: FastifyReply): AnsweredCall {
   const { operation, caller, failure } = request;
   return {
-    operation: operation ?? placeOf(request),
+    operation: operation ?? routeOf(request),
     status: reply.statusCode,
     ms: reply.elapsedTime,
     caller,
@@ -25,15 +25,15 @@ export function describeRequest(request: FastifyRequest, reply: FastifyReply): A
   };
 }
 
-/** Where it went, of a request that was refused before its operation was known, or has none. */
-function placeOf(request: FastifyRequest): string {
+/** The path of a request that was refused before its operation was known, or that has none. */
+function routeOf(request: FastifyRequest): string {
   const isAnswered = request.failure?.condition !== "OperationNotFound";
   if (request.method === "OPTIONS" && isAnswered) return notOperations.preflight;
   if (request.is404) return notOperations.unknown;
   return request.routeOptions.config.operation ?? notOperations.page;
 }
 
-/** Writes the one line that is logged of a request. */
+/** Writes the log line of a request. */
 export function logRequest(log: Logger, request: FastifyRequest, answered: AnsweredCall, share: number): void {
   if (!log.isLevelEnabled("info")) return;
   const { operation } = answered;
@@ -48,13 +48,13 @@ export function logRequest(log: Logger, request: FastifyRequest, answered: Answe
   logLine(log, call, share);
 }
 
-/** What takes longer is logged, whatever the share. */
+/** Slower requests are always logged. */
 const slowMs = 1_000;
 
 /**
- * Never a query, a header or a body, which hold secrets.
+ * Writes a log line, which never contains a query, a header or a body, because they hold secrets.
  *
- * @param share of those lines that tell of nothing special; they say it, so that they can be counted for all
+ * @param share the share of unremarkable requests to log; included in their lines, so that totals can be estimated
  */
 export function logLine(log: Logger, call: LoggedCall, share: number): void {
   const isSpecial = call.status >= 400 || call.ms >= slowMs;
@@ -76,14 +76,14 @@ export function logLine(log: Logger, call: LoggedCall, share: number): void {
   });
 }
 
-/** Without the query, and without the address of the server, which clients of proxies send as well (RFC 9112 section 3.2.2). */
+/** The path without its query, and without the host of an absolute-form target (RFC 9112 section 3.2.2). */
 export function pathOf(url: string): string {
   const query = url.indexOf("?");
-  const place = query === -1 ? url : url.slice(0, query);
-  return place.startsWith("/") ? place : place.replace(/^https?:\/\/[^/]*/, "");
+  const path = query === -1 ? url : url.slice(0, query);
+  return path.startsWith("/") ? path : path.replace(/^https?:\/\/[^/]*/, "");
 }
 
-/** Goes by the request, so that all items of a batch are logged, or none. */
+/** Decides by request id, so that either all items of a batch are logged or none. */
 function isInSample(requestId: string, share: number): boolean {
   let mixed = 0;
   for (let index = 0; index < requestId.length; index += 1) {

@@ -5,7 +5,7 @@ import type { AnyCaller } from "./route.ts";
 
 /** A call that has been answered. */
 export interface AnsweredCall {
-  /** Its name, or what it is in the place of an operation. */
+  /** The operation name, or one of `notOperations`. */
   readonly operation: string | undefined;
   readonly status: number;
   readonly ms: number;
@@ -13,23 +13,23 @@ export interface AnsweredCall {
   readonly failure: ApiError | undefined;
 }
 
-/** Is told of connections and requests, to count them. It runs for each of them, so it has to be cheap. */
+/** Receives connections and requests for counting. Runs for each of them, so it must be cheap. */
 export interface RequestObserver {
   connected(socket: Socket): void;
   began(response: ServerResponse): void;
   answered(call: AnsweredCall): void;
-  /** One call of a batch, which is answered as a whole besides. */
+  /** One call of a batch; the batch itself is reported too. */
   answeredItem(call: AnsweredCall): void;
 }
 
-/** What is called where no operation is: a bounded number of names, whatever paths somebody thinks up. */
+/** The names for requests without an operation: a bounded set, whatever paths clients request. */
 export const notOperations = {
-  /** No such path, or not by this verb. */
+  /** An unknown path, or an unknown verb. */
   unknown: "(unknown)",
-  /** The browser asks what it may send. */
+  /** A CORS preflight. */
   preflight: "(preflight)",
   /** The documentation. */
   page: "(page)",
-  /** What never became a request. */
+  /** Input that could not be parsed as a request. */
   broken: "(broken)",
 } as const;

@@ -12,13 +12,13 @@ export interface TracedRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Follows requests through what they come to. */
+/** Traces requests. */
 export interface RequestTracer {
-  /** @returns undefined for one that is not recorded */
+  /** @returns undefined for a request that is not sampled */
   begin(request: TracedRequest): RequestTrace | undefined;
 }
 
 export interface RequestTrace extends TraceNode {
-  /** Counts once. @param answered undefined when the connection ended first */
+  /** Only the first call counts. @param answered undefined when the connection ended first */
   finish(answered: AnsweredCall | undefined): void;
 }

@@ -6,16 +6,16 @@ import type { ApplicationPolicy } from "./policy.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 import { Text } from "./wire.ts";
 
-/** Who may call of the clients: the holder of any token of an application, or of a user token. */
+/** The clients that may call: any token of an application, or only user tokens. */
 export type ClientKind = "device" | "user";
 
-/** Who may call: nobody in particular, a client, or who runs the deployment. */
+/** The callers that an operation accepts: anyone without a token, a client, or an operator. */
 export type CallerKind = "anyone" | ClientKind | "operator";
 
-/** What one address may do only so often, because it is cheap to ask for and not to do, or is worth guessing. */
+/** Operations that are limited per address, because they are expensive to serve or attractive to guess at. */
 export type AddressLimit = "registrations" | "signUps" | "logins" | "passwordResets" | "operatorSignIns" | "downloads";
 
-/** Who is calling: what the token says, and what the database has not taken back. */
+/** The authenticated caller: the token's contents, with revocations applied. */
 export interface Caller {
   readonly applicationId: string;
   readonly applicationKeyId: string;
@@ -26,7 +26,7 @@ export interface Caller {
   readonly tokenExpiresAt: number;
   /** Of the application. */
   readonly policy: ApplicationPolicy;
-  /** The versions that the token was issued under; a token issued from this one inherits them. */
+  /** The versions under which the token was issued; tokens derived from this one inherit them. */
   readonly versions: { readonly application: number; readonly key: number; readonly device: number };
 }
 
@@ -34,11 +34,13 @@ export interface UserCaller extends Caller {
   readonly userId: string;
 }
 
-/** Who runs the deployment, with the token of a session; of no application. */
+/** An authenticated operator with a session token; belongs to no application. */
 export interface OperatorCaller {
   readonly operatorId: string;
   readonly name: string;
   readonly role: OperatorRole;
+  /** All operations are refused except those with `withFirstPassword`. */
+  readonly mustChangePassword: boolean;
   /** The digest of the token. */
   readonly sessionId: string;
 }
@@ -53,17 +55,17 @@ type CallerOf<Kind extends CallerKind> = Kind extends "user"
       ? OperatorCaller
       : undefined;
 
-/** What a handler gets: everything read and checked. */
+/** The input of a handler, read and validated. */
 export interface RouteInput<Kind extends CallerKind, Path, Parameters, File = unknown> {
   readonly caller: CallerOf<Kind>;
-  /** What {@link RouteDeclaration.upload} has stored. */
+  /** The result of {@link RouteDeclaration.upload}. */
   readonly file: File;
   readonly path: Path;
   readonly parameters: Parameters;
   readonly call: Call;
 }
 
-/** One operation: what the wire says and what happens. The path has its parameters in braces. */
+/** Declares one operation: its interface and its handler. The path has its parameters in braces. */
 export interface RouteDeclaration<
   Kind extends CallerKind = CallerKind,
   Path extends ObjectSchema = ObjectSchema,
@@ -78,39 +80,44 @@ export interface RouteDeclaration<
   readonly summary: string;
   readonly tag: string;
   readonly caller: Kind;
-  /** What an operator must be at least. Who may only view reads, and editors change, where nothing else is said. */
+  /** The minimum role of an operator. By default, viewers may read and editors may change. */
   readonly role?: OperatorRole;
-  /** Counts the calls of one address as well. */
+  /** Operators who must change their first password may call it. */
+  readonly withFirstPassword?: true;
+  /** Applies a rate limit per address as well. */
   readonly addressLimit?: AddressLimit;
-  /** False for what a batch cannot hold. */
+  /** False for operations that a batch cannot contain. */
   readonly isBatchable?: false;
-  /** True for what is answered in clear too where https is required: probes of the machinery, which bring and get no secret. */
-  readonly mayBeClear?: true;
+  /** True when answered over plain HTTP even if HTTPS is required: for probes, which exchange no secrets. */
+  readonly allowsPlainHttp?: true;
   readonly pathParameters?: Path;
   /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
   readonly parameters?: Parameters;
-  /** For what takes a file, as multipart/form-data: its parameters are the other parts. */
+  /** For operations that take a file, as multipart/form-data: the parameters are the other parts. */
   readonly upload?: {
-    /** Stores the bytes while they arrive; the parameters come before them, or after. */
+    /** Stores the bytes while they arrive; the parameters may come before or after them. */
     store(caller: CallerOf<Kind>, part: UploadedPart, call: Call): Promise<File>;
   };
-  /** For what answers bytes, a {@link FileResult}: then HEAD is taken too, and the token from `accessToken` of the query. */
+  /**
+   * For operations that return bytes, a {@link FileResult}: they also support HEAD, and accept the token as
+   * `accessToken` in the query.
+   */
   readonly download?: {
-    /** Answers who brings a `signature` in the query, and needs no token. */
+    /** Answers requests with a `signature` in the query, which need no token. */
     handleSigned(input: Omit<RouteInput<Kind, Static<Path>, Static<Parameters>>, "caller">): Promise<FileResult>;
   };
   readonly status: 200 | 201;
-  /** The handler may answer a {@link Created} in place of its result, which is then a 201. */
+  /** The handler may return a {@link Created} instead of its result, for status 201. */
   readonly mayCreate?: true;
   readonly result: Result;
-  /** The conditions that this operation adds to those that `conditionsOf` finds by itself. */
+  /** The conditions of this operation, in addition to those that `conditionsOf` derives. */
   readonly errors: readonly ErrorCondition[];
   handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>): Promise<Handled<Static<Result>>>;
 }
 
 type Handled<Result> = Result | Created<Result> | RawResult | FileResult | ArchiveResult;
 
-/** The result of an operation that has made what it else changes. */
+/** The result of an operation that created an object instead of changing one. */
 export class Created<Result> {
   readonly result: Result;
 
@@ -119,7 +126,7 @@ export class Created<Result> {
   }
 }
 
-/** A result that is JSON already. */
+/** A result that is already JSON. */
 export class RawResult {
   readonly json: string;
 
@@ -128,10 +135,10 @@ export class RawResult {
   }
 }
 
-/** A declaration whose shapes have been checked against its handler. */
+/** A declaration, after its types have been checked against its handler. */
 export type Route = RouteDeclaration;
 
-/** Declares an operation, with the types of the handler's input and result inferred from the schemas. */
+/** Declares an operation; the types of the handler's input and result are inferred from the schemas. */
 export function route<
   Kind extends CallerKind,
   Path extends ObjectSchema,
@@ -139,27 +146,28 @@ export function route<
   Result extends Schema,
   File extends StoredUpload = StoredUpload,
 >(declaration: RouteDeclaration<Kind, Path, Parameters, Result, File>): Route {
-  // The transport reads the input by these very schemas, so forgetting their types is sound.
+  // The transport reads the input by these schemas, so erasing their types is sound.
   return declaration as unknown as Route;
 }
 
-/** Whether a repeat can get the first reply again (surface.md section 12). */
+/** Whether a retry with an idempotency key gets the stored response (spec/idempotency#replays). */
 export function takesIdempotencyKey({ method, caller }: Route): boolean {
   return method !== "GET" && (caller === "device" || caller === "user");
 }
 
 export const IdempotencyKey = Text({ minLength: 1, maxLength: 255 });
 
-/** The role that an operation of operators takes. */
+/** The role that an operator needs for an operation. */
 export function roleOf({ method, role }: Route): OperatorRole {
   return role ?? (method === "GET" ? "viewer" : "editor");
 }
 
-/** Every condition that an operation may answer with: `docs/errors.md`, OpenAPI and the tests hold it to them. */
+/** All conditions that an operation may answer with; used for `docs/errors.md`, OpenAPI and the tests. */
 export function conditionsOf(route: Route): ErrorCondition[] {
   const conditions = new Set<ErrorCondition>(route.errors);
   if (route.caller === "operator") {
     conditions.add("AuthFailed");
+    if (route.withFirstPassword !== true) conditions.add("AuthPasswordChangeRequired");
     if (roleOf(route) !== "viewer") conditions.add("ObjectPermissionDenied");
   } else if (route.caller !== "anyone") {
     conditions.add("AuthAccessTokenInvalid").add("AuthAPICallDisabledByDeveloper").add("AuthUserAccountDisabled");
@@ -174,9 +182,9 @@ export function conditionsOf(route: Route): ErrorCondition[] {
   if (route.upload !== undefined) conditions.add("FileUploadFailed");
   if (route.download !== undefined) conditions.add("AuthSignatureInvalid").add("RangeOutsideFile");
   if (takesIdempotencyKey(route)) {
-    conditions.add("IdempotencyKeyReused").add("ParameterOutOfRange"); // of the idempotency key
+    conditions.add("IdempotencyKeyReused").add("ParameterOutOfRange"); // for an invalid or reused key
   }
-  if (!route.mayBeClear) conditions.add("HttpsRequired");
+  if (!route.allowsPlainHttp) conditions.add("HttpsRequired");
   conditions.add("ServiceUnavailable").add("InternalError");
   return [...conditions];
 }

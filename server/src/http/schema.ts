@@ -1,7 +1,7 @@
 /**
- * The schemas that contracts are written in: JSON Schema objects that know their static type. One schema is the type of
- * a handler's input or result, the reader of parameters (`wire.ts`), the writer of results (`serializer.ts`) and the
- * entry in OpenAPI.
+ * The schemas of contracts: JSON Schema objects that carry their static type. One schema is the type of a handler's
+ * input or result, the reader of parameters (`wire.ts`), the writer of results (`serializer.ts`) and the entry in
+ * OpenAPI.
  */
 
 declare const staticType: unique symbol;
@@ -23,7 +23,7 @@ export type Properties = Readonly<Record<string, Schema>>;
 export interface ObjectSchema<P extends Properties = Properties> extends Schema<StaticObject<P>> {
   readonly type: "object";
   readonly properties: P;
-  /** The names of the properties that may not be absent. */
+  /** The names of the required properties. */
   readonly required: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface ArraySchema<T = unknown> extends Schema<T[]> {
   readonly items: Schema<T>;
 }
 
-/** The type of the values of a schema. */
+/** The static type of a schema. */
 export type Static<S> = S extends Schema<infer T> ? T : never;
 
 type OptionalNames<P> = { [Name in keyof P]: P[Name] extends OptionalSchema ? Name : never }[keyof P];
@@ -42,7 +42,7 @@ type StaticObject<P> = { [Name in Exclude<keyof P, OptionalNames<P>>]: Static<P[
 
 type Keywords = Readonly<Record<string, unknown>>;
 
-/** Makes schemas. */
+/** Creates schemas. */
 export const Type = {
   String: (keywords: Keywords = {}): Schema<string> => ({ type: "string", ...keywords }),
   Number: (keywords: Keywords = {}): Schema<number> => ({ type: "number", ...keywords }),
@@ -50,7 +50,7 @@ export const Type = {
   Boolean: (keywords: Keywords = {}): Schema<boolean> => ({ type: "boolean", ...keywords }),
   Literal: <const T extends string | number | boolean>(value: T): Schema<T> => ({ const: value }),
   Array: <T>(items: Schema<T>): ArraySchema<T> => ({ type: "array", items }),
-  /** A schema written out, for values of a type of its own. */
+  /** A schema from its keywords, with an explicit static type. */
   Unsafe: <T>(keywords: Keywords): Schema<T> => keywords,
   Optional: <T>(schema: Schema<T>): OptionalSchema<T> => ({ ...schema, [optional]: true }),
   Object: <P extends Properties>(properties: P): ObjectSchema<P> => ({

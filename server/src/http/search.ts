@@ -7,9 +7,9 @@ import { Choice, DateRangeInput, LocationRangeInput } from "./wire.ts";
 type Sorted<Name extends string> = Name | `-${Name}`;
 
 /**
- * The parameters that every search takes (surface.md section 3); spread them into its own.
+ * The parameters of every search (spec/search#searches), to be spread into its own parameters.
  *
- * @param orders what the results can be sorted by; `distance` comes with them
+ * @param orders the sort orders, in addition to `distance`
  */
 export function searchParameters<const Name extends string>(orders: readonly Name[]) {
   const names = [...orders, "distance" as const];
@@ -26,14 +26,14 @@ export function searchParameters<const Name extends string>(orders: readonly Nam
   };
 }
 
-/** What a search is sorted by. @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange */
+/** Reads the sort order. @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange */
 export function readSortOrder<Name extends string>(
   { sortOrder, locationRange }: { sortOrder?: Sorted<Name | "distance">; locationRange?: LocationRange },
   byDefault: Sorted<Name>,
 ): { name: Name | "distance"; isDescending: boolean } {
   const word = sortOrder ?? byDefault;
   const isDescending = word.startsWith("-");
-  const name = (isDescending ? word.slice(1) : word) as Name | "distance"; // the words are these, with and without -
+  const name = (isDescending ? word.slice(1) : word) as Name | "distance"; // the Choice allows only these words, with or without -
   if (name === "distance" && locationRange === undefined) {
     throw new ApiError("ParameterIncorrectFormat", "sortOrder distance needs a locationRange.");
   }

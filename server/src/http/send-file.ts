@@ -7,15 +7,22 @@ import { parseRanges } from "./byte-ranges.ts";
 import type { ArchiveResult, ByteRange, FileResult } from "./file-result.ts";
 
 /**
- * Sends a file as HTTP has it: whole, in ranges, or not at all to who has it already. What somebody uploaded is never run
- * by a browser in the service's origin: it is told to believe the content type, to open little, and to run nothing.
+ * Sends a file with support for ranges and conditional requests. Headers keep browsers from running uploaded content in
+ * the service's origin: the content type is not sniffed, and few types are shown inline.
  *
- * Where the file has an address elsewhere, the client is sent there for its bytes: all of them, or one range. What stores
- * differ in (several ranges, what is no range, If-Range) is answered here.
+ * If the file has a URL in a bucket, the client is redirected there for the whole file or for a single range. Requests
+ * that buckets handle differently (several ranges, invalid ranges, If-Range) are answered here.
  *
- * @throws ApiError RangeOutsideFile, and whatever opening the file throws, before anything is sent
+ * @param hold counts the memory of the file while it is sent
+ * @throws ApiError RangeOutsideFile, errors of `hold`, and errors of opening the file, all before the first byte is
+ * sent
  */
-export async function sendFile(request: FastifyRequest, reply: FastifyReply, file: FileResult): Promise<void> {
+export async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: FileResult,
+  hold: () => void,
+): Promise<void> {
   const { headers } = request;
   const etag = `"${file.tag}"`;
   if (isKnown(headers["if-none-match"], etag)) {
@@ -36,13 +43,14 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
   if (file.locate !== undefined && request.method === "GET" && isPlain) {
     const { contentType } = file;
     const location = await file.locate({ contentType, contentDisposition, cacheControl: lasting["cache-control"] });
-    // It opens the file to whoever has it: nobody is to keep it.
+    // The URL grants access to the file, so it must not be cached.
     reply.code(302).headers({ location, "cache-control": "private, no-store" }).send();
     return;
   }
+  if (request.method !== "HEAD") hold();
   const body = bodyOf(file, ranges);
   const bytes = request.method === "HEAD" ? undefined : await openAtFirstByte(body.open);
-  // A reader that takes nothing any more would keep the file open.
+  // A stalled client would keep the file open.
   reply.raw.setTimeout(stalledMs, () => reply.raw.destroy());
   reply
     .code(ranges === undefined ? 200 : 206)
@@ -56,8 +64,15 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
     .send(bytes);
 }
 
-/** Sends what is made while it is sent. When making it fails the connection breaks off, so that nobody takes it for whole. */
-export function sendArchive(reply: FastifyReply, { contentType, fileName, open }: ArchiveResult): void {
+/**
+ * Sends an archive while it is generated. On failure the connection is cut, so that the client does not take the
+ * archive for complete.
+ */
+export function sendArchive(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { contentType, fileName, open }: ArchiveResult,
+): void {
   reply.raw.setTimeout(silentMs, () => reply.raw.destroy());
   reply
     .code(200)
@@ -67,11 +82,11 @@ export function sendArchive(reply: FastifyReply, { contentType, fileName, open }
       "content-type": contentType,
       "content-disposition": `attachment; filename="${fileName}"`,
     })
-    .send(open());
+    .send(request.method === "HEAD" ? undefined : open());
 }
 
 const stalledMs = 60_000;
-/** What is made while it is sent may have nothing to say for a while: much is read to find little. */
+/** Generating an archive may be silent for a while, when few of the rows that it reads are relevant. */
 const silentMs = 600_000;
 
 const inert = {
@@ -82,7 +97,7 @@ const inert = {
 const lasting = {
   ...inert,
   "accept-ranges": "bytes",
-  // What belongs to a user is no shared cache's; others may lose their right to it, so it is asked for again.
+  // Shared caches must not store a user's file; others revalidate, because access may have been revoked.
   "cache-control": "private, no-cache",
 };
 
@@ -131,18 +146,20 @@ function bodyOf(file: FileResult, ranges: readonly ByteRange[] | undefined): Bod
   };
 }
 
-/** All of them before the first byte: a file that is deleted meanwhile is sent to its end, or not at all. */
+/**
+ * Opens all ranges before the first byte, so that a file that is deleted meanwhile is sent completely or not at all.
+ */
 async function openAll(opening: readonly Promise<Readable>[]): Promise<readonly Readable[]> {
   const opened = await Promise.allSettled(opening);
   const failed = opened.find(({ status }) => status === "rejected");
   const parts = opened.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
-  for (const part of parts) part.on("error", () => {}); // whoever comes to read it is told
+  for (const part of parts) part.on("error", () => {}); // the later reader gets the error
   if (failed?.status !== "rejected") return parts;
   for (const part of parts) part.destroy();
   throw failed.reason;
 }
 
-/** Waits for the first byte: until then a failure can still be answered. */
+/** Waits for the first byte: until then, a failure can still be reported. */
 async function openAtFirstByte(open: () => Promise<Readable>): Promise<Readable> {
   const bytes = await open();
   if (bytes.readableLength === 0 && !bytes.readableEnded) await once(bytes, "readable");
@@ -154,7 +171,7 @@ function isKnown(header: string | undefined, etag: string): boolean {
   return header.split(",").some((each) => ["*", etag].includes(each.trim().replace(/^W\//, "")));
 }
 
-/** What browsers show without running any of it. Whatever is not here is saved instead. */
+/** The types that browsers show inline without running code. All others are downloaded. */
 const shownTypes: ReadonlySet<string> = new Set([
   ...["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif"],
   ...["video/mp4", "video/webm", "video/ogg", "video/quicktime"],
@@ -162,7 +179,7 @@ const shownTypes: ReadonlySet<string> = new Set([
   "text/plain",
 ]);
 
-/** RFC 6266: the name in ASCII, and exactly in UTF-8 (RFC 8187). */
+/** RFC 6266: the file name in ASCII, and exactly in UTF-8 (RFC 8187). */
 function dispositionOf({ contentType, fileName }: FileResult): string {
   const kind = shownTypes.has(contentType) ? "inline" : "attachment";
   if (fileName === undefined) return kind;

@@ -8,20 +8,20 @@ const Item = Type.Object({ id: Type.String(), size: Type.Optional(Type.Number())
 const serialize = createSerializer(Type.Object({ items: Type.Array(Item), item: Type.Optional(Item) }));
 
 describe("createSerializer", () => {
-  it("leaves out what the schema does not declare, at every depth", () => {
+  it("omits undeclared properties at every depth", () => {
     const secret = { password_hash: "secret", toJSON: undefined, __proto__: { inherited: "secret" } };
     const result = { items: [{ id: "a", size: 1, ...secret }], item: { id: "b", ...secret }, ...secret };
     assert.equal(serialize(result), '{"items":[{"id":"a","size":1}],"item":{"id":"b"}}');
   });
 
-  it("leaves out optional properties that are undefined, and throws for a required one", () => {
+  it("omits optional properties that are undefined, and throws for a required one", () => {
     assert.equal(serialize({ items: [{ id: "a", size: undefined }], item: undefined }), '{"items":[{"id":"a"}]}');
     for (const result of [{}, { items: [{}] }, { items: [{ id: undefined }] }, { items: [], item: {} }]) {
       assert.throws(() => serialize(result), /has no (items|id)/);
     }
   });
 
-  it("writes any text so that JSON reads it back unchanged", () => {
+  it("writes any text so that parsing returns it unchanged", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.constantFrom("__proto__", "\u2028", "</script>", "\0", "😀"),
@@ -34,7 +34,7 @@ describe("createSerializer", () => {
     );
   });
 
-  it("puts what is JSON already into the result as it is, and prunes around it", () => {
+  it("inserts raw JSON unchanged, and prunes around it", () => {
     const raw = Type.Unsafe<string>({ "x-raw": true });
     const Raw = Type.Object({ id: Type.String(), value: raw, more: Type.Optional(raw), item: Type.Optional(Item) });
     const write = createSerializer(Type.Object({ items: Type.Array(Raw), count: Type.Optional(Type.Number()) }));
@@ -52,7 +52,7 @@ describe("createSerializer", () => {
     assert.equal(createSerializer(Optional)({}), "{}");
   });
 
-  it("writes results that are no objects", () => {
+  it("writes results that are not objects", () => {
     assert.equal(createSerializer(Type.Literal(1))(1), "1");
     assert.equal(createSerializer(Type.Literal("Pong"))("Pong"), '"Pong"');
     assert.equal(createSerializer(Type.String())('a "text"'), '"a \\"text\\""');

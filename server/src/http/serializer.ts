@@ -4,14 +4,16 @@ type Write = (value: unknown) => unknown;
 type WriteText = (value: unknown) => string;
 
 /**
- * Writes results as JSON by their schema: what it does not declare is left out, a missing required property throws.
- * The value of a schema with `x-raw` is JSON text already, and stands in the result as it is.
+ * Compiles a writer of results as JSON by their schema: undeclared properties are omitted, and a missing required
+ * property throws. The value of a schema with `x-raw` is JSON text and is inserted unchanged.
  */
 export function createSerializer(schema: Schema): WriteText {
   return compileText(schema);
 }
 
-/** Texts are put together only on the way to what is raw; all else is left to `JSON.stringify`, which is faster. */
+/**
+ * Concatenates texts only on the way to raw values, and leaves everything else to `JSON.stringify`, which is faster.
+ */
 function compileText(schema: Schema): WriteText {
   if (schema["x-raw"] === true) return (value) => value as string; // the static type of a raw schema
   if (!hasRaw(schema)) {
@@ -22,7 +24,7 @@ function compileText(schema: Schema): WriteText {
     const write = compileText(schema["items"] as Schema); // an array's schema has items
     return (value) => `[${(value as unknown[]).map(write).join()}]`; // the handler's result has the schema's static type
   }
-  return compileObjectText(schema as ObjectSchema); // what holds something raw is an array or an object
+  return compileObjectText(schema as ObjectSchema); // only arrays and objects can contain raw values
 }
 
 function compileObjectText({ properties }: ObjectSchema): WriteText {

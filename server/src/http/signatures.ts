@@ -2,27 +2,27 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { ApiError } from "../errors.ts";
 import type { ApplicationPolicy } from "./policy.ts";
 
-/** A request, as far as it is signed (surface.md section 13). */
+/** The signed properties of a request (spec/authentication#signatures). */
 export interface SignedRequest {
   readonly method: string;
   readonly applicationId: string;
-  /** Without the query, as it was sent. */
+  /** As sent, without the query. */
   readonly path: string;
 }
 
-/** What a registration is answered with by an application with a shared secret. */
+/** The signature of a registration, for an application with a shared secret. */
 export function signRegistration(secret: string, applicationKey: string): string {
   return hmac(secret, `${applicationKey}\n`).toString("hex");
 }
 
-/** The word behind the token of an Authorization header. @returns undefined when there is none */
+/** The signature after the token in an Authorization header. @returns undefined when there is none */
 export function readSignature(header: string | undefined): string | undefined {
   return header?.trim().split(/ +/, 4)[2];
 }
 
 /**
- * Judges the second word behind a token: hex HMAC-SHA256(secret, METHOD + "\n" + appid + "\n" + path), the path as sent or
- * percent-decoded. An application without a shared secret looks at none.
+ * Checks the signature after the token: hex HMAC-SHA256(secret, METHOD + "\n" + appid + "\n" + path), with the path as
+ * sent or percent-decoded. Applications without a shared secret ignore it.
  *
  * @throws ApiError AuthSignatureInvalid
  */

@@ -5,18 +5,18 @@ import type { Logger } from "pino";
 import { answerBrokenRequest } from "./broken-request.ts";
 import { type Certificate, type CertificateFiles, watchCertificate } from "./certificate.ts";
 
-/** The server of HTTP over TLS, which takes a new certificate while it runs. */
+/** An HTTPS server that can replace its certificate while it runs. */
 export interface TlsServer {
   readonly server: Server;
-  /** Looks at once whether there is a new certificate, as it else does every few seconds. */
+  /** Checks immediately for a new certificate, which otherwise happens every few seconds. */
   reloadCertificate(): Promise<void>;
-  /** Takes care of a connection that failed before it was TLS; false for any other. */
+  /** Handles a connection that failed during the TLS handshake; returns false for any other. */
   refuseHandshake(error: { readonly code?: string }, socket: Socket): boolean;
-  /** Drops the connections that are not yet TLS: no request is lost with them. */
+  /** Closes the connections that are still in their TLS handshake; they carry no requests. */
   closeHandshakes(): void;
 }
 
-/** @param certificate what the files hold */
+/** @param certificate the current contents of the files */
 export function createTlsServer(
   files: CertificateFiles,
   certificate: Certificate,
@@ -25,13 +25,13 @@ export function createTlsServer(
 ): TlsServer {
   const server = createServer({ ...options, ...contextOf(certificate) });
   const watch = watchCertificate(files, certificate, {
-    replace: (next) => server.setSecureContext(contextOf(next)), // connections that are there go on
+    replace: (next) => server.setSecureContext(contextOf(next)), // existing connections keep theirs
     log,
   });
   server.on("listening", watch.start);
   server.on("close", watch.stop);
 
-  /** The bare connections that are not yet TLS: neither would closing the server close them, nor can Node.js answer them. */
+  /** The sockets in their TLS handshake: closing the server does not close them, and Node.js cannot answer them. */
   const handshakes = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
     const ends = endsOf(socket);
@@ -51,7 +51,7 @@ export function createTlsServer(
         return true;
       }
       if (error.code !== "ECONNRESET")
-        log.info({ code: error.code, address: socket.remoteAddress }, "no TLS handshake");
+        log.info({ code: error.code, address: socket.remoteAddress }, "TLS handshake failed");
       bare.destroy();
       return true;
     },
@@ -65,7 +65,7 @@ function contextOf(certificate: Certificate): SecureContextOptions {
   return { ...certificate, minVersion: "TLSv1.2" };
 }
 
-/** The two ends of a connection: the same for it and for the TLS that runs over it. */
+/** Identifies a connection: equal for its socket and for the TLS socket on top of it. */
 function endsOf({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`;
 }

@@ -12,7 +12,7 @@ import { assertError, assertResult, openRaw, runProgram, startTestApp, type Test
 import { ConfigError } from "../config.ts";
 import { readCertificate } from "./certificate.ts";
 
-/** Real connections over TLS, with the certificates of test/certificates. */
+/** Real TLS connections, with the certificates of test/certificates. */
 
 const certificates = join(import.meta.dirname, "../../test/certificates");
 const authorities = ["a", "b"].map((name) => readFileSync(join(certificates, `test-only-${name}.cert.pem`)));
@@ -37,7 +37,7 @@ function install(name: "a" | "b"): void {
   copyFileSync(join(certificates, `test-only-${name}.key.pem`), keyFile);
 }
 
-/** One call over https; `agent` keeps its connection. */
+/** One call over https; `agent` keeps its connection alive. */
 async function call(
   path: string,
   { agent, method = "GET", body }: { agent?: Agent; method?: string; body?: unknown } = {},
@@ -51,7 +51,7 @@ async function call(
   return { status: incoming.statusCode, headers: incoming.headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
 
-/** A handshake as a client makes it; whose certificate came, and by which version. */
+/** Completes a TLS handshake; returns the name in the certificate and the TLS version. */
 async function shakeHands(options: ConnectionOptions = {}): Promise<{ name: string; version: string | null }> {
   const socket: TLSSocket = connect({ port: test.port, host: "127.0.0.1", ca: authorities, ...options });
   await once(socket, "secureConnect");
@@ -62,8 +62,9 @@ async function shakeHands(options: ConnectionOptions = {}): Promise<{ name: stri
 
 const noticed = () => test.logLines.filter(({ msg }) => `${msg}`.includes("TLS certificate"));
 
+// spec/transport#tls
 describe("https", () => {
-  it("serves everything: calls, health and the pages; the log has the address of the client", async () => {
+  it("serves calls, health and the pages; the log contains the address of the client", async () => {
     assertResult(await call("/service/ping"), 200, "Pong");
     assertResult(await call("/_/health/ready"), 200, "ready");
     const device = await call("/devices", { method: "POST", body: { ...test.application, platform: "test" } });
@@ -73,17 +74,17 @@ describe("https", () => {
     assert.ok(test.logLines.some(({ path, address }) => path === "/devices" && address === "127.0.0.1"));
   });
 
-  it("is what the server says that it listens on", () => {
+  it("is in the URL that the server reports", () => {
     assert.equal(test.app.transport.url(), `https://127.0.0.1:${test.port}`);
   });
 
-  it("every answer tells browsers to stay with it, the refusals too", async () => {
+  it("every response has Strict-Transport-Security, including errors", async () => {
     for (const path of ["/service/ping", "/nowhere", "/users/me", "/%zz", "/_/docs"]) {
       assert.equal((await call(path)).headers["strict-transport-security"], "max-age=31536000", path);
     }
   });
 
-  it("is TLS 1.2 or 1.3, and nothing older", async () => {
+  it("accepts TLS 1.2 and 1.3, and no older version", async () => {
     assert.equal((await shakeHands({ maxVersion: "TLSv1.2" })).version, "TLSv1.2");
     assert.equal((await shakeHands()).version, "TLSv1.3");
     for (const version of ["TLSv1", "TLSv1.1"] as const) {
@@ -92,7 +93,7 @@ describe("https", () => {
     }
   });
 
-  it("HTTP without TLS on its port is told so, in the envelope", async () => {
+  it("HTTP without TLS on its port is refused in the envelope", async () => {
     for (const head of [
       "GET /service/ping HTTP/1.1\r\nHost: a\r\n\r\n",
       "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{",
@@ -106,7 +107,7 @@ describe("https", () => {
     }
   });
 
-  it("what is neither is hung up on", async () => {
+  it("input that is neither TLS nor HTTP is disconnected", async () => {
     for (const bytes of ["hello\r\n\r\n", Buffer.alloc(100_000, 0xff), "\u0016\u0003\u0001\u0000\u0001a"]) {
       const connection = openRaw(test.port);
       connection.write(bytes);
@@ -115,15 +116,15 @@ describe("https", () => {
     assertResult(await call("/service/ping"), 200, "Pong");
   });
 
-  it("a handshake that does not come to its end is cut, and holds up nobody (hostile.md 17)", async () => {
+  it("a handshake that does not complete is cut, and delays no other client (hostile.md 17)", async () => {
     const silent = Array.from({ length: 50 }, () => openRaw(test.port));
     const begun = openRaw(test.port);
-    begun.write(Buffer.from("16030100c8010000c40303", "hex")); // the first bytes of one
+    begun.write(Buffer.from("16030100c8010000c40303", "hex")); // the beginning of a handshake
     assertResult(await call("/service/ping"), 200, "Pong");
     for (const connection of [begun, ...silent]) assert.equal(await connection.receive(), undefined);
   });
 
-  it("a broken request is refused in the envelope over it too", async () => {
+  it("a broken request is refused in the envelope over TLS too", async () => {
     const socket = connect({ port: test.port, host: "127.0.0.1", ca: authorities });
     socket.write("NONSENSE\r\n\r\n");
     const text = Buffer.concat(await Array.fromAsync(socket as AsyncIterable<Buffer>)).toString();
@@ -132,7 +133,7 @@ describe("https", () => {
 });
 
 describe("a new certificate", () => {
-  it("is served to new connections; those that are there go on", async () => {
+  it("is served to new connections; existing ones continue", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const sockets = new Set();
     agent.on("free", (socket) => sockets.add(socket));
@@ -148,7 +149,7 @@ describe("a new certificate", () => {
     agent.destroy();
   });
 
-  it("is noticed by itself within seconds, also behind a symbolic link", async () => {
+  it("is noticed automatically within seconds, also behind a symbolic link", async () => {
     for (const [file, kind] of [
       [certFile, "cert"],
       [keyFile, "key"],
@@ -161,11 +162,11 @@ describe("a new certificate", () => {
       assert.ok(Date.now() < deadline, "It is not noticed");
       await delay(100);
     }
-    for (const file of [certFile, keyFile]) unlinkSync(file); // the files of the repository stay as they are
+    for (const file of [certFile, keyFile]) unlinkSync(file); // unlink the links, not the files of the repository
     install("a");
   });
 
-  it("that cannot be used is logged once, and the old one stays until there is a good one", async () => {
+  it("that is invalid is logged once, and the old one stays in use until there is a valid one", async () => {
     const broken: Readonly<Record<string, () => void>> = {
       "TLS_KEY_FILE must hold the key of the certificate in TLS_CERT_FILE": () =>
         copyFileSync(join(certificates, "test-only-b.cert.pem"), certFile),
@@ -192,7 +193,7 @@ describe("a new certificate", () => {
 });
 
 describe("the start with a certificate", () => {
-  it("fails with the setting's name when the files are not one and its key, and tells nothing that is in them", async () => {
+  it("fails with the setting's name when the files are not a certificate and its key, and reveals nothing of their contents", async () => {
     const key = readFileSync(join(certificates, "test-only-a.key.pem"), "utf8");
     const [good, other] = [join(certificates, "test-only-a.cert.pem"), join(certificates, "test-only-b.key.pem")];
     const mangled = join(folder, "mangled.pem");
@@ -222,7 +223,7 @@ describe("the start with a certificate", () => {
 });
 
 describe("shutting down", () => {
-  it("does not wait for connections that are not yet TLS", async () => {
+  it("does not wait for connections that are still in their handshake", async () => {
     const app = await startTestApp({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
     const socket = connectBare(app.port, "127.0.0.1");
     await once(socket, "connect");

@@ -8,7 +8,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** The first answer to bytes as they are. */
+/** Sends raw bytes and returns the first response. */
 async function exchange(bytes: string) {
   const connection = openRaw(test.port);
   connection.write(bytes);
@@ -20,8 +20,8 @@ async function exchange(bytes: string) {
 
 const tooLongHead = `GET /${"a".repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
-describe("surface.md 1: every answer", () => {
-  it("is an envelope of exactly application/json, on success and whoever refuses", async () => {
+describe("spec/transport#envelope: every response", () => {
+  it("is an envelope of exactly application/json, on success and on every kind of error", async () => {
     const answers = [
       await test.call("GET /service/ping"),
       await test.call("POST /devices", { body: { ...test.application, platform: "test" } }),
@@ -47,23 +47,50 @@ describe("surface.md 1: every answer", () => {
     }
   });
 
+  // spec/transport#caching
+  it("is not cacheable, with or without tokens in it", async () => {
+    const { token, deviceToken, userName, password } = await test.signUp();
+    const operator = await test.createOperator();
+    const credentials = { username: userName, password };
+    const login = { method: "POST", path: "/users/login", parameters: credentials };
+    const headers = { "idempotency-key": "no store" };
+    const answers = [
+      await test.call("POST /devices", { body: { ...test.application, platform: "test" } }),
+      await test.call("POST /users", { token: deviceToken, body: { username: "No Store", password } }),
+      await test.call("POST /users/login", { token: deviceToken, body: credentials, headers }),
+      await test.call("POST /users/login", { token: deviceToken, body: credentials, headers }),
+      await test.call("POST /batch", { token: deviceToken, body: { requests: [login] } }),
+      await test.call("GET /users/me", { token }),
+      await test.call("POST /users/me/logout", { token }),
+      await test.call("GET /users/me", { token }),
+      await test.call("GET /nowhere"),
+      await test.call("GET /_/api/applications", { token: operator.token }),
+    ];
+    const expected = answers.map(({ status }) => [status, "no-store"]);
+    assert.deepEqual(
+      answers.map(({ status, headers: sent }) => [status, sent["cache-control"]]),
+      expected,
+    );
+    assert.equal(answers[3]?.headers["idempotent-replayed"], "true");
+  });
+
   it("has a request_id of its own", async () => {
     const ids = new Set<string>();
     for (let n = 0; n < 100; n += 1) ids.add((await test.call("GET /service/ping")).body.request_id);
     assert.equal(ids.size, 100);
   });
 
-  it("stays an envelope where Node.js would answer by itself: a request without Host", async () => {
+  it("is an envelope where Node.js would answer by itself: a request without Host", async () => {
     const answer = await exchange("GET /service/ping HTTP/1.1\r\n\r\n");
     assert.deepEqual([answer.status, answer.body?.error], [400, "ParameterIncorrectFormat"]);
   });
 
-  it("stays an envelope where Node.js would answer by itself: an expectation that nobody knows", async () => {
+  it("is an envelope where Node.js would answer by itself: an unknown expectation", async () => {
     const answer = await exchange("GET /service/ping HTTP/1.1\r\nHost: a\r\nExpect: a-miracle\r\n\r\n");
     assert.deepEqual([answer.status, answer.body?.error], [400, "ParameterIncorrectFormat"]);
   });
 
-  it("100 Continue comes before the answer for clients that wait for it", async () => {
+  it("100 Continue is sent to clients that wait for it", async () => {
     const connection = openRaw(test.port);
     connection.write("POST /devices HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     assert.equal((await connection.receive())?.status, 100);
@@ -72,30 +99,30 @@ describe("surface.md 1: every answer", () => {
     connection.close();
   });
 
-  it("stays an envelope where Node.js would hang up: CONNECT", async () => {
+  it("is an envelope where Node.js would disconnect: CONNECT", async () => {
     const answer = await exchange("CONNECT example.org:80 HTTP/1.1\r\nHost: a\r\n\r\n");
     assert.deepEqual([answer.status, answer.body?.error], [404, "OperationNotFound"]);
   });
 
-  it("an upgrade is not taken: the request is served as it stands", async () => {
+  it("an upgrade is ignored, and the request is served over HTTP/1.1", async () => {
     const head = "GET /service/ping HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
     assertResult(await exchange(head), 200, "Pong");
   });
 });
 
-describe("surface.md 1: paths and verbs", () => {
+describe("spec/transport#paths-and-verbs: paths and verbs", () => {
   const notFound = [404, "OperationNotFound", 516, "There is no such operation."] as const;
 
-  it("404 OperationNotFound for an unknown path, with a good token, a bad one or none", async () => {
+  it("404 OperationNotFound for an unknown path, with a valid token, an invalid one or none", async () => {
     const { token } = await test.signUp();
-    for (const path of ["/", "/nowhere", "/users/me/nowhere", "/v1/users/me", "/_/nowhere", "/Users/me"]) {
+    for (const path of ["/nowhere", "/users/me/nowhere", "/v1/users/me", "/_/nowhere", "/Users/me"]) {
       assertError(await test.call(`GET ${path}`), ...notFound);
       assertError(await test.call(`POST ${path}`, { token: "forged", body: "{" }), ...notFound);
       assertError(await test.call(`DELETE ${path}`, { token }), ...notFound);
     }
   });
 
-  it("404 OperationNotFound for every verb that a path does not declare, also for those nobody knows", async () => {
+  it("404 OperationNotFound for every verb that a path does not declare, including unknown verbs", async () => {
     const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "LOCK", "QUERY", "MKCOL"];
     for (const { path } of test.app.routes) {
       const declared = test.app.routes.filter((route) => overlap(route.path, path)).map(({ method }) => `${method}`);
@@ -108,12 +135,29 @@ describe("surface.md 1: paths and verbs", () => {
     }
   });
 
-  it("HEAD is such a verb: the status alone, as HTTP has it", async () => {
-    const answer = await send(test.port, "HEAD", "/service/ping");
-    assert.deepEqual([answer.status, answer.text], [404, ""]);
+  // spec/transport#head-and-options
+  it("HEAD works wherever GET does, with the same status and headers and no body", async () => {
+    const { token } = await test.signUp();
+    const operator = await test.createOperator();
+    const gets = test.app.routes.filter(({ method }) => method === "GET");
+    assert.ok(gets.length > 30);
+    const paths = gets.map(({ path }) => path.replaceAll(/[{}]/g, "").replace("/users/userId", "/users/me"));
+    for (const path of [...paths, "/_/docs", "/_/openapi.json"]) {
+      const options = { token: path.startsWith("/_/api/") ? operator.token : token };
+      const [get, head] = [await send(test.port, "GET", path, options), await send(test.port, "HEAD", path, options)];
+      const ofEvery = ({ date, "content-length": _length, ...headers }: typeof get.headers) => headers;
+      assert.deepEqual([head.status, head.text], [get.status, ""], path);
+      assert.deepEqual(ofEvery(head.headers), ofEvery(get.headers), path);
+    }
+    const [get, head] = [await send(test.port, "GET", "/_/"), await send(test.port, "HEAD", "/_/")];
+    assert.ok(
+      Math.abs(Number(head.headers["content-length"]) - get.text.length) < 20,
+      "the length is that of the body",
+    );
+    assert.equal((await send(test.port, "HEAD", "/batch")).status, 404);
   });
 
-  it("trailing and duplicate slashes do not matter, in escapes they do", async () => {
+  it("trailing and duplicate slashes are ignored, except in escapes", async () => {
     const { token, id } = await test.signUp();
     for (const path of [
       "/users/me/",
@@ -132,7 +176,7 @@ describe("surface.md 1: paths and verbs", () => {
     assertError(noId, 400, "ParameterIncorrectFormat", 515, "userId must be an id.");
   });
 
-  it("the whole address may stand where the path does", async () => {
+  it("the request target may be an absolute URL", async () => {
     const answer = await exchange("GET http://example.org/service/ping HTTP/1.1\r\nHost: example.org\r\n\r\n");
     assertResult(answer, 200, "Pong");
   });
@@ -144,7 +188,7 @@ describe("surface.md 1: paths and verbs", () => {
     }
   });
 
-  it("GET /service/ping is Pong with a good token, a bad one or none", async () => {
+  it("GET /service/ping is Pong with a valid token, an invalid one or none", async () => {
     const tokens = [
       {},
       { token: await test.registerDevice() },
@@ -155,7 +199,7 @@ describe("surface.md 1: paths and verbs", () => {
   });
 });
 
-describe("surface.md 1: CORS", () => {
+describe("spec/transport#cors: CORS", () => {
   it("204 to the preflight of every operation, without a token", async () => {
     for (const { method, path } of test.app.routes) {
       const headers = {
@@ -172,7 +216,8 @@ describe("surface.md 1: CORS", () => {
     }
   });
 
-  it("404 OperationNotFound to an OPTIONS that is no preflight: no answer is without a body but those", async () => {
+  // spec/transport#head-and-options
+  it("404 OperationNotFound for an OPTIONS request that is not a preflight", async () => {
     for (const path of ["/users/me", "/checkins", "/service/ping", "/nowhere", "/_/docs", "*"]) {
       for (const headers of [{}, { "access-control-request-headers": "x" }]) {
         const answer = await send(test.port, "OPTIONS", path, { headers });
@@ -181,7 +226,7 @@ describe("surface.md 1: CORS", () => {
     }
   });
 
-  it("any origin may read every answer, the refusals too", async () => {
+  it("any origin may read every response, including errors", async () => {
     const headers = { origin: "https://app.example" };
     const answers = {
       success: await test.call("GET /service/ping", { headers }),
@@ -204,7 +249,7 @@ describe("surface.md 1: CORS", () => {
 });
 
 describe("shutting down (hostile.md 34)", () => {
-  it("requests in flight finish, the next one is refused with Connection: close, and then nobody listens", async () => {
+  it("requests in flight finish, the next one is refused with Connection: close, and then the port is closed", async () => {
     const app = await startTestApp();
     const body = JSON.stringify({ ...app.application, platform: "test" });
     const head = `POST /devices HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -226,7 +271,7 @@ describe("shutting down (hostile.md 34)", () => {
     await app.close();
   });
 
-  it("what does not finish within the grace period is cut", async () => {
+  it("requests that do not finish within the grace period are cut", async () => {
     const app = await startTestApp();
     const connection = openRaw(app.port);
     connection.write("POST /devices HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{");
@@ -237,7 +282,7 @@ describe("shutting down (hostile.md 34)", () => {
   });
 });
 
-/** Whether one path could match both patterns. */
+/** Whether a path could match both patterns. */
 function overlap(a: string, b: string): boolean {
   const [left, right] = [a.split("/"), b.split("/")];
   return (

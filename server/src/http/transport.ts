@@ -17,8 +17,11 @@ import type { Certificate } from "./certificate.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
 import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
+import { framingFault } from "./framing.ts";
 import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
+import type { InFlight } from "./in-flight.ts";
 import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";
+import { type LandingPage, mountLandingPage } from "./landing-page.ts";
 import { lingerOn } from "./linger.ts";
 import { mountOperation } from "./mount.ts";
 import type { Authenticate, Operation, RequireServed } from "./operations.ts";
@@ -28,24 +31,24 @@ import { describeRequest, logRequest, pathOf } from "./request-log.ts";
 import type { RequestObserver } from "./request-observer.ts";
 import type { RequestTrace, RequestTracer } from "./request-tracer.ts";
 import type { AnyCaller } from "./route.ts";
+import { createTick } from "./tick.ts";
 import { createTlsServer } from "./tls-server.ts";
-import { createTurn } from "./turn.ts";
 import { isUploading } from "./upload.ts";
 import { mountPage, type Page } from "./web-page.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     caller: AnyCaller | undefined;
-    /** The name of the operation, once it is known. */
+    /** The operation name, once it is known. */
     operation: string | undefined;
-    /** Undefined where nobody wants to know what runs. */
+    /** Undefined when running calls are not observed. */
     call: CurrentCall | undefined;
     trace: RequestTrace | undefined;
     /** The IP address of the client. `ip` is that of the connection, which may be a proxy's. */
     address: string;
-    /** The label of the body, hidden from the framework (see `hideContentType`). */
+    /** The content type, hidden from the framework (see `hideContentType`). */
     contentType: string | undefined;
-    /** What was refused and why, for the log. */
+    /** The refusal and its reason, for the log. */
     failure: ApiError | undefined;
   }
 }
@@ -66,53 +69,57 @@ export interface TransportOptions {
     | "logSample"
     | "slowQueryMs"
   >;
-  /** What the files of `config.tls` hold. */
+  /** The certificate from the files of `config.tls`. */
   readonly certificate: Certificate | undefined;
   readonly log: Logger;
   readonly operations: readonly Operation[];
   readonly endpoints: readonly Endpoint[];
   readonly internalEndpoints: readonly InternalEndpoint[];
   readonly pages: readonly Page[];
+  readonly landingPage: LandingPage;
   readonly guardedPages: readonly GuardedPage[];
-  /** Counts; undefined where nobody wants to know. */
+  /** Counts requests; undefined when metrics are off. */
   readonly observer: RequestObserver | undefined;
-  /** Undefined where nothing is traced. */
+  /** Undefined when tracing is off. */
   readonly tracer: RequestTracer | undefined;
-  /** Runs before the requests of a turn of the event loop are authenticated (see `createTurn`). */
-  beginTurn(): void;
+  /** Runs before the requests of a tick are authenticated (see `createTick`). */
+  beginTick(): void;
   readonly authenticate: Authenticate;
   readonly rateLimits: RateLimits;
+  readonly inFlight: InFlight;
   readonly requireServed: RequireServed | undefined;
-  /** True once the process is on its way out: new requests are refused. */
+  /** True while the process is shutting down: new requests are refused. */
   isDraining(): boolean;
 }
 
-/** The HTTP server, not listening yet. */
+/** The HTTP server. */
 export interface Transport {
   readonly server: FastifyInstance;
-  /** @returns the port, which differs from the one asked for when that is 0 */
+  /** @returns the port, which the system chooses when `port` is 0 */
   listen(host: string, port: number): Promise<number>;
-  /** The address that it listens on, once it does. */
+  /** The URL of the server, once it listens. */
   url(): string;
-  /** Looks at once whether there is a new certificate, as it else does every few seconds. */
+  /** Checks immediately for a new certificate, which otherwise happens every few seconds. */
   reloadCertificate(): Promise<void>;
-  /** Stops accepting, lets requests in flight finish, and cuts what is left after `graceMs`. */
+  /** Stops accepting connections, lets requests in flight finish, and closes the rest after `graceMs`. */
   drain(graceMs: number): Promise<void>;
 }
 
 /**
- * The HTTP server with all its settings (surface.md section 1): every answer in the envelope, whoever refuses; bodies
- * read by their content, not their label; one log line per request, never with a query, a header or a body in it.
+ * Creates the HTTP server with all its settings (spec/transport): every response, including errors, uses the envelope;
+ * bodies are parsed by content, not by content type; each request has one log line, which never contains a query, a
+ * header or a body.
  */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
-  const { config, certificate, log, observer, tracer } = options;
+  const { config, certificate, log, observer, tracer, inFlight } = options;
   const namesCalls = tracer !== undefined || config.slowQueryMs > 0;
   const peers = createPeers(config.trustedProxies);
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const httpOptions = {
     maxHeaderSize: config.headerBytesMax,
-    headersTimeout: config.requestTimeoutMs, // Node enforces neither time-out when this one is the longer
+    headersTimeout: config.requestTimeoutMs, // Node enforces neither time-out if this one is longer
     connectionsCheckingInterval: 1_000,
+    highWaterMark: waitingBytesMax,
     requireHostHeader: false, // refused in the envelope below
   };
   const { requestTimeoutMs: requestTimeout, keepAliveTimeoutMs: keepAliveTimeout } = config;
@@ -140,16 +147,16 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
       maxParamLength: config.headerBytesMax,
-      querystringParser: asIs, // read by the route that wants it
+      querystringParser: asIs, // parsed by the routes that need it
     },
     frameworkErrors: (error, request, reply) => {
-      // These run no hooks, so what hooks do is done here.
+      // These handlers run no hooks, so their work is repeated here.
       begin(request, reply);
       answerError(error, request, reply);
       finish(request, reply);
     },
     clientErrorHandler: (error, socket) => {
-      // An upload may take as long as it goes on: `receiveUpload` ends those that do not.
+      // An upload may take any time as long as it makes progress: `receiveUpload` ends stalled ones.
       if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(socket)) return;
       if (tls?.refuseHandshake(error, socket)) return;
       refuseBroken(error, socket);
@@ -166,7 +173,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
 
   const exposed = exposedHeaders(options.endpoints.flatMap(readableHeaders));
 
-  /** What every request begins with, whatever comes of it. */
+  /** Runs at the start of every request. */
   function begin(request: FastifyRequest, reply: FastifyReply): void {
     observer?.began(reply.raw);
     request.address = peers.addressOf(request.raw);
@@ -178,14 +185,14 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const failure = toApiError(error);
     request.failure = failure;
-    if (failure.serviceRoot !== undefined) request.address = ""; // a matter of another region: not ours to write down
+    if (failure.serviceRoot !== undefined) request.address = ""; // the request belongs to another region, so its address must not be logged here
     if (failure.condition === "InternalError") {
       log.error({ request_id: request.id, err: failure.cause ?? failure }, "request failed");
     }
     sendReply(reply, errorReply(failure));
   }
 
-  /** What is told of whatever takes long from here on. */
+  /** The context for reports of slow work in this request. */
   function beginCall(request: FastifyRequest, reply: FastifyReply): CurrentCall {
     const { id: requestId, method, raw } = request;
     const isSecure = peers.isSecure(raw);
@@ -196,7 +203,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     return request.call;
   }
 
-  /** What every request ends with. */
+  /** Runs at the end of every request. */
   function finish(request: FastifyRequest, reply: FastifyReply): void {
     const answered = describeRequest(request, reply);
     observer?.answered(answered);
@@ -216,23 +223,23 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request, reply) => answerError(new ApiError("OperationNotFound"), request, reply));
 
-  const endOfTurn = createTurn(options.beginTurn);
+  const endOfTick = createTick(options.beginTick);
   server.addHook("onRequest", (request, reply, done) => {
     begin(request, reply);
-    // Before anything else is looked at; a preflight too, or the browser would send the token next.
-    if (config.requireHttps && isInClear(request)) {
+    // Runs before all other checks, and also for a preflight: otherwise the browser would send the token next.
+    if (config.requireHttps && isPlainHttp(request)) {
       done(new ApiError("HttpsRequired"));
       return;
     }
     if (request.method === "OPTIONS") {
-      const told = optionsHeaders(options.endpoints, pathOf(request.url));
-      if (told !== undefined || isPreflight(request)) {
-        reply.headers(told ?? {});
+      const headers = optionsHeaders(options.endpoints, pathOf(request.url));
+      if (headers !== undefined || isPreflight(request)) {
+        reply.headers(headers ?? {});
         answerPreflight(request, reply);
         return;
       }
     }
-    endOfTurn((failure) => {
+    endOfTick((failure) => {
       if (namesCalls) runInCall(beginCall(request, reply), () => done(failure));
       else done(failure);
     });
@@ -243,8 +250,10 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       done(new ApiError("ServiceUnavailable", "The server is shutting down."));
       return;
     }
-    if (request.raw.headers.host === undefined && request.raw.httpVersion === "1.1") {
-      done(new ApiError("ParameterIncorrectFormat", "The Host header is missing.")); // Node would refuse without a body
+    const fault = framingFault(request.raw);
+    if (fault !== undefined) {
+      reply.header("connection", "close"); // a proxy may mistake what follows for another request
+      done(new ApiError("ParameterIncorrectFormat", fault));
       return;
     }
     if (request.is404) {
@@ -261,42 +270,49 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   });
 
   server.removeAllContentTypeParsers();
-  // Judged by the route: what fails here makes the framework close the connection.
+  // The route reports parse errors; an error here would make the framework close the connection.
   server.addContentTypeParser("*", async (request: FastifyRequest) =>
-    request.routeOptions.config.isUpload ? undefined : readBody(request.raw, config.bodyBytesMax),
+    request.routeOptions.config.isUpload
+      ? undefined
+      : readBody(request.raw, config.bodyBytesMax, () => inFlight.hold(request)),
   );
 
   for (const operation of options.operations) {
     mountOperation(server, operation, {
       authenticate: options.authenticate,
       limits: config,
+      inFlight,
       scheme: config.authSchemes[0] ?? "",
+      isSecure: peers.isSecure,
     });
   }
   for (const endpoint of options.endpoints) {
     mountEndpoint(server, endpoint, {
       authenticate: options.authenticate,
       limits: config,
+      inFlight,
       rateLimits: options.rateLimits,
       requireServed: options.requireServed,
     });
   }
   for (const endpoint of options.internalEndpoints) mountInternalEndpoint(server, endpoint);
   for (const page of options.pages) mountPage(server, page);
+  mountLandingPage(server, options.landingPage);
   for (const page of options.guardedPages) mountGuardedPage(server, page);
 
-  function isInClear({ raw, routeOptions }: FastifyRequest): boolean {
-    return !peers.isSecure(raw) && !peers.isLocal(raw) && routeOptions.config.mayBeClear !== true;
+  function isPlainHttp({ raw, routeOptions }: FastifyRequest): boolean {
+    return !peers.isSecure(raw) && !peers.isLocal(raw) && routeOptions.config.allowsPlainHttp !== true;
   }
 
   let url = "";
   return {
     server,
     async listen(host, port) {
-      // Workers share the port; where the system cannot do that, the supervisor takes the connections and hands them out.
+      // Workers share the port; where the operating system does not support that, the supervisor distributes
+      // connections.
       const reusePort = workerNumber !== undefined && process.platform === "linux";
-      const place = { host, port, reusePort };
-      await server.listen(place); // which hands on what it does not know
+      const listenOptions = { host, port, reusePort };
+      await server.listen(listenOptions); // passes unknown options through to Node
       const address = server.server.address();
       const taken = typeof address === "object" && address !== null ? address.port : port;
       url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${taken}`;
@@ -306,7 +322,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     reloadCertificate: async () => tls?.reloadCertificate(),
     async drain(graceMs) {
       if (server.server.listening) await lingerOn(server.server, graceMs);
-      // The server closes the connections that are idle now; those that become idle later are for us to close.
+      // Node closes the connections that are idle now; those that become idle later have to be closed here.
       const sweep = setInterval(() => {
         server.server.closeIdleConnections();
         tls?.closeHandshakes();
@@ -319,11 +335,14 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   };
 }
 
+/** Less than one read of the socket, so that only one chunk of an unread body is buffered, not two. */
+const waitingBytesMax = 32_768;
+
 function serveBy(server: Server): FastifyServerFactory {
   return (handler) => server.on("request", handler);
 }
 
-/** The framework would choose a parser by the label and refuse labels that it cannot read. */
+/** Otherwise the framework would choose a parser by content type, and refuse unknown types. */
 function hideContentType(request: FastifyRequest): void {
   const { headers } = request.raw;
   if (headers["content-type"] === undefined) return;
@@ -332,5 +351,5 @@ function hideContentType(request: FastifyRequest): void {
 }
 
 function asIs(query: string): Record<string, unknown> {
-  return query as unknown as Record<string, unknown>; // Fastify hands `request.query` on untouched
+  return query as unknown as Record<string, unknown>; // Fastify passes `request.query` on unchanged
 }

@@ -3,21 +3,33 @@ import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance, type Dicer } from "@fastify/busboy";
 import { ApiError } from "../errors.ts";
+import { noteDiscarded } from "../lib/memory-relief.ts";
 import { decode, discardRest, parseBody } from "./body.ts";
 import type { RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "./call.ts";
 
 export interface UploadLimits {
   readonly fileBytesMax: number;
-  /** Of all the other parts together. */
+  /** The total size of all other parts. */
   readonly bodyBytesMax: number;
-  /** For so long nothing need arrive. */
+  /** The time that may pass without any data. */
   readonly requestTimeoutMs: number;
 }
 
+interface Uploading extends UploadLimits {
+  /**
+   * Counts the upload against the in-flight budget. Returns a function that ends it.
+   *
+   * @throws ApiError RateLimitExceeded, ServiceUnavailable
+   */
+  begin(): () => void;
+}
+
 const partsMax = 100;
-/** For heads and boundaries, and for what is outside of all parts. */
+/** For part headers and boundaries, and for bytes outside of all parts. */
 const framingBytesMax = 1_048_576;
-/** In each of the parser's streams, beyond the piece that has just arrived: they add up when the disk is slow. */
+/**
+ * The buffer of each parser stream, beyond the chunk that has just arrived; the buffers fill up when the disk is slow.
+ */
 const waitingBytes = 16_384;
 
 const filePart = "data";
@@ -25,33 +37,35 @@ const parametersPart = "body";
 
 const uploading = new WeakSet<object>();
 
-/** Whether an upload arrives over this connection: it may take longer than other requests, as long as it goes on. */
+/**
+ * Whether an upload arrives over this connection: it may take longer than other requests, as long as it makes progress.
+ */
 export function isUploading(socket: Socket): boolean {
   return uploading.has(socket);
 }
 
-/** Says that an upload arrives over this connection. @returns what ends it */
+/** Marks the connection as receiving an upload. @returns a function that removes the mark */
 export function beginUploading(socket: Socket): () => void {
   uploading.add(socket);
   return () => void uploading.delete(socket);
 }
 
 /**
- * Takes in a form with a file in the part `data`, which is stored while it arrives: its parts come in any order, and
- * nothing of the file is kept in memory. The parameters are the other parts, or a JSON object in the part `body`, which is
- * known by its name alone (surface.md section 10).
+ * Receives a multipart form whose part `data` is a file, which is stored while it arrives: parts may come in any order,
+ * and the file is never held in memory. The parameters are the other parts, or a JSON object in the part `body`, which
+ * is identified only by its name (spec/files#upload-forms).
  *
- * @throws ApiError FileUploadFailed, RequestTooLarge, and whatever `store` throws; then nothing stays stored
+ * @throws ApiError FileUploadFailed, RequestTooLarge, and errors of `store`; nothing stays stored then
  */
 export async function receiveUpload<File extends StoredUpload>(
   request: IncomingMessage,
   contentType: string | undefined,
-  limits: UploadLimits,
+  limits: Uploading,
   store: (part: UploadedPart) => Promise<File>,
 ): Promise<ReceivedUpload<File>> {
   const stopping = new AbortController();
   const failure = Promise.withResolvers<never>();
-  failure.promise.catch(() => {}); // it may come when nobody waits for it any more
+  failure.promise.catch(() => {}); // the rejection may come when it is no longer awaited
   const fail = (error: unknown) => {
     failure.reject(error);
     stopping.abort(error);
@@ -60,9 +74,10 @@ export async function receiveUpload<File extends StoredUpload>(
   const stall = setTimeout(() => {
     if (request.isPaused()) stall.refresh();
     else breakOff();
-  }, limits.requestTimeoutMs); // a store that is slow, for which it waits, is no fault of the sender
+  }, limits.requestTimeoutMs); // waiting for a slow store does not count against the client
+  // A destroyed stream emits nothing more, not even the bytes that had arrived.
   const onClose = () => {
-    if (!request.complete) breakOff();
+    if (!request.readableEnded) breakOff();
   };
   let parser: BusboyInstance | undefined;
   let incoming: Readable | undefined;
@@ -72,18 +87,20 @@ export async function receiveUpload<File extends StoredUpload>(
   const formMax = limits.fileBytesMax + limits.bodyBytesMax + framingBytesMax;
 
   const endUploading = beginUploading(request.socket);
+  let endInFlight = () => {};
   try {
+    endInFlight = limits.begin();
     parser = createParser(contentType, limits);
     const labels = readLabels(parser);
     parser.on("file", (_name, file, fileName, _encoding, mimeType) => {
       file.on("error", breakOff);
       if (stopping.signal.aborted) {
-        file.resume(); // it was in what had arrived before the form was refused
+        file.resume(); // it had arrived before the form was refused
         return;
       }
       incoming = file;
       file.on("limit", () => fail(new ApiError("RequestTooLarge", fileTooLarge(limits))));
-      // Who reads no further gives the reason; the stream would give another one before.
+      // The reader that stops early reports the reason; destroying the stream would report another error first.
       const bytes = file.iterator({ destroyOnReturn: false });
       const part = { contentType: mimeType, fileName, bytes, signal: stopping.signal };
       storing = store(part);
@@ -100,14 +117,16 @@ export async function receiveUpload<File extends StoredUpload>(
     parser.on("error", breakOff);
     request.on("error", breakOff);
     request.on("close", onClose);
-    request.on("end", () => clearTimeout(stall)); // what is left to do with it is not the client's time
+    request.on("end", () => clearTimeout(stall)); // the remaining work does not count against the client's time
     let received = 0;
     request.on("data", (chunk: Buffer) => {
       stall.refresh();
       received += chunk.length;
+      noteDiscarded(chunk.length);
       if (received > formMax) fail(new ApiError("RequestTooLarge", `The form is larger than ${formMax} bytes.`));
     });
     request.pipe(parser);
+    if (request.destroyed) onClose(); // it was closed while the caller was authenticated
 
     await Promise.race([finished, failure.promise]);
     if (storing === undefined) throw new ApiError("FileUploadFailed", "The part data is missing.");
@@ -117,7 +136,7 @@ export async function receiveUpload<File extends StoredUpload>(
     stopping.abort(error);
     if (parser !== undefined) request.unpipe(parser);
     incoming?.destroy(error instanceof Error ? error : undefined);
-    // What had been stored before the rest of the form failed is dropped.
+    // When the rest of the form fails, the stored file is dropped.
     await storing?.then(
       (stored) => stored.discard(),
       () => {},
@@ -128,6 +147,7 @@ export async function receiveUpload<File extends StoredUpload>(
     clearTimeout(stall);
     request.off("close", onClose);
     endUploading();
+    endInFlight();
   }
 }
 
@@ -135,7 +155,7 @@ function fileTooLarge({ fileBytesMax }: UploadLimits): string {
   return `The file is larger than ${fileBytesMax} bytes.`;
 }
 
-/** @throws ApiError FileUploadFailed when it is no such form */
+/** @throws ApiError FileUploadFailed when the body is not a multipart form */
 function createParser(contentType: string | undefined, { fileBytesMax, bodyBytesMax }: UploadLimits): BusboyInstance {
   if (contentType === undefined || !/^\s*multipart\/form-data\b/i.test(contentType)) throw notAForm();
   try {
@@ -145,7 +165,7 @@ function createParser(contentType: string | undefined, { fileBytesMax, bodyBytes
       highWaterMark: waitingBytes,
       fileHwm: waitingBytes,
       isPartAFile: (name) => name?.toLowerCase() === filePart,
-      defCharset: "latin1", // leaves every byte as it is: `readParameters` decodes them
+      defCharset: "latin1", // keeps every byte unchanged: `readParameters` decodes them
     });
   } catch (cause) {
     throw notAForm(cause);
@@ -160,17 +180,17 @@ function notAForm(cause?: unknown): ApiError {
 interface ParameterPart {
   readonly name: string;
   readonly bytes: Buffer;
-  /** Its Content-Type. */
+  /** The Content-Type of the part. */
   readonly label: string | undefined;
 }
 
 /**
- * Takes the parameters from the Content-Type of each part before the parser sees them: it decodes by the charset that they
- * name, and puts something else for bytes that are not of it. Where there is no Content-Type nothing is claimed.
+ * Takes the Content-Type of each parameter part before the parser sees it, because the parser would decode by its
+ * charset and replace invalid bytes. Parts without a Content-Type have no label.
  */
 function readLabels(parser: BusboyInstance): { latest(): string | undefined } {
   let label: string | undefined;
-  const { parser: dicer } = (parser as unknown as { _parser: { parser: Dicer } })._parser; // nothing public tells heads
+  const { parser: dicer } = (parser as unknown as { _parser: { parser: Dicer } })._parser; // the public API does not expose part headers
   dicer.on("part", (part) => {
     part.prependListener("header", (header: Record<string, string[]>) => {
       label = header["content-type"]?.[0];

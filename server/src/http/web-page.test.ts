@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
-import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
 
 let test: TestApp;
 before(async () => {
@@ -10,14 +16,19 @@ after(() => test.close());
 
 const page = "/_/docs";
 
-/** What the page loads by itself, as paths. */
+/** The content for a client without compression. */
+async function readText(path: string): Promise<string> {
+  return (await test.call(`GET ${path}`)).text;
+}
+
+/** The paths of the assets that the page loads. */
 async function findAssets(): Promise<string[]> {
   const { text } = await test.call(`GET ${page}`);
-  return [...text.matchAll(/\b(?:src|href)="([^"]*)"/g)].map(([, address]) => address ?? "");
+  return [...text.matchAll(/<(?:script src|link rel="\w+" href)="([^"]*)"/g)].map(([, address]) => address ?? "");
 }
 
 describe("/_/docs", () => {
-  it("is a page without a token, also with a slash behind it", async () => {
+  it("is a page without a token, also with a trailing slash", async () => {
     for (const path of [page, `${page}/`]) {
       const { status, headers, text } = await test.call(`GET ${path}`);
       assert.deepEqual([status, headers["content-type"]], [200, "text/html; charset=utf-8"]);
@@ -25,7 +36,7 @@ describe("/_/docs", () => {
     }
   });
 
-  it("loads only what this server serves, each with its type", async () => {
+  it("loads only assets of this server, each with its type", async () => {
     const assets = await findAssets();
     assert.ok(assets.length >= 3);
     for (const address of assets) {
@@ -39,13 +50,13 @@ describe("/_/docs", () => {
     }
   });
 
-  it("refers to no outside host, in its own text and in its styles; its scripts are held to that by the policy", async () => {
+  it("refers to no other host in its HTML and styles; the content security policy restricts its scripts", async () => {
     const { text: html } = await test.call(`GET ${page}`);
     assert.doesNotMatch(html, /https?:|\/\/\w|<base|<iframe|@import/i);
     const { text: start } = await test.call("GET /_/docs/start.js");
     assert.doesNotMatch(start, /https?:|["']\/\//);
-    assert.match(start, /validatorUrl: null/); // it would send the document to a public validator
-    const { text: css } = await test.call("GET /_/docs/swagger-ui.css");
+    assert.match(start, /validatorUrl: null/); // the default would send the document to a public validator
+    const css = await readText("/_/docs/swagger-ui.css");
     const loaded = css.match(/@import.{0,20}|url\(.{0,20}/gi) ?? [];
     assert.deepEqual(
       loaded.filter((address) => !/^url\(["']?data:/.test(address)),
@@ -53,7 +64,7 @@ describe("/_/docs", () => {
     );
   });
 
-  it("may load nothing from elsewhere, be framed by nobody, and is never taken for another type", async () => {
+  it("cannot load anything from other hosts, be framed, or be sniffed as another type", async () => {
     for (const path of [page, "/_/openapi.json", ...(await findAssets()).filter((address) => address !== "data:,")]) {
       const { headers } = await test.call(`GET ${path}`);
       const policy = `${headers["content-security-policy"]}`.split("; ");
@@ -68,7 +79,7 @@ describe("/_/docs", () => {
     }
   });
 
-  it("nothing else of the assets' folder is served, whatever the path says", async () => {
+  it("no other file of the assets folder is served, for any path", async () => {
     const paths = [
       "package.json",
       "index.html",
@@ -78,5 +89,116 @@ describe("/_/docs", () => {
       "%00",
     ];
     for (const path of paths) assert.equal((await test.call(`GET ${page}/${path}`)).status, 404, path);
+  });
+});
+
+describe("pages and compression", () => {
+  it("are compressed as the client accepts it, each encoding with its own entity tag", async () => {
+    const plain = await readText("/_/docs/swagger-ui-bundle.js");
+    assert.ok(plain.length > 1_000_000);
+    const tags = new Set<unknown>();
+    for (const [accept, encoding, decode] of [
+      ["gzip, deflate, br", "br", brotliDecompressSync],
+      ["br;q=0, gzip", "gzip", gunzipSync],
+      ["*", "br", brotliDecompressSync],
+      ["identity", undefined, (bytes: Buffer) => bytes],
+    ] as const) {
+      const { headers, bytes } = await fetchBytes("/_/docs/swagger-ui-bundle.js", { "accept-encoding": accept });
+      assert.equal(headers["content-encoding"], encoding, accept);
+      assert.equal(headers["vary"], "Accept-Encoding");
+      assert.equal(decode(bytes).toString(), plain);
+      tags.add(headers["etag"]);
+    }
+    assert.equal(tags.size, 3);
+    const { headers, bytes } = await fetchBytes("/_/openapi.json", { "accept-encoding": "gzip" });
+    assert.equal(headers["content-encoding"], "gzip");
+    assert.ok(bytes.length < 65_536, `${bytes.length} bytes`);
+    assert.equal(JSON.parse(gunzipSync(bytes).toString()).openapi, "3.1.0");
+  });
+
+  it("304 without a body for a client that has the page", async () => {
+    for (const path of ["/_/openapi.json", page, "/_/docs/swagger-ui.css"]) {
+      const { headers } = await fetchBytes(path, {});
+      const tag = `${headers["etag"]}`;
+      for (const given of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+        const again = await fetchBytes(path, { "if-none-match": given });
+        assert.deepEqual([again.status, again.bytes.length], [304, 0], given);
+      }
+      assert.equal((await fetchBytes(path, { "if-none-match": '"other"' })).status, 200);
+      if (path === page) continue; // too small to be compressed
+      assert.equal((await fetchBytes(path, { "if-none-match": tag, "accept-encoding": "gzip" })).status, 200);
+    }
+  });
+
+  async function fetchBytes(path: string, headers: Record<string, string>) {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    get(`${test.url}${path}`, { headers, agent: false }, resolve).on("error", reject);
+    const answer = await promise;
+    return { status: answer.statusCode, headers: answer.headers, bytes: await buffer(answer) };
+  }
+});
+
+describe("the files of Swagger UI", () => {
+  it("match the package in package.json and include its licence, and the package is not a dependency of the server", () => {
+    const { resolve } = createRequire(import.meta.url);
+    const folder = join(import.meta.dirname, "../../assets/docs");
+    for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
+      const kept = brotliDecompressSync(readFileSync(join(folder, `${file}.br`)));
+      assert.ok(kept.equals(readFileSync(resolve(`swagger-ui-dist/${file}`))), `${file}: run npm run docs`);
+    }
+    for (const file of ["LICENSE", "NOTICE"]) assert.ok(existsSync(join(folder, file)));
+    const lock = JSON.parse(readFileSync(join(import.meta.dirname, "../../../package-lock.json"), "utf8"));
+    for (const name of ["swagger-ui-dist", "@scarf/scarf"]) {
+      assert.equal(lock.packages[`node_modules/${name}`].dev, true, `${name} would reach users of the package`);
+    }
+  });
+});
+
+describe("/_/docs/operators", () => {
+  it("is a separate page; the other one omits the operations of operators", async () => {
+    assert.match(await readText("/_/docs"), /data-audience="clients"/);
+    assert.match(await readText("/_/docs/operators"), /data-audience="operators"/);
+    const start = await readText("/_/docs/start.js");
+    assert.match(start, /startsWith\("\/_\/api\/"\)/);
+    assert.match(start, /persistAuthorization: true/);
+  });
+});
+
+// spec/transport#service-pages
+describe("GET /", () => {
+  const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+  it("is JSON in the envelope for clients, with links to docs, OpenAPI and health", async () => {
+    for (const accept of [undefined, "*/*", "application/json", "application/json, text/html", "text/html;q=0, */*"]) {
+      const answer = await test.call("GET /", { headers: accept === undefined ? {} : { accept } });
+      const links = { docs: "/_/docs", openapi: "/_/openapi.json", health: "/_/health/ready" };
+      const { version } = (await test.call("GET /_/")).body.result;
+      assertResult(answer, 200, { name: "Rollcall", version, ...links });
+      assert.equal(answer.headers["content-type"], "application/json");
+      assert.equal(answer.headers["vary"], "Accept");
+      for (const address of Object.values(links)) assert.equal((await test.call(`GET ${address}`)).status, 200);
+    }
+  });
+
+  it("is a page for browsers, which links only to this server, with the policy of all pages", async () => {
+    const { status, headers, text } = await test.call("GET /", { headers: { accept: browser } });
+    assert.deepEqual([status, headers["content-type"]], [200, "text/html; charset=utf-8"]);
+    assert.equal(headers["vary"], "Accept, Accept-Encoding");
+    assert.match(`${headers["content-security-policy"]}`, /default-src 'self'.*frame-ancestors 'none'/);
+    assert.doesNotMatch(text, /https?:|<script|\/\/\w/);
+    for (const [, address = ""] of text.matchAll(/<a href="([^"]*)"/g)) {
+      assert.equal((await test.call(`GET ${address}`)).status, 200, address);
+    }
+  });
+
+  it("takes HEAD; other verbs and unknown paths stay OperationNotFound", async () => {
+    for (const accept of ["*/*", browser]) {
+      const { status, text } = await test.call("HEAD /", { headers: { accept } });
+      assert.deepEqual([status, text], [200, ""]);
+    }
+    for (const operation of ["POST /", "DELETE /", "GET /index.html", "GET /nothing"]) {
+      const { status, body } = await test.call(operation, { headers: { accept: browser } });
+      assert.deepEqual([status, body.error], [404, "OperationNotFound"], operation);
+    }
   });
 });

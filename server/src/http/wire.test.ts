@@ -5,7 +5,7 @@ import { createIdGenerator, type IdKind, idPatternOf } from "../lib/ids.ts";
 import type { Schema } from "./schema.ts";
 import { Decimal, Flag, IdInput, Integer, readWireValue, Text } from "./wire.ts";
 
-/** The value read, or "format" or "range". */
+/** The parsed value, or "format" or "range". */
 function read(schema: Schema, value: unknown): unknown {
   const parsed = readWireValue(schema, value);
   return "problem" in parsed ? parsed.problem : parsed.value;
@@ -15,8 +15,9 @@ const anyText = fc.oneof(fc.string({ unit: "grapheme" }), fc.string({ unit: "bin
 const notScalar = fc.oneof(fc.array(fc.anything()), fc.object(), fc.constant({}), fc.constant([]));
 const anyJson = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown); // JSON has no -0
 
+// spec/transport#texts
 describe("Text", () => {
-  it("is any Unicode but NUL and lone surrogates, unchanged, between its bounds in code points", () => {
+  it("accepts any Unicode except NUL and lone surrogates unchanged, between its bounds in code points", () => {
     fc.assert(
       fc.property(anyText, fc.nat(6), fc.nat(12), (text, minLength, more) => {
         const maxLength = minLength + more;
@@ -29,7 +30,7 @@ describe("Text", () => {
     );
   });
 
-  it("counts code points at the bounds, not UTF-16 units and not what a person sees", () => {
+  it("counts code points at the bounds, not UTF-16 units or graphemes", () => {
     const schema = Text({ minLength: 4, maxLength: 8 });
     for (const character of ["a", "é", "\u0301", "😀", "\u202E", "中"]) {
       for (const length of [4, 8]) assert.equal(read(schema, character.repeat(length)), character.repeat(length));
@@ -37,7 +38,7 @@ describe("Text", () => {
     }
   });
 
-  it("refuses a lone surrogate and NUL wherever they stand", () => {
+  it("refuses a lone surrogate and NUL at any position", () => {
     const bad = fc.constantFrom("\0", "\uD800", "\uDBFF", "\uDC00", "\uDFFF");
     const around = fc.string({ unit: "grapheme-ascii" });
     fc.assert(
@@ -47,7 +48,7 @@ describe("Text", () => {
     );
   });
 
-  it("takes a number as its decimal text, integers of any length with all their digits", () => {
+  it("accepts a number as its decimal text, integers of any length with all their digits", () => {
     const schema = Text({ maxLength: 400 });
     fc.assert(fc.property(fc.bigInt(), (integer) => assert.equal(read(schema, integer), integer.toString())));
     fc.assert(
@@ -59,14 +60,14 @@ describe("Text", () => {
     );
   });
 
-  it("refuses truth values, objects, arrays and numbers that JSON cannot write", () => {
+  it("refuses booleans, objects, arrays and numbers that JSON cannot write", () => {
     const values = fc.oneof(fc.boolean(), notScalar, fc.constantFrom(Infinity, -Infinity, NaN, null, undefined));
     fc.assert(fc.property(values, (value) => assert.equal(read(Text({ maxLength: 100 }), value), "format")));
   });
 });
 
 describe("Integer", () => {
-  it("is the same bare and as text, with a sign, blanks, leading zeros, a fraction of zeros or an exponent", () => {
+  it("is the same as a number and as text, with a sign, white space, leading zeros, a fraction of zeros or an exponent", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), (n) => {
         const size = Math.abs(n);
@@ -77,7 +78,7 @@ describe("Integer", () => {
     );
   });
 
-  it("is refused outside its bounds", () => {
+  it("is refused outside of its bounds", () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer(), fc.nat(), (n, minimum, more) => {
         const maximum = minimum + more;
@@ -88,7 +89,7 @@ describe("Integer", () => {
     );
   });
 
-  it("is refused with a fraction, and what is too large to be a number is out of range", () => {
+  it("is refused with a fraction, and out of range when too large for a number", () => {
     for (const value of [0.5, "0.5", "1e-1", "-1.25", Number.MIN_VALUE])
       assert.equal(read(Integer({}), value), "format");
     for (const value of ["1e400", "-1e400", Infinity, "9".repeat(400), 10n ** 400n]) {
@@ -98,7 +99,7 @@ describe("Integer", () => {
 });
 
 describe("Decimal", () => {
-  it("is the same number bare and as text", () => {
+  it("is the same as a number and as text", () => {
     fc.assert(
       fc.property(fc.double({ noDefaultInfinity: true, noNaN: true }), (n) => {
         for (const form of [n, `${n}`, ` ${n} `]) assert.ok(Object.is(read(Decimal({}), form), n + 0));
@@ -106,7 +107,7 @@ describe("Decimal", () => {
     );
   });
 
-  it("takes no word, no blank, no other notation for a number", () => {
+  it("refuses words, white space and other number notations", () => {
     const words = [
       "NaN",
       "Infinity",
@@ -132,7 +133,7 @@ describe("Decimal", () => {
 });
 
 describe("Flag", () => {
-  it("is true, false, 0 or 1 and nothing else that JSON can hold", () => {
+  it("is true, false, 0 or 1, and no other JSON value", () => {
     fc.assert(
       fc.property(fc.oneof(anyJson, anyText), (value) => {
         const word = typeof value === "object" ? "" : String(value).trim().toLowerCase();
@@ -149,7 +150,7 @@ describe("IdInput", () => {
   const kinds: IdKind[] = ["App", "ApplicationKey", "Device", "User", "Checkin", "Token"];
   const anyId = fc.constantFrom(...kinds).map((kind) => ({ kind, id: createIdGenerator(Date.now).newId(kind) }));
 
-  it("takes ids of its kind, and names the kind when it is another", () => {
+  it("accepts ids of its kind, and names the expected kind otherwise", () => {
     fc.assert(
       fc.property(anyId, fc.constantFrom(...kinds), ({ kind, id }, expected) => {
         const parsed = readWireValue(IdInput(expected), id);
@@ -160,9 +161,9 @@ describe("IdInput", () => {
     );
   });
 
-  it("refuses what is no id: any other text, an id with anything changed, and whatever is no text", () => {
+  it("refuses any other text, including an id with any change, and any other type", () => {
     const broken = fc.tuple(anyId, fc.nat(40), fc.constantFrom("", "_", "-", "A", "é", " ", "\n", "\0")).map(
-      ([{ id }, at, character]) => id.slice(0, at) + character + id.slice(at + 1), // the text may also get longer
+      ([{ id }, at, character]) => id.slice(0, at) + character + id.slice(at + 1), // the change may also append a character
     );
     const noId = fc.oneof(broken, anyText, fc.double(), fc.bigInt(), fc.boolean(), notScalar);
     const isId = /^[a-z]{3}_[0-9a-z]{26}$/;

@@ -2,31 +2,31 @@ import type { ErrorCondition } from "../errors.ts";
 import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
+import { parseLenientJson } from "../lib/lenient-json.ts";
 import { type Location, type LocationRange, parseLocation, parseLocationRange } from "../lib/locations.ts";
-import { parseLooseJson } from "../lib/loose-json.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
 import { type Schema, type Static, Type } from "./schema.ts";
 
 /**
- * The wire formats of surface.md section 1. Each is a schema (what OpenAPI shows), a static type (what handlers get) and,
- * for requests, a reader that turns what clients send into that type. The schema names its reader in `x-wire`.
+ * The wire formats of spec/transport#values. Each is a schema (for OpenAPI), a static type (for handlers) and, for
+ * requests, a reader that converts input into that type. The schema names its reader in `x-wire`.
  */
 
 interface TextOptions {
-  /** In characters (code points), as are all text lengths. */
+  /** In characters (code points), like all text lengths. */
   readonly minLength?: number;
-  /** Without one, the size of the request is the bound. */
+  /** Without it, only the size of the request is limited. */
   readonly maxLength?: number;
-  /** The empty text is a value to be judged, not an absent parameter. */
+  /** The empty text is a value, not an absent parameter. */
   readonly keepsEmpty?: boolean;
   readonly description?: string;
-  /** Another name that clients send it under. */
+  /** An alternative parameter name. */
   readonly alias?: string;
-  /** What a text that cannot be stored is refused as: of credentials it is a wrong one, as any that nobody has. */
+  /** The condition for a text that cannot be stored: among credentials, it counts as wrong credentials. */
   readonly refusedAs?: ErrorCondition;
 }
 
-/** A text: any Unicode except NUL and lone surrogates. A number is taken as its decimal text. */
+/** A text: any Unicode except NUL and lone surrogates. A number is read as its decimal text. */
 export function Text(options: TextOptions): Schema<string> {
   const { keepsEmpty, alias, refusedAs, ...keywords } = options;
   return wire<string>("text", {
@@ -43,15 +43,15 @@ export function ClearableText(options: Omit<TextOptions, "minLength" | "keepsEmp
   return Text({ ...options, keepsEmpty: true });
 }
 
-/** What a {@link ClearableText} makes of the text that was there. */
+/** The new value of a {@link ClearableText}. */
 export function changedText(current: string | null, given: string | undefined): string | null {
   return given === undefined ? current : given === "" ? null : given;
 }
 
 /**
- * One of some words, in any case.
+ * One of the given words, in any case.
  *
- * @param options with `numbered`, the word's index is taken too, bare or as text
+ * @param options with `numbered`, the word's index is accepted too, as a number or a text
  */
 export function Choice<const Word extends string>(
   words: readonly Word[],
@@ -61,22 +61,22 @@ export function Choice<const Word extends string>(
   return wire<Word>("choice", { type: "string", enum: words, ...keywords, ...(numbered && { "x-numbered": true }) });
 }
 
-/** An integer, bare or as text. */
+/** An integer, as a number or a text. */
 export function Integer(options: { minimum?: number; maximum?: number; description?: string }): Schema<number> {
   return wire<number>("integer", { type: "integer", ...options });
 }
 
-/** A finite number, bare or as text. */
+/** A finite number, as a number or a text. */
 export function Decimal(options: { minimum?: number; maximum?: number; description?: string }): Schema<number> {
   return wire<number>("decimal", { type: "number", ...options });
 }
 
-/** `true`, `false` (any case), 0 or 1, bare or as text. */
+/** `true`, `false` (any case), 0 or 1, as a JSON value or a text. */
 export function Flag(options: { description?: string } = {}): Schema<boolean> {
   return wire<boolean>("flag", { type: "boolean", ...options });
 }
 
-/** A date in any of the forms of surface.md section 1 "Dates", as milliseconds since 1970-01-01 UTC. */
+/** A date in any of the forms of spec/transport#dates, as milliseconds since 1970-01-01 UTC. */
 export function DateInput(options: { description?: string } = {}): Schema<number> {
   return wire<number>("date", { type: "string", examples: ["1981-07-09"], ...options });
 }
@@ -96,7 +96,7 @@ export function LocationRangeInput(options: { description?: string } = {}): Sche
   return wire<LocationRange>("locationRange", { type: "string", examples: ["48.2082,16.3738,1000"], ...options });
 }
 
-/** Any value, as it was sent. */
+/** Any value, unchanged. */
 export function Raw({
   keepsEmpty,
   ...keywords
@@ -104,17 +104,26 @@ export function Raw({
   return wire<unknown>("raw", { ...keywords, ...(keepsEmpty && { "x-keeps-empty": true }) });
 }
 
-/** An array of anything, or a text that holds one, with double or single quotes. */
+/** An array of any values, or a text that contains one, with double or single quotes. */
 export function List(options: { description?: string } = {}): Schema<readonly unknown[]> {
   return wire<readonly unknown[]>("list", { type: "array", items: {}, ...options });
 }
 
-/** A text, a number or a truth value, as it is: a text that looks like a number stays a text. */
+/** A text, a number or a boolean, unchanged: a text that looks like a number stays a text. */
 export function Scalar(options: { maxLength: number; description?: string }): Schema<string | number | boolean> {
   return wire<string | number | boolean>("scalar", { type: ["string", "number", "boolean"], ...options });
 }
 
-/** An object with members of any kind, or a text that holds one, with double or single quotes. */
+/** A {@link Scalar}, or an object with any members. A text stays a text, even if it looks like an object. */
+export function ScalarOrMembers(options: {
+  maxLength: number;
+  description?: string;
+}): Schema<string | number | boolean | Readonly<Record<string, unknown>>> {
+  const type = ["string", "number", "boolean", "object"];
+  return wire<string | number | boolean | Readonly<Record<string, unknown>>>("scalarOrMembers", { type, ...options });
+}
+
+/** An object with any members, or a text that contains one, with double or single quotes. */
 export function Members(options: { description?: string } = {}): Schema<Readonly<Record<string, unknown>>> {
   return wire<Readonly<Record<string, unknown>>>("members", { type: "object", ...options });
 }
@@ -125,28 +134,36 @@ export function IdInput(kind: IdKind): Schema<string> {
 }
 
 /**
- * The id of the application that a device registers with: whatever else comes is malformed (service.md "Errors"). Of a text
- * its reader tells, once nothing that is required is missing.
+ * The id of the application that a device registers with: any other value is malformed
+ * (spec/devices#registration-errors). The format of a text is checked by its reader, after the check for missing
+ * parameters.
  */
 export function AppIdInput(options: { description: string }): Schema<string> {
   const refused = { "x-kind": "App", "x-refused-as": "ApplicationIdMalformed" };
   return wire<string>("text", { type: "string", pattern: idPatternOf("App"), ...refused, ...options });
 }
 
-/** The id of a user, or `me` for the calling one: see {@link resolveUserId}. */
-export function UserIdInput(options: { description?: string } = {}): Schema<string> {
+/** The id of a user, or `me` for the caller: see {@link resolveUserId}. */
+export function UserIdInput(options: { description?: string; unbuilt?: readonly string[] } = {}): Schema<string> {
+  const { unbuilt, ...keywords } = options;
   const pattern = `${idPatternOf("User")}|^me$`;
-  return wire<string>("id", { type: "string", pattern, "x-kind": "User", "x-word": "me", ...options });
+  const words = unbuilt && { "x-unbuilt": unbuilt };
+  return wire<string>("id", { type: "string", pattern, "x-kind": "User", "x-word": "me", ...keywords, ...words });
 }
 
-/** The id that a {@link UserIdInput} means. */
+/** Adds an alternative name to a parameter. */
+export function alsoAs<T>(alias: string, schema: Schema<T>): Schema<T> {
+  return { ...schema, "x-alias": alias };
+}
+
+/** Resolves a {@link UserIdInput} to an id. */
 export function resolveUserId(given: string, callerId: string): string {
   return given === "me" ? callerId : given;
 }
 
 /**
- * The id of an object of one of some kinds, or a word that stands for one, in any case. What a word means is the
- * handler's to say.
+ * The id of an object of one of several kinds, or a word that stands for an id, in any case. The handler resolves the
+ * word.
  */
 export function ObjectIdInput(
   kinds: readonly IdKind[],
@@ -157,19 +174,19 @@ export function ObjectIdInput(
   return wire<string>("objectId", { type: "string", pattern, "x-kinds": kinds, "x-words": words, ...options });
 }
 
-/** Any JSON, as its text, with all the digits of integers; what a form or a query holds is a text. */
+/** Any JSON as text, with all digits of integers; a value in a form or a query is a text. */
 export function Json(options: { description?: string } = {}): Schema<string> {
   return wire<string>("json", { "x-keeps-empty": true, ...options });
 }
 
-/** The members of an object, each with the text of its JSON. The object may also come as a text that holds it. */
+/** The members of an object, each with the text of its JSON. The object may also be sent as text. */
 export function JsonMembers(options: { description?: string } = {}): Schema<readonly JsonMember[]> {
   return wire<readonly JsonMember[]>("jsonMembers", { type: "object", ...options });
 }
 
 export type JsonMember = readonly [name: string, json: string];
 
-/** JSON in responses. The value is its text, and goes into the answer as it is. */
+/** JSON in responses. The value is its text, which is inserted unchanged. */
 export function RawJson(options: { readonly [keyword: string]: unknown } = {}): Schema<string> {
   return Type.Unsafe<string>({ ...options, "x-raw": true });
 }
@@ -185,26 +202,30 @@ export const WireDate = Type.Unsafe<string>({
 export const WireLocation = Type.Object({ lat: Type.Number(), lng: Type.Number() });
 export type WireLocation = Static<typeof WireLocation>;
 
-/** Reads one value of a request. @throws never; a problem is returned, to be named after the parameter */
+/** Reads one value of a request. Never throws: returns a problem, which the caller prefixes with the parameter name. */
 export function readWireValue(schema: Schema, value: unknown): Parsed<unknown> {
-  const keywords = schema as Schema & Keywords; // the schema came from `wire` below
+  const keywords = schema as Schema & Keywords; // created by `wire` below
   return readers[keywords["x-wire"]](value, keywords);
 }
 
-/** What a value that does not read is refused as, where that is not for its format: a text among credentials, any id there. */
+/**
+ * The condition for an invalid value, unless it is a format error: for a text among credentials, or an id of any kind.
+ */
 export function refusalOf(schema: Schema, value: unknown): ErrorCondition | undefined {
-  const { "x-kind": kind, "x-refused-as": condition } = schema as Schema & Keywords; // as above
+  const { "x-kind": kind, "x-refused-as": condition, "x-unbuilt": words } = schema as Schema & Keywords; // as above
+  if (words?.some((word) => word === `${String(value)}`.toLowerCase())) return "OperationNotFound";
   return kind !== undefined || typeof value === "string" || typeof value === "symbol" ? condition : undefined;
 }
 
-/** Whether a value of this format can be told to others: none of them can hold a secret, or what somebody wrote. */
-export function isTellable(schema: Schema): boolean {
+/** Whether the audit log may contain values of this format: they hold neither secrets nor texts of users. */
+export function isAuditable(schema: Schema): boolean {
   return ["integer", "decimal", "flag", "choice", "date", "id"].includes(`${schema["x-wire"]}`);
 }
 
 interface Keywords {
   readonly "x-wire": keyof typeof readers;
   readonly "x-kind"?: IdKind;
+  readonly "x-unbuilt"?: readonly string[];
   readonly "x-word"?: string;
   readonly "x-kinds"?: readonly IdKind[];
   readonly "x-words"?: readonly string[];
@@ -232,6 +253,7 @@ const readers = {
   location: (value: unknown) => parseLocation(value),
   locationRange: (value: unknown) => parseLocationRange(value),
   scalar: readScalar,
+  scalarOrMembers: readScalarOrMembers,
   id: readId,
   raw: (value: unknown) => ({ value }),
   list: readList,
@@ -267,6 +289,11 @@ function readScalar(value: unknown, keywords: Keywords): Parsed<string | number 
   return refuseFormat("must be a text, a number or a truth value");
 }
 
+function readScalarOrMembers(value: unknown, keywords: Keywords): Parsed<unknown> {
+  if (Array.isArray(value)) return refuseFormat("must be a text, a number, a truth value or an object of those");
+  return isObject(value) ? { value } : readScalar(value, keywords);
+}
+
 function decimalText(value: number | bigint): string | undefined {
   if (typeof value === "bigint") return String(value);
   if (!Number.isFinite(value)) return undefined;
@@ -274,11 +301,14 @@ function decimalText(value: number | bigint): string | undefined {
   const [, sign = "", whole = "", fraction = "", exponent] = exponentPattern.exec(text) ?? [];
   if (exponent === undefined) return text;
   const digits = whole + fraction;
-  const point = whole.length + Number(exponent); // so many of the digits are before it
+  const point = whole.length + Number(exponent); // the number of digits before the point
   return point > 0 ? `${sign}${digits.padEnd(point, "0")}` : `${sign}0.${"0".repeat(-point)}${digits}`;
 }
 
-/** How JavaScript writes numbers from 1e21 on and below 1e-6: never with all digits before the point and more behind it. */
+/**
+ * JavaScript's notation for numbers from 1e21 on and below 1e-6: never has all digits before the point and more behind
+ * it.
+ */
 const exponentPattern = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/;
 
 function charactersIn(text: string): number {
@@ -334,11 +364,11 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a text holds; anything else is itself. */
+/** Parses a text; returns any other value unchanged. */
 function parsedText(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {
-    return parseLooseJson(value);
+    return parseLenientJson(value);
   } catch {
     return undefined;
   }
@@ -349,7 +379,7 @@ function readId(value: unknown, { "x-kind": kind, "x-word": word }: Keywords): P
   const found = typeof value === "string" ? kindOfId(value) : undefined;
   if (found === undefined) return refuseFormat("must be an id");
   if (found !== kind) return { problem: "range", rule: "", message: `Incorrect id type, expected ${kind}.` };
-  return { value: value as string }; // kindOfId took it
+  return { value: value as string }; // checked by kindOfId
 }
 
 function readObjectId(value: unknown, { "x-kinds": kinds = [], "x-words": words = [] }: Keywords): Parsed<string> {

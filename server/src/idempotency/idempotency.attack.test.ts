@@ -13,12 +13,12 @@ after(async () => {
   await test.close();
 });
 
-describe("one key, many at once", () => {
+describe("concurrent calls with one key", () => {
   for (const [name, of] of [
     ["one process", () => [test, test, test, test]],
     ["two processes", () => [test, other, test, other]],
   ] as const) {
-    it(`a call that can be done but once: all get its reply (${name})`, async () => {
+    it(`a call that can succeed only once: all repeats get its response (${name})`, async () => {
       for (let round = 0; round < 4; round += 1) {
         const me = await test.signUp();
         const calls: [string, string, object | undefined][] = [
@@ -38,7 +38,7 @@ describe("one key, many at once", () => {
       }
     });
 
-    it(`an item of many batches at once is done once, in every mode (${name})`, async () => {
+    it(`an item of many concurrent batches runs once, in every mode (${name})`, async () => {
       const me = await test.signUp();
       const at = { location: "1,2" };
       const item = (key: string) => ({ method: "POST", path: "/checkins", parameters: at, idempotencyKey: key });
@@ -65,8 +65,8 @@ describe("one key, many at once", () => {
   }
 });
 
-describe("a key and what is over", () => {
-  it("of a deleted user nothing is kept, and who has the device gets no token that works", async () => {
+describe("keys of deleted users", () => {
+  it("a deleted user's stored responses are deleted, and the device gets no working token from them", async () => {
     const me = await test.signUp();
     const headers = { "idempotency-key": "k" };
     const body = { username: me.userName, password: me.password };

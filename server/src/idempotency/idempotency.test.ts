@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { createTestDatabase } from "../../test/databases.ts";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { maintain } from "../maintenance.ts";
 
@@ -27,7 +31,7 @@ async function checkinCount({ token } = user): Promise<number> {
   return (await test.call("GET /checkins?userID=me&pageSize=1000", { token })).body.result.pageResults.length;
 }
 
-/** Asserts that the answer is the earlier one, but for its own request id, and says so. */
+/** Asserts that the answer equals the earlier one except for its request id, and is marked as a replay. */
 function assertReplayed(answer: Answer, first: Answer): void {
   const { request_id } = answer.body;
   assert.notEqual(request_id, first.body.request_id);
@@ -42,8 +46,53 @@ function assertReused(answer: Answer): void {
   assertError(answer, 409, "IdempotencyKeyReused", 1283, message);
 }
 
-describe("Idempotency-Key: surface.md section 12", () => {
-  it("a repeat gets the first reply again, and nothing is done twice", async () => {
+// spec/idempotency#stored-responses
+describe("a stored response that can no longer be opened", () => {
+  it("is refused with IdempotencyKeyReused, alone and in a batch, and nothing is done twice", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+    const database = await createTestDatabase(folder);
+    const [before, rotated] = ["the secret of the old days", "the secret of the new days"];
+    const started: TestApp[] = [];
+    async function start(secret: string): Promise<TestApp> {
+      const app = await startTestApp({ DATABASE_URL: database.url, ROLLCALL_SECRET: secret });
+      started.push(app);
+      return app;
+    }
+    try {
+      const first = await start(before);
+      const { appid, appkey } = first.application;
+      const { token, userName: username, password } = await first.signUp();
+      const headers = { "idempotency-key": "kept" };
+      const body = { location: "1,2", comment: "once" };
+      assert.equal((await first.call("POST /checkins", { token, body, headers })).status, 201);
+
+      const second = await start(rotated);
+      const device = await second.call("POST /devices", { body: { appid, appkey, platform: "test" } });
+      const login = await second.call("POST /users/login", {
+        token: device.body.result.accessToken,
+        body: { username, password },
+      });
+      const again = login.body.result.accessToken;
+      const refused = await second.call("POST /checkins", { token: again, body, headers });
+      const message =
+        "This idempotency key was used before, and its reply cannot be read any more. Read what became of that call, then use a new key.";
+      assertError(refused, 409, "IdempotencyKeyReused", 1283, message);
+      assert.equal(refused.headers["retry-after"], undefined);
+      const calls = [{ key: "a", method: "POST", path: "/checkins", parameters: body, idempotencyKey: "kept" }];
+      const batch = await second.call("POST /batch", { token: again, body: { requests: calls } });
+      assert.match(batch.text, /"error":"IdempotencyKeyReused"/);
+      const listed = await second.call("GET /checkins?userID=me", { token: again });
+      assert.equal(listed.body.result.pageResults.length, 1);
+    } finally {
+      for (const app of started) await app.close();
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("Idempotency-Key: spec/idempotency#replays", () => {
+  it("a repeat gets the first response, and nothing is done twice", async () => {
     const me = await test.signUp();
     const key = newKey();
     const first = await checkIn(key, "once", me.token);
@@ -54,7 +103,7 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assert.equal(await checkinCount(me), 2);
   });
 
-  it("of many at once one is done, and all get its reply", async () => {
+  it("of many concurrent calls one is carried out, and all get its response", async () => {
     const me = await test.signUp();
     const key = newKey();
     const answers = await Promise.all(Array.from({ length: 30 }, () => checkIn(key, "at once", me.token)));
@@ -64,7 +113,7 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assert.equal(answers.filter(({ headers }) => headers["idempotent-replayed"] === undefined).length, 1);
   });
 
-  it("also across processes", async (t) => {
+  it("works across processes", async (t) => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     t.after(() => other.close());
     const me = await test.signUp();
@@ -82,7 +131,7 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assert.equal(await checkinCount(me), 5);
   });
 
-  it("every verb: PATCH, DELETE, and a sign-up whose reply holds a token", async () => {
+  it("works for every verb: PATCH, DELETE, and a sign-up whose response holds a token", async () => {
     const { result } = (await checkIn(newKey())).body;
     for (const [operation, body] of [
       [`PATCH /checkins/${result.id}`, { comment: "new" }],
@@ -99,10 +148,10 @@ describe("Idempotency-Key: surface.md section 12", () => {
     const kept = await test.app.database.reads.selectFrom("kept_replies").select("reply").execute();
     assert.ok(kept.length > 5);
     const open = kept.map(({ reply }) => Buffer.from(reply, "base64url").toString("latin1")).join();
-    assert.ok(!open.includes("accessToken") && !open.includes("comment"), "kept replies are sealed");
+    assert.ok(!open.includes("accessToken") && !open.includes("comment"), "stored responses are sealed");
   });
 
-  it("refusals are kept as well: 400, 403 and 404", async () => {
+  it("refusals are stored as well: 400, 403 and 404", async () => {
     for (const [operation, body, status] of [
       ["POST /checkins", { location: "91,0" }, 400],
       ["POST /checkins", "{", 400],
@@ -116,13 +165,13 @@ describe("Idempotency-Key: surface.md section 12", () => {
     }
   });
 
-  it("401 and 5xx are not kept", async () => {
+  it("401 and 5xx are not stored", async () => {
     const key = newKey();
     assert.equal((await checkIn(key, "once", "bad token")).status, 401);
     assert.equal((await checkIn(key)).status, 201);
   });
 
-  it("429 is not kept: who guessed too often signs in with the same key later", async () => {
+  it("429 is not stored: after too many guesses, a client can sign in later with the same key", async () => {
     const { userName, password } = await test.signUp();
     const token = await test.registerDevice();
     const logIn = (text: string, key: string) =>
@@ -134,7 +183,7 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assert.equal((await logIn(password, key)).status, 200);
   });
 
-  it("503 is not kept: who was refused because too many waited succeeds with the same key", async (t) => {
+  it("503 is not stored: a call that was refused by a full queue succeeds later with the same key", async (t) => {
     const busy = await startTestApp({
       PASSWORD_HASH_THREADS: "1",
       PASSWORD_HASH_QUEUE_MAX: "1",
@@ -172,10 +221,10 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assertReused(await call(`PATCH /checkins/${other.body.result.id}`, changing, change));
     assert.equal(await checkinCount(), counted);
     const body = '{ "comment": "once",\n"location": "1,2" }';
-    assert.equal((await call("POST /checkins", key, body)).status, 201, "the same, written in another way");
+    assert.equal((await call("POST /checkins", key, body)).status, 201, "the same body, formatted differently");
   });
 
-  it("numbers that JSON.stringify cannot write are told from texts and from null", async () => {
+  it("numbers that JSON.stringify cannot write differ from texts and from null", async () => {
     const put = async (key: string, value: string) => {
       const headers = { "idempotency-key": key };
       const options = { token: user.token, headers, body: `{"value":${value}}` };
@@ -192,7 +241,7 @@ describe("Idempotency-Key: surface.md section 12", () => {
     for (const other of ["null", "-1e400"]) assert.equal(await put(large, other), "IdempotencyKeyReused", other);
   });
 
-  it("keys are the caller's: another user, device or application has its own (hostile.md 14)", async () => {
+  it("keys belong to the caller: another user, device or application has its own (hostile.md 14)", async () => {
     const key = newKey();
     const { id } = (await checkIn(key)).body.result;
     const other = await test.signUp();
@@ -215,7 +264,8 @@ describe("Idempotency-Key: surface.md section 12", () => {
     );
   });
 
-  it("1 to 255 characters, any; POST /devices and GET do not look at them", async () => {
+  // spec/idempotency#keys
+  it("keys have 1 to 255 arbitrary characters; POST /devices and GET ignore them", async () => {
     for (const [key, message] of [
       ["", "Idempotency-Key must have at least 1 characters."],
       ["x".repeat(256), "Idempotency-Key must have at most 255 characters."],
@@ -237,7 +287,7 @@ describe("Idempotency-Key: surface.md section 12", () => {
     }
   });
 
-  it("after 24 hours the key is free again, and maintenance drops it in bounded steps", async () => {
+  it("a key is free again after 24 hours, and maintenance deletes expired keys in bounded steps", async () => {
     const me = await test.signUp();
     const key = newKey();
     const first = await checkIn(key, "once", me.token);
@@ -258,7 +308,7 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assert.equal(await keptRows(), 0);
   });
 
-  it("a user's kept replies are erased with the user", async () => {
+  it("a user's stored responses are erased with the user", async () => {
     const me = await test.signUp();
     await checkIn(newKey(), "once", me.token);
     assert.equal((await call("DELETE /users/me", newKey(), undefined, me.token)).status, 200);
@@ -267,7 +317,7 @@ describe("Idempotency-Key: surface.md section 12", () => {
     assert.ok(rows.every(({ user_id }) => user_id !== me.id));
   });
 
-  it("a logout is not repeated: its token is dead, which comes first", async () => {
+  it("a logout is not replayed: its token is dead, which is checked first", async () => {
     const me = await test.signUp();
     const key = newKey();
     assert.equal((await call("POST /users/me/logout", key, {}, me.token)).status, 200);
@@ -275,6 +325,7 @@ describe("Idempotency-Key: surface.md section 12", () => {
   });
 });
 
+// spec/idempotency#keyed-batches
 describe("idempotencyKey of batch items, and of a batch", () => {
   // biome-ignore lint/suspicious/noExplicitAny: envelopes of every shape
   async function run(requests: unknown, options: object = {}, token = user.token): Promise<any[]> {
@@ -289,7 +340,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     idempotencyKey,
   });
 
-  it("an item is done once, in the batch, in a later one, or alone", async () => {
+  it("an item runs once, whether repeated in the batch, in a later one, or alone", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const me = await test.signUp();
       const key = newKey();
@@ -304,7 +355,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     }
   });
 
-  it("a whole batch is done once, whatever its mode, and its items keep their request ids", async () => {
+  it("a whole batch runs once in every mode, and its items keep their request ids", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const me = await test.signUp();
       const key = newKey();
@@ -319,7 +370,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     }
   });
 
-  it("a failed atomic batch with a key leaves its reply, and nothing else", async () => {
+  it("a failed atomic batch with a key leaves its stored response, and nothing else", async () => {
     const me = await test.signUp();
     const key = newKey();
     const body = { requests: [item("inner"), { method: "GET", path: "/nowhere" }], mode: "atomic" };
@@ -334,7 +385,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     assert.equal(free.status, 201);
   });
 
-  it("an item with a key of a wrong length is refused by itself", async () => {
+  it("an item with a key of invalid length is refused alone", async () => {
     const responses = await run([item("x".repeat(256)), item(""), item({}), item(7), item("a\0b")]);
     assert.deepEqual(
       responses.map(({ error, status }) => error ?? status),

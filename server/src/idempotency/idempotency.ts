@@ -5,86 +5,127 @@ import type { RunOnce } from "../http/operations.ts";
 import type { Caller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
-import { findKeptReply, insertKeptReply, isUser, type KeyOwner } from "./idempotency.store.ts";
+import {
+  countStoredResponse,
+  findKeyState,
+  insertStoredResponse,
+  type KeyOwner,
+  type KeyState,
+} from "./idempotency.store.ts";
+import {
+  createApplicationUsage,
+  requireCallerRoom,
+  type Usage,
+  type UsageLimits,
+  usageEnd,
+} from "./idempotency.usage.ts";
+import { openReply, sealReply } from "./stored-reply.ts";
 
-/** For so long a repeat gets the first reply again (surface.md section 12). */
-const keptMs = 86_400_000;
+/** For this long, a repeat gets the first response again (spec/idempotency#replays). */
+const lifetimeMs = 86_400_000;
 
-/** What is kept of a reply, and of the request that it answers. */
-interface KeptReply {
+/** The secret under which the response was sealed has been rotated out. */
+const unreadable =
+  "This idempotency key was used before, and its reply cannot be read any more. Read what became of that call, then use a new key.";
+
+/** What is stored of a response, and of the request that it answers. */
+interface StoredResponse {
   readonly fingerprint: string;
   readonly status: number;
   readonly content: string;
   readonly isSuccess: boolean;
 }
 
-/** Somebody else has answered the same call meanwhile. */
-class AnsweredElsewhere extends Error {}
+/** Another request has answered the same call in the meantime. */
+class AnsweredMeanwhile extends Error {}
 
 /**
- * Idempotency keys (surface.md section 12): the reply is kept in the transaction that does what it tells of, so that
- * either both are there after a crash, or neither. It is sealed, because it may hold tokens.
+ * Idempotency keys (spec/idempotency#stored-responses). A response is stored in the transaction of the call, so that
+ * after a crash either both exist or neither. It is sealed, because it may hold tokens. When a caller has no room for
+ * another response, the call is refused up front, or rolled back.
  */
 export function createRunOnce(services: {
   readonly database: Database;
   readonly clock: Clock;
   readonly secrets: readonly string[];
+  readonly limits: UsageLimits;
 }): RunOnce {
-  const { database, clock } = services;
+  const { database, clock, limits } = services;
   const sealer = createSealer(services.secrets, "kept reply");
+  const applicationUsage = createApplicationUsage(services);
 
-  async function find(owner: KeyOwner): Promise<KeptReply | undefined> {
-    const sealed = await findKeptReply(owner, clock.now(), database.reads);
-    const opened = sealed === undefined ? undefined : sealer.open(sealed, contextOf(owner));
-    return opened === undefined ? undefined : JSON.parse(opened); // the seal vouches for its shape
+  async function open(sealed: string, owner: KeyOwner): Promise<StoredResponse> {
+    const opened = await openReply(sealed, contextOf(owner), sealer);
+    // The call was carried out before, so it must not run again, and waiting does not help.
+    if (opened === undefined) throw new ApiError("IdempotencyKeyReused", unreadable);
+    return JSON.parse(opened); // the seal guarantees its shape
   }
 
-  async function keep(owner: KeyOwner, kept: KeptReply): Promise<void> {
-    const now = clock.now();
-    const sealed = sealer.seal(JSON.stringify(kept), contextOf(owner));
+  /** @throws ApiError RateLimitExceeded */
+  async function store(owner: KeyOwner, response: StoredResponse, before: KeyState, now: number): Promise<void> {
+    const sealed = await sealReply(JSON.stringify(response), contextOf(owner), sealer);
+    const bytes = sealed.length + Buffer.byteLength(owner.key);
+    applicationUsage.requireRoom(owner.applicationId, before.usage, bytes);
     const isFirst = await database.write(async ({ queries }) => {
-      // Nothing is kept of who has been deleted, be it by this very call.
-      if (owner.userId !== "" && !(await isUser(owner, queries))) return true;
-      return insertKeptReply(owner, sealed, now, now + keptMs, queries);
+      const inHour = await countStoredResponse(owner, bytes, usageEnd(now + lifetimeMs), queries);
+      // Nothing is stored for a deleted user, including one that this call deletes.
+      if (inHour === undefined) return true;
+      const isInserted = await insertStoredResponse(owner, sealed, now, now + lifetimeMs, queries);
+      if (isInserted) requireCallerRoom(withHour(before, inHour), false, limits, now);
+      return isInserted;
     });
-    if (!isFirst) throw new AnsweredElsewhere();
+    if (!isFirst) throw new AnsweredMeanwhile();
+    database.afterwards(() => applicationUsage.add(owner.applicationId, bytes));
   }
 
   return async (caller, key, fingerprint, work) => {
     const owner = ownerOf(caller, key);
-    const known = await find(owner);
-    if (known !== undefined) return replay(known, fingerprint);
+    const now = clock.now();
+    const find = () => findKeyState(owner, now, usageEnd(now + lifetimeMs), database.reads);
+    const state = await find();
+    if (state.reply !== undefined) return replay(await open(state.reply, owner), fingerprint);
+    requireCallerRoom(state.usage, true, limits, now);
+    applicationUsage.requireRoom(owner.applicationId, state.usage, 0);
     try {
       return await database.together(
         async () => {
           const reply = await work();
           const { status, content, isSuccess } = reply;
-          if (isKept(status)) await keep(owner, { fingerprint, status, content, isSuccess });
+          if (isStorable(status)) await store(owner, { fingerprint, status, content, isSuccess }, state, now);
           return reply;
         },
         { isSplittable: false },
       );
     } catch (error) {
-      if (!(error instanceof AnsweredElsewhere)) throw error;
-      const first = await find(owner);
+      if (!(error instanceof AnsweredMeanwhile)) throw error;
+      const first = (await find()).reply;
       if (first === undefined) throw new ApiError("ServiceUnavailable");
-      return replay(first, fingerprint);
+      return replay(await open(first, owner), fingerprint);
     }
   };
 }
 
+/** The caller's total after the part of this hour has changed. */
+function withHour({ usage, inHour }: KeyState, changed: Pick<Usage, "bytes" | "keys">): Usage {
+  return {
+    ...usage,
+    bytes: usage.bytes - inHour.bytes + changed.bytes,
+    keys: usage.keys - inHour.keys + changed.keys,
+  };
+}
+
 /** @throws ApiError IdempotencyKeyReused */
-function replay({ fingerprint, ...reply }: KeptReply, asked: string): Reply {
+function replay({ fingerprint, ...reply }: StoredResponse, asked: string): Reply {
   if (fingerprint !== asked) throw new ApiError("IdempotencyKeyReused");
   return { ...reply, isReplayed: true };
 }
 
-/** What another try may change is not kept. */
-function isKept(status: number): boolean {
+/** Results that a retry may change are not stored. */
+function isStorable(status: number): boolean {
   return status !== 401 && status !== 429 && status < 500;
 }
 
-/** A key is the user's, whatever the device; without a user it is the device's. */
+/** A key belongs to the user on any device; without a user it belongs to the device. */
 function ownerOf({ applicationId, userId, deviceId }: Caller, key: string): KeyOwner {
   return userId === undefined
     ? { applicationId, userId: "", deviceId, key }

@@ -32,7 +32,7 @@ function find(provider: string, identityId: string, { token } = user): Promise<A
   return test.call(`GET /users/identities${pathOf(provider, identityId)}`, { token });
 }
 
-/** DELETE with whatever follows `/users/me/identities`. */
+/** Sends DELETE to `/users/me/identities` plus this suffix. */
 function remove(rest: string, body?: unknown, { token } = user): Promise<Answer> {
   return test.call(`DELETE /users/me/identities${rest}`, { token, body });
 }
@@ -45,15 +45,15 @@ async function pairs({ token } = user): Promise<string[]> {
     .sort();
 }
 
-/** A user as it is between its deletion and the erasure of what it owned. */
+/** Puts a user into the state between its deletion and the erasure of its data. */
 async function beginDeletion({ id }: TestUser): Promise<void> {
   await test.app.database.write(({ queries }) =>
     queries.updateTable("users").set({ deleted_at: test.now() }).where("id", "=", id).execute(),
   );
 }
 
-describe("DELETE /users/me/identities/{identityProviderName}: surface.md section 6", () => {
-  it("200 true, and the identity is gone, named in the path, in the query or in the body, in any letter case", async () => {
+describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#remove-an-identity", () => {
+  it("200 true, and the identity is gone, named in the path, the query or the body, in any letter case", async () => {
     for (const [rest, body] of [
       ["/crm/1"],
       ["/crm?identityId=1"],
@@ -79,7 +79,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: surface.md section
     }
   });
 
-  it("200 true without an identityId, with null and with the empty text: all of the provider are gone", async () => {
+  it("200 true without an identityId, with null and with the empty text: all identities of the provider are removed", async () => {
     for (const [rest, body] of [
       ["/crm"],
       ["/crm", {}],
@@ -94,7 +94,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: surface.md section
     }
   });
 
-  it("200 true also when there is nothing to remove, again and again", async () => {
+  it("200 true also when there is nothing to remove, and when repeated", async () => {
     for (const rest of ["/nobody", "/nobody/1", "/nobody?identityId=1"]) {
       for (let time = 0; time < 2; time++) assertResult(await remove(rest), 200, true);
     }
@@ -108,7 +108,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: surface.md section
     for (const each of [other, stranger]) assertResult(await find("theirs", "1", each), 200, each.id);
   });
 
-  it("a removed identity is free for another user, and may be added again", async () => {
+  it("a removed identity is free for another user, and can be added again", async () => {
     const other = await test.signUp();
     await add("crm", "moving");
     await remove("/crm/moving");
@@ -118,7 +118,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: surface.md section
     assertResult(await add("crm", "moving"), 200, 1);
   });
 
-  it("provider and identifier are any Unicode text, and stand for themselves", async () => {
+  it("provider and identifier are arbitrary Unicode text without wildcards", async () => {
     const names = ["a/b", "%2F", "__proto__", "constructor", "toString", "%", "_", "' or 1=1 --", "\u202Eابجد"];
     const long = ["e\u0301", `e${"\u0301".repeat(255)}`, "👍".repeat(256)];
     const me = await test.signUp();
@@ -132,7 +132,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: surface.md section
     }
   });
 
-  it("400 for what is no text, and for more than 256 characters", async () => {
+  it("400 for other types than text, and for more than 256 characters", async () => {
     for (const wrong of [{}, ["x"], true]) {
       const answer = await remove("/crm", { identityId: wrong });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "identityId must be a text.");
@@ -148,7 +148,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: surface.md section
     }
   });
 
-  it("removals and additions of one pair by many users at once leave at most one holder", async () => {
+  it("concurrent removals and additions of one pair by many users leave at most one holder", async () => {
     const users = await Promise.all(Array.from({ length: 5 }, () => test.signUp()));
     await Promise.all(
       users.flatMap((each) => [1, 2, 3].flatMap(() => [add("crm", "fought", each), remove("/crm/fought", {}, each)])),
@@ -158,8 +158,8 @@ describe("DELETE /users/me/identities/{identityProviderName}: surface.md section
   });
 });
 
-describe("identities of a user who is being deleted: surface.md sections 5 and 6", () => {
-  it("are not found, and are free, before they have been erased", async () => {
+describe("identities of a user who is being deleted: spec/identities#find-a-user-by-identity", () => {
+  it("are hidden and available to others before they are erased", async () => {
     const leaving = await test.signUp();
     for (const id of ["1", "2"]) await add("left", id, leaving);
     await beginDeletion(leaving);
@@ -171,7 +171,7 @@ describe("identities of a user who is being deleted: surface.md sections 5 and 6
     assert.ok((await pairs()).includes("left 1"));
   });
 
-  it("one of many users gets an identity that is free again", async () => {
+  it("of many users who claim a freed identity, one gets it", async () => {
     const users = await Promise.all(Array.from({ length: 10 }, () => test.signUp()));
     const leaving = await test.signUp();
     await add("left", "contested", leaving);
@@ -185,7 +185,7 @@ describe("identities of a user who is being deleted: surface.md sections 5 and 6
     assertResult(await find("left", "contested"), 200, winners[0]?.id);
   });
 
-  it("an addition that the deletion of its user overtakes is refused like its token", async () => {
+  it("an addition that loses the race against its user's deletion is refused like the user's token", async () => {
     const leaving = await test.signUp();
     const additions = Array.from({ length: 20 }, (_, n) => add("late", `${n}`, leaving));
     const [deleted, ...answers] = await Promise.all([

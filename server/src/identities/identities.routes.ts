@@ -2,6 +2,7 @@ import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { NewIdentityRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
 import type { Paging } from "../http/paging.ts";
 import { type Route, route, type UserCaller } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
@@ -17,7 +18,7 @@ import {
 } from "./identities.contract.ts";
 import { deleteIdentities, findIdentityUser, insertIdentity, listIdentities } from "./identities.store.ts";
 
-/** Links to other systems' identities (service.md "User identity", surface.md section 6). */
+/** Endpoints for identities in other systems (spec/identities). */
 export function identitiesRoutes(services: {
   readonly database: Database;
   readonly paging: Paging;
@@ -47,7 +48,7 @@ export function identitiesRoutes(services: {
       };
       const isHeld = await database.write(({ queries }) =>
         insertIdentity(identity, queries).catch((error) => {
-          // The user has been deleted since the token was checked.
+          // The user was deleted after the token was checked.
           throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
         }),
       );
@@ -60,11 +61,14 @@ export function identitiesRoutes(services: {
     caller: UserCaller,
     provider: string | undefined,
     parameters: { pageSize?: number; pagingToken?: string },
+    call: Call,
   ) {
-    const listing = provider === undefined ? "identities" : `identities of ${provider}`; // the path decides, not the token
-    const request = paging.read(listing, caller, parameters);
+    // The path decides, not the token.
+    const listing = provider === undefined ? "identities" : `identities of ${provider}`;
+    const request = await paging.read(listing, caller, parameters, call);
+    const { applicationId, userId } = caller;
     const { position, size } = request;
-    const page = await listIdentities(caller.applicationId, caller.userId, provider, position, size, database.reads);
+    const page = await listIdentities(applicationId, userId, provider, position, size, database.reads, call.work);
     return paging.present(listing, caller, request, page, presentIdentity);
   }
 
@@ -79,7 +83,7 @@ export function identitiesRoutes(services: {
     status: 200,
     result: IdentityPage,
     errors: [],
-    handle: ({ caller, parameters }) => list(caller, undefined, parameters),
+    handle: ({ caller, parameters, call }) => list(caller, undefined, parameters, call),
   });
 
   const listOwnIdentitiesOfProvider = route({
@@ -94,7 +98,7 @@ export function identitiesRoutes(services: {
     status: 200,
     result: IdentityPage,
     errors: [],
-    handle: ({ caller, path, parameters }) => list(caller, path.identityProviderName, parameters),
+    handle: ({ caller, path, parameters, call }) => list(caller, path.identityProviderName, parameters, call),
   });
 
   async function remove(caller: UserCaller, provider: string, identifier: string | undefined) {
@@ -146,7 +150,8 @@ export function identitiesRoutes(services: {
     errors: ["ItemDoesNotExist"],
     async handle({ caller, path }) {
       const { identityProviderName, identityId } = path;
-      const userId = await findIdentityUser(caller.applicationId, identityProviderName, identityId, database.reads);
+      const { applicationId, userId: readerId } = caller;
+      const userId = await findIdentityUser(applicationId, readerId, identityProviderName, identityId, database.reads);
       if (userId === undefined) throw new ApiError("ItemDoesNotExist");
       return userId;
     },

@@ -5,11 +5,12 @@ import { readPage } from "../db/page.ts";
 import { type Scope, scopeStream } from "../db/scope.ts";
 import type { Stream } from "../db/stream.ts";
 import type { IdentityRow, NewIdentityRow } from "../db/tables.ts";
+import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
 /**
- * Attaches an identity to a user; to the same user again changes nothing. What a user who is being deleted held is free
- * before it has been erased.
+ * Attaches an identity to a user; repeating this changes nothing. An identity of a user who is being deleted is
+ * available before it is erased.
  *
  * @returns false when another user of the application holds it
  */
@@ -25,7 +26,7 @@ async function insertUnlessHeld(row: NewIdentityRow, queries: Queries): Promise<
     .onConflict((conflict) =>
       conflict
         .columns(["application_id", "provider", "identifier"])
-        // Changes nothing, but makes the row come back if it is the same user's, in one statement.
+        // A no-op update, which makes the statement return the row when it belongs to the same user.
         .doUpdateSet((excluded) => ({ user_id: excluded.ref("excluded.user_id") }))
         .whereRef("identities.user_id", "=", "excluded.user_id"),
     )
@@ -34,7 +35,7 @@ async function insertUnlessHeld(row: NewIdentityRow, queries: Queries): Promise<
   return held !== undefined;
 }
 
-/** @returns false unless a user who is being deleted held it */
+/** @returns false unless the identity's holder is being deleted */
 async function deleteLeftIdentity(identity: NewIdentityRow, queries: Queries): Promise<boolean> {
   const deleted = await queries
     .deleteFrom("identities")
@@ -55,7 +56,7 @@ async function deleteLeftIdentity(identity: NewIdentityRow, queries: Queries): P
   return deleted.numDeletedRows > 0n;
 }
 
-/** Takes a user's identities of a provider away, one of them or all. */
+/** Removes one identity of a provider, or all of them. */
 export async function deleteIdentities(
   applicationId: string,
   userId: string,
@@ -72,9 +73,13 @@ export async function deleteIdentities(
   await doomed.execute();
 }
 
-/** The user that holds an identity, unless that user is being deleted. */
+/**
+ * The user that holds an identity, if this reader may find that user: other users in celebMode and users being deleted
+ * are hidden.
+ */
 export async function findIdentityUser(
   applicationId: string,
+  readerId: string,
   provider: string,
   identifier: string,
   queries: Queries,
@@ -89,6 +94,7 @@ export async function findIdentityUser(
     .where("identity.provider", "=", provider)
     .where("identity.identifier", "=", identifier)
     .where("holder.deleted_at", "is", null)
+    .where(({ or, eb }) => or([eb("holder.celeb_mode", "=", 0), eb("holder.id", "=", readerId)]))
     .executeTakeFirst();
   return row?.id;
 }
@@ -101,8 +107,9 @@ export function listIdentities(
   position: Position,
   size: number,
   queries: Queries,
+  work?: CallWork,
 ): Promise<Page<IdentityRow>> {
-  return readPage(identitiesStream(applicationId, userId, provider, queries), position, size);
+  return readPage(identitiesStream(applicationId, userId, provider, queries), position, size, work);
 }
 
 /** The user's identities, newest first; of one provider, or of all. */

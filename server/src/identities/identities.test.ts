@@ -19,7 +19,7 @@ after(() => test.close());
 
 const taken = "The identity belongs to another user.";
 
-/** A user on the device of the others. */
+/** Creates a user on the device that all users share. */
 async function createUser(username: string): Promise<Pick<TestUser, "id" | "token">> {
   const body = { username, password: "correct horse" };
   const { id, accessToken: token } = (await test.call("POST /users", { token: user.deviceToken, body })).body.result;
@@ -44,12 +44,12 @@ function assertUnknown(answer: Answer): void {
   assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
 }
 
-describe('POST /users/me/identities/{identityProviderName}: service.md "Endpoints", "User identity"', () => {
+describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-an-identity", () => {
   it("200 and the integer 1", async () => {
     assertResult(await add("crm", "4711"), 200, 1);
   });
 
-  it("1 again for the same pair of the same user, and it stays one identity as it was", async () => {
+  it("1 again for a repeated pair of the same user, and the identity stays unchanged", async () => {
     const me = await test.signUp();
     await add("crm", "again", me);
     const before = (await list("", me)).body.result.pageResults;
@@ -65,7 +65,7 @@ describe('POST /users/me/identities/{identityProviderName}: service.md "Endpoint
     assertResult(await find("crm", "held"), 200, other.id);
   });
 
-  it("the same pair is free in another application", async () => {
+  it("the same pair is available in another application", async () => {
     const stranger = await test.signUp("Stranger", await test.createApplication());
     await add("crm", "everywhere");
     assertResult(await add("crm", "everywhere", stranger), 200, 1);
@@ -73,7 +73,7 @@ describe('POST /users/me/identities/{identityProviderName}: service.md "Endpoint
     assertResult(await find("crm", "everywhere", stranger), 200, stranger.id);
   });
 
-  it("one of a hundred users wins when all claim one pair at once, the others get ItemAlreadyExists", async () => {
+  it("of a hundred users who claim one pair concurrently one succeeds, and the others get ItemAlreadyExists", async () => {
     const users = await Promise.all(Array.from({ length: 100 }, (_, n) => createUser(`claimant ${n}`)));
     const answers = await Promise.all(users.map((each) => add("crm", "contested", each)));
     const winners = users.filter((_, n) => answers[n]?.status === 200);
@@ -84,7 +84,7 @@ describe('POST /users/me/identities/{identityProviderName}: service.md "Endpoint
     assertResult(await find("crm", "contested"), 200, winners[0]?.id);
   });
 
-  it("a hundred times at once by one user is one identity", async () => {
+  it("a hundred concurrent additions by one user create one identity", async () => {
     const me = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 100 }, () => add("crm", "hasty", me)));
     for (const answer of answers) assertResult(answer, 200, 1);
@@ -103,7 +103,7 @@ describe('POST /users/me/identities/{identityProviderName}: service.md "Endpoint
     assert.equal((await list("", me)).body.result.pageResults.length, 3);
   });
 
-  it("letter case and Unicode form are kept and significant", async () => {
+  it("letter case and Unicode normalization form are kept and significant", async () => {
     const other = await test.signUp();
     await add("Case", "Zoë");
     for (const [provider, id] of [
@@ -143,7 +143,7 @@ describe('POST /users/me/identities/{identityProviderName}: service.md "Endpoint
     }
   });
 
-  it("400 ParameterIncorrectFormat for an object, an array or a truth value", async () => {
+  it("400 ParameterIncorrectFormat for an object, an array or a boolean", async () => {
     for (const wrong of [{}, ["x"], true]) {
       assertError(await add("crm", wrong), 400, "ParameterIncorrectFormat", 515, "identityId must be a text.");
     }
@@ -162,22 +162,34 @@ describe('POST /users/me/identities/{identityProviderName}: service.md "Endpoint
   });
 });
 
-describe("GET /users/identities/{identityProviderName}/{identityId}: surface.md section 6", () => {
-  it('200 the user\'s id as a text: service.md "look-up of a user by an identifier from another system"', async () => {
+describe("GET /users/identities/{identityProviderName}/{identityId}: spec/identities#find-a-user-by-identity", () => {
+  it("200 the user's id as a text", async () => {
     const other = await test.signUp();
     await add("crm", "look-up", other);
     assertResult(await find("crm", "look-up"), 200, other.id);
   });
 
-  it("404 ItemDoesNotExist for an identity that nobody holds, or one in another application", async () => {
+  it("404 ItemDoesNotExist for the identity of another user in celebMode, who still finds their own", async () => {
+    const celebrity = await test.signUp();
+    await add("crm", "celebrity", celebrity);
+    const set = (celebMode: boolean) => test.call("PATCH /users/me", { token: celebrity.token, body: { celebMode } });
+    await set(true);
+    assertUnknown(await find("crm", "celebrity"));
+    const own = await test.call("GET /users/identities/crm/celebrity", { token: celebrity.token });
+    assertResult(own, 200, celebrity.id);
+    await set(false);
+    assertResult(await find("crm", "celebrity"), 200, celebrity.id);
+  });
+
+  it("404 ItemDoesNotExist for an identity without a holder, or one in another application", async () => {
     const stranger = await test.signUp("Jane", await test.createApplication());
     await add("crm", "theirs", stranger);
     for (const id of ["theirs", "nobody's", "%", "look_up"]) assertUnknown(await find("crm", id));
   });
 });
 
-describe("GET /users/me/identities and …/{identityProviderName}: surface.md section 6", () => {
-  it("200 one's own identities, newest first, with nothing else in them", async () => {
+describe("GET /users/me/identities and …/{identityProviderName}: spec/identities#list-identities", () => {
+  it("200 the caller's identities, newest first, without other fields", async () => {
     const me = await test.signUp();
     const expected: unknown[] = [];
     for (const [provider, id] of [
@@ -197,7 +209,7 @@ describe("GET /users/me/identities and …/{identityProviderName}: surface.md se
     assertResult(ofOne, 200, { pageResults: [expected[0], expected[2]], currentToken });
   });
 
-  it("200 an empty page for a provider that one has no identity of, also when others have", async () => {
+  it("200 an empty page for a provider with which the caller has no identity, even if others have", async () => {
     const other = await test.signUp();
     await add("theirs", "1", other);
     for (const query of ["/theirs", "/nobody"]) {
@@ -233,7 +245,7 @@ describe("GET /users/me/identities and …/{identityProviderName}: surface.md se
     }
   });
 
-  it("a token of one provider's list brings back that provider", async () => {
+  it("a paging token of one provider's list restores that provider", async () => {
     const me = await test.signUp();
     for (let n = 0; n < 3; n++) await add("one", `${n}`, me);
     await add("two", "x", me);

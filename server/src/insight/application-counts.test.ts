@@ -7,7 +7,7 @@ test("each application has its own counts, by the class of the status", () => {
   for (const status of [200, 201, 302, 404, 429, 503]) counts.count("app_a", status);
   counts.count("app_b", 200);
   assert.deepEqual(
-    [...counts.tell()],
+    [...counts.report()],
     [
       ["app_a", [2, 1, 2, 1]],
       ["app_b", [1, 0, 0, 0]],
@@ -16,26 +16,27 @@ test("each application has its own counts, by the class of the status", () => {
   );
 });
 
-test("beyond the bound the busiest are told of, and the rest together; nothing is told less than before, nor twice", () => {
+// spec/deployment#metric-series
+test("beyond the limit, the busiest applications are reported by name and the rest as a sum; reported counts never decrease", () => {
   const counts = createApplicationCounts(2);
   const ask = (id: string, times: number) => {
     for (let count = 0; count < times; count += 1) counts.count(id, 200);
   };
-  const told = () => Object.fromEntries([...counts.tell()].map(([id, [succeeded]]) => [id, succeeded]));
+  const reported = () => Object.fromEntries([...counts.report()].map(([id, [succeeded]]) => [id, succeeded]));
   ask("a", 5);
   ask("b", 3);
   ask("c", 1);
-  assert.deepEqual(told(), { a: 5, b: 3, other: 1 });
-  ask("c", 4); // busier than b of late, but not by much
+  assert.deepEqual(reported(), { a: 5, b: 3, other: 1 });
+  ask("c", 4); // recently busier than b, but by less than the margin
   ask("b", 3);
-  assert.deepEqual(told(), { a: 5, b: 6, other: 5 });
+  assert.deepEqual(reported(), { a: 5, b: 6, other: 5 });
   ask("c", 100);
-  assert.deepEqual(told(), { b: 6, c: 100, other: 5 });
+  assert.deepEqual(reported(), { b: 6, c: 100, other: 5 });
   ask("a", 1);
-  assert.deepEqual(told(), { b: 6, c: 100, other: 6 });
+  assert.deepEqual(reported(), { b: 6, c: 100, other: 6 });
 });
 
-test("memory is bounded, and every request is counted somewhere, however many applications there are", () => {
+test("memory is bounded and no request is lost, however many applications there are", () => {
   const counts = createApplicationCounts(100);
   let asked = 0;
   for (let round = 0; round < 3; round += 1) {
@@ -43,17 +44,17 @@ test("memory is bounded, and every request is counted somewhere, however many ap
       counts.count(`app_${app}`, 200);
       asked += 1;
     }
-    const told = counts.tell();
-    assert.equal(told.size, 101);
+    const reported = counts.report();
+    assert.equal(reported.size, 101);
     assert.equal(
-      [...told.values()].reduce((sum, [succeeded]) => sum + succeeded, 0),
+      [...reported.values()].reduce((sum, [succeeded]) => sum + succeeded, 0),
       asked,
     );
   }
 });
 
-test("0 counts all of them together", () => {
+test("a limit of 0 reports only the sum", () => {
   const counts = createApplicationCounts(0);
   counts.count("app_a", 200);
-  assert.deepEqual([...counts.tell()], [["other", [1, 0, 0, 0]]]);
+  assert.deepEqual([...counts.report()], [["other", [1, 0, 0, 0]]]);
 });

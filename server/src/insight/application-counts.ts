@@ -3,51 +3,51 @@ type ByClass = [succeeded: number, redirected: number, refused: number, failed: 
 
 export const statusClasses = ["2xx", "3xx", "4xx", "5xx"] as const;
 
-/** Counts the requests of each application, and tells of a bounded number of them. */
+/** Counts the requests of each application, and reports a bounded number of applications by name. */
 export interface ApplicationCounts {
   count(applicationId: string, status: number): void;
   /**
-   * The busiest by their ids, and `other` for all the rest. What is told of never becomes less, except that one that has
-   * not been busy for long makes room: its requests are among the others from then on.
+   * Reports the busiest applications by id, and all others together as `other`. Reported counts never decrease, except
+   * that an application which is no longer busy is replaced: from then on its requests count as `other`.
    */
-  tell(): ReadonlyMap<string, Readonly<ByClass>>;
+  report(): ReadonlyMap<string, Readonly<ByClass>>;
 }
 
-/** Those that wait to be told of are counted too, so that it shows who is busy; some 200 bytes each. */
-const countedPerTold = 10;
-/** Who takes another's place is so much busier, lest two take turns. */
+/** Unreported applications are counted too, to find the busy ones; some 200 bytes each. */
+const countedPerReported = 10;
+/** An application must be this much busier to replace another, so that two do not alternate. */
 const busierBy = 2;
 
 interface Counted {
   readonly total: ByClass;
-  /** What of it has been told of, under its own name or among the others. */
-  readonly told: ByClass;
+  /** The part of `total` that was reported, by name or among the others. */
+  readonly reported: ByClass;
   isNamed: boolean;
-  /** Requests between two tellings, of older ones ever less. */
+  /** Requests since the last report, plus exponentially decaying older ones. */
   activity: number;
 }
 
-/** @param namedMax of how many applications is told, beside the others */
+/** @param namedMax how many applications are reported by name */
 export function createApplicationCounts(namedMax: number): ApplicationCounts {
   const counted = new Map<string, Counted>();
   const named = new Map<string, ByClass>();
-  /** Of applications that are not told of by name, and of those for which there was no room. */
+  /** Applications that are not reported by name, and those that exceed the memory limit. */
   const others: ByClass = [0, 0, 0, 0];
 
   function find(applicationId: string): Counted | undefined {
     const found = counted.get(applicationId);
-    if (found !== undefined || counted.size >= namedMax * countedPerTold) return found;
-    const made: Counted = { total: [0, 0, 0, 0], told: [0, 0, 0, 0], isNamed: false, activity: 0 };
+    if (found !== undefined || counted.size >= namedMax * countedPerReported) return found;
+    const made: Counted = { total: [0, 0, 0, 0], reported: [0, 0, 0, 0], isNamed: false, activity: 0 };
     counted.set(applicationId, made);
     return made;
   }
 
-  /** Moves what is new to where it is told. */
+  /** Adds unreported requests to the count under which they are reported. */
   function settle(applicationId: string, each: Counted): void {
     const target = each.isNamed ? (named.get(applicationId) ?? others) : others;
     for (const [index, total] of each.total.entries()) {
-      target[index] = (target[index] ?? 0) + total - (each.told[index] ?? 0);
-      each.told[index] = total;
+      target[index] = (target[index] ?? 0) + total - (each.reported[index] ?? 0);
+      each.reported[index] = total;
     }
   }
 
@@ -74,8 +74,8 @@ export function createApplicationCounts(namedMax: number): ApplicationCounts {
       const counts = find(applicationId)?.total ?? others;
       counts[index] += 1;
     },
-    tell() {
-      for (const each of counted.values()) each.activity = each.activity / 2 + sum(each.total) - sum(each.told);
+    report() {
+      for (const each of counted.values()) each.activity = each.activity / 2 + sum(each.total) - sum(each.reported);
       nameBusiest();
       for (const [id, each] of counted) {
         settle(id, each);

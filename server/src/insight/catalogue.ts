@@ -1,60 +1,65 @@
-/** What is told of one thing that is counted or measured. */
+/** The description of one metric. */
 interface MetricRow {
   readonly type: "counter" | "gauge" | "histogram";
   readonly labels: readonly string[];
-  /** How the values of several processes become one. */
+  /** How the values of several processes are combined. */
   readonly across: "sum" | "max" | "first";
   readonly help: string;
 }
 
 /**
- * Every metric of ours, one row each, by the names that Prometheus has for such things: `docs/metrics.md` is this list. Those
- * that begin with `process_` and `nodejs_` are prom-client's own.
+ * All metrics of Rollcall, by their Prometheus names; `docs/metrics.md` is generated from this list. Metrics that begin
+ * with `process_` and `nodejs_` come from prom-client.
  */
 export const metricCatalogue = {
   rollcall_build_info: {
     type: "gauge",
     labels: ["version", "node"],
     across: "first",
-    help: "1, with what is running as labels.",
+    help: "Always 1; the labels are the version that runs.",
   },
-  rollcall_processes: { type: "gauge", labels: [], across: "sum", help: "Processes that this tells of (WORKERS)." },
+  rollcall_processes: {
+    type: "gauge",
+    labels: [],
+    across: "sum",
+    help: "Processes whose metrics this scrape includes (WORKERS).",
+  },
   rollcall_http_requests_total: {
     type: "counter",
     labels: ["operation", "method", "route", "status"],
     across: "sum",
-    help: "Requests that were answered. What is no operation is (unknown), (broken), (preflight) or (page).",
+    help: "Answered requests. Requests without an operation count as (unknown), (broken), (preflight) or (page).",
   },
   rollcall_http_request_duration_seconds: {
     type: "histogram",
     labels: ["operation"],
     across: "sum",
-    help: "Time from the head of a request to the end of its answer.",
+    help: "Time from the head of a request to the end of its response.",
   },
   rollcall_http_requests_in_flight: {
     type: "gauge",
     labels: [],
     across: "sum",
-    help: "Requests that are not answered yet.",
+    help: "Requests in progress.",
   },
   rollcall_http_requests_aborted_total: {
     type: "counter",
     labels: [],
     across: "sum",
-    help: "Requests whose connection ended before their answer did.",
+    help: "Requests whose connection closed before the response was complete.",
   },
   rollcall_http_connections: { type: "gauge", labels: [], across: "sum", help: "Open connections of clients." },
   rollcall_http_received_bytes_total: {
     type: "counter",
     labels: [],
     across: "sum",
-    help: "Bytes from clients, uploads and heads included.",
+    help: "Bytes received from clients, including uploads and heads.",
   },
   rollcall_http_sent_bytes_total: {
     type: "counter",
     labels: [],
     across: "sum",
-    help: "Bytes to clients, downloads and heads included.",
+    help: "Bytes sent to clients, including downloads and heads.",
   },
   rollcall_batch_items_total: {
     type: "counter",
@@ -66,67 +71,79 @@ export const metricCatalogue = {
     type: "counter",
     labels: ["application", "status"],
     across: "sum",
-    help: "Requests with a good token of an application, by the class of their status; the less busy ones are other.",
+    help: "Requests with a valid token of an application, by status class; less busy applications count as other.",
   },
   rollcall_errors_total: {
     type: "counter",
     labels: ["condition"],
     across: "sum",
-    help: "Refusals and failures, in batches too, by their condition (errors.md).",
+    help: "Refusals and failures, including those in batches, by error condition (errors.md).",
   },
   rollcall_rate_limited_total: {
     type: "counter",
     labels: ["limit"],
     across: "sum",
-    help: "Calls above a limit: caller, application, address, operation, or sign-in where passwords are guessed.",
+    help: "Calls above a rate limit: caller, application, address, operation, events, or sign-in for password guessing.",
   },
   rollcall_sign_in_lock_outs_total: {
     type: "counter",
     labels: ["scope"],
     across: "sum",
-    help: "Callers (address) and user names (name) that have to wait because passwords were guessed.",
+    help: "Callers that must wait after wrong passwords: addresses, or recognized origins (origin).",
+  },
+  rollcall_password_guessing_total: {
+    type: "counter",
+    labels: ["of"],
+    across: "sum",
+    help: "Names of users and operators with a hundred wrong passwords within an hour. This alone delays no sign-in.",
   },
   rollcall_tokens_known: {
     type: "gauge",
     labels: [],
     across: "sum",
-    help: "Opened tokens in memory (TOKEN_CACHE_ITEMS_MAX).",
+    help: "Decoded tokens in memory (TOKEN_CACHE_ITEMS_MAX).",
   },
   rollcall_token_look_ups_total: {
     type: "counter",
     labels: ["from"],
     across: "sum",
-    help: "Good tokens that memory was enough for, and tokens that the database was asked about.",
+    help: "Valid tokens answered from memory, and tokens looked up in the database.",
   },
   rollcall_password_hashes_waiting: {
     type: "gauge",
-    labels: [],
+    labels: ["lane"],
     across: "sum",
-    help: "Password hashes that wait for their turn (PASSWORD_HASH_QUEUE_MAX).",
+    help: "Password hashes in the queue (PASSWORD_HASH_QUEUE_MAX), for recognized and for unrecognized users and operators.",
   },
   rollcall_password_hashes_running: {
     type: "gauge",
-    labels: [],
+    labels: ["lane"],
     across: "sum",
-    help: "Password hashes that are computed now.",
+    help: "Password hashes being computed.",
   },
   rollcall_password_hashes_refused_total: {
     type: "counter",
-    labels: [],
+    labels: ["lane"],
     across: "sum",
-    help: "Sign-ins that were refused because too many waited.",
+    help: "Sign-ins that were refused because the queue was full.",
+  },
+  rollcall_password_hashes_abandoned_total: {
+    type: "counter",
+    labels: ["lane"],
+    across: "sum",
+    help: "Password hashes that were dropped because the client disconnected.",
   },
   rollcall_password_hash_duration_seconds: {
     type: "histogram",
     labels: [],
     across: "sum",
-    help: "Time that a password hash takes, once it is its turn.",
+    help: "Time to compute a password hash, without the time in the queue.",
   },
   rollcall_database_statement_duration_seconds: {
     type: "histogram",
     labels: [],
     across: "sum",
-    help: "Time of each statement; on PostgreSQL with the wait for a connection.",
+    help: "Time of each statement; on PostgreSQL including the wait for a connection.",
   },
   rollcall_database_commit_duration_seconds: {
     type: "histogram",
@@ -144,73 +161,110 @@ export const metricCatalogue = {
     type: "gauge",
     labels: [],
     across: "sum",
-    help: "Transactions that wait to begin: for the next group of SQLite, or a connection of PostgreSQL.",
+    help: "Transactions that wait to begin: for the next group on SQLite, or for a connection on PostgreSQL.",
   },
   rollcall_database_connections_in_use: {
     type: "gauge",
     labels: [],
     across: "sum",
-    help: "Connections that a transaction has to itself.",
+    help: "Connections that are reserved by a transaction.",
   },
   rollcall_database_connections_max: {
     type: "gauge",
     labels: [],
     across: "sum",
-    help: "Of PostgreSQL, DATABASE_CONNECTIONS_MAX; of SQLite the one that writes.",
+    help: "The connection limit: DATABASE_CONNECTIONS_MAX on PostgreSQL, the one writer on SQLite.",
   },
   rollcall_database_reruns_total: {
     type: "counter",
     labels: [],
     across: "sum",
-    help: "Batches and keyed calls that were run again, for a conflict or because something in them must not hold up a transaction.",
+    help: "Batches and keyed calls that were retried after a conflict, or because one of their steps must not run inside a transaction.",
   },
   rollcall_pictures_waiting: {
     type: "gauge",
-    labels: [],
+    labels: ["lane"],
     across: "sum",
-    help: "Pictures that wait to be decoded.",
+    help: "Pictures that wait to be decoded: upload, read (with a token) or link (with a signedUrl).",
   },
   rollcall_pictures_running: {
     type: "gauge",
-    labels: [],
+    labels: ["lane"],
     across: "sum",
-    help: "Pictures that are decoded now.",
+    help: "Pictures being decoded.",
+  },
+  rollcall_pictures_refused_total: {
+    type: "counter",
+    labels: ["lane"],
+    across: "sum",
+    help: "Pictures that were not decoded because the queue was full.",
+  },
+  rollcall_pictures_abandoned_total: {
+    type: "counter",
+    labels: ["lane"],
+    across: "sum",
+    help: "Pictures that were dropped because the client disconnected.",
   },
   rollcall_background_running: {
     type: "gauge",
     labels: [],
     across: "sum",
-    help: "Work that goes on after its request was answered.",
+    help: "Work that continues after the response to its request.",
   },
   rollcall_metric_events_waiting: {
     type: "gauge",
     labels: [],
     across: "sum",
-    help: "Events of apps (POST /metrics/events) that wait to be compacted, as far as this process took them.",
+    help: "App events (POST /metrics/events) that wait for compaction, as far as this process received them.",
   },
   rollcall_metric_events_compacted_total: {
     type: "counter",
     labels: [],
     across: "sum",
-    help: "Events of apps that were compacted.",
+    help: "App events that were compacted.",
   },
   rollcall_metric_compactions_running: {
     type: "gauge",
     labels: [],
     across: "sum",
-    help: "Applications whose events are compacted now.",
+    help: "Applications whose events are being compacted.",
   },
   rollcall_audit_events_waiting: {
     type: "gauge",
     labels: [],
     across: "sum",
-    help: "Events of the audit log that are not written yet.",
+    help: "Audit log events that are not written yet.",
+  },
+  rollcall_mails_total: {
+    type: "counter",
+    labels: ["outcome"],
+    across: "sum",
+    help: "Attempts to send a mail: sent, failed (will be retried), dead (refused permanently) or expired.",
+  },
+  rollcall_mails_sending: { type: "gauge", labels: [], across: "sum", help: "Mails being sent." },
+  rollcall_mails_refused_total: {
+    type: "counter",
+    labels: ["reason"],
+    across: "sum",
+    help: "Mails that were not sent: above the limit for a user, an address or notices, too many waiting (outbox), or an invalid address (form).",
+  },
+  rollcall_mail_texts_replaced_total: {
+    type: "counter",
+    labels: ["reason"],
+    across: "sum",
+    help: "Mail texts from clients that were replaced by the application's own: for a link, their length, or too many within an hour.",
+  },
+  rollcall_storage_problems: {
+    type: "gauge",
+    labels: ["kind"],
+    across: "max",
+    help: "1 after a failed health check: disk (the embedded database or files cannot be written) or files (the store of FILES_URL). Scrapes and readiness probes start the checks.",
   },
   rollcall_maintenance_finished_timestamp_seconds: {
     type: "gauge",
     labels: [],
     across: "max",
-    help: "When maintenance was done last, which is every minute.",
+    help: "Time of the last maintenance run; it runs every minute.",
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 

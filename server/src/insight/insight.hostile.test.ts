@@ -6,7 +6,8 @@ import { scrape } from "../../test/scrapes.ts";
 const token = "a-token-for-scrapes";
 const headers = { authorization: `Bearer ${token}` };
 
-describe("who makes things up", () => {
+// spec/deployment#metric-series
+describe("a hostile client or scraper", () => {
   let app: TestApp;
   before(async () => {
     app = await startTestApp({ METRICS_TOKEN: token, METRICS_APPLICATIONS_MAX: "5" });
@@ -16,7 +17,7 @@ describe("who makes things up", () => {
   const seriesOf = async (name: string) =>
     [...(await scrape(app.port, token)).keys()].filter((series) => series.startsWith(name));
 
-  test("cannot make up series: 2,000 paths, verbs, ids and queries have the labels of a few", async () => {
+  test("cannot create series: 2,000 paths, verbs, ids and queries share a few labels", async () => {
     const user = await app.signUp();
     const ask = async (index: number) => {
       const made = `${index}-${"x".repeat(index % 50)}`;
@@ -33,7 +34,7 @@ describe("who makes things up", () => {
     assert.ok((await scrape(app.port, token)).size < 700);
   });
 
-  test("cannot by raw bytes either: what is no HTTP is told as (broken)", async () => {
+  test("cannot create series by raw bytes: what is not HTTP counts as (broken)", async () => {
     for (const bytes of [
       "nonsense\r\n\r\n",
       'GET /"\n{} HTTP/1.1\r\n\r\n',
@@ -51,7 +52,7 @@ describe("who makes things up", () => {
     ]);
   });
 
-  test("many applications are told of up to METRICS_APPLICATIONS_MAX, and the others together", async () => {
+  test("up to METRICS_APPLICATIONS_MAX applications are reported by name, and the others as a sum", async () => {
     for (let count = 0; count < 20; count += 1) {
       const device = await app.registerDevice(await app.createApplication(`Application ${count}`));
       await app.call("GET /devices/current", { token: device });
@@ -61,17 +62,17 @@ describe("who makes things up", () => {
     assert.ok(series.some((each) => each.includes('application="other"')));
   });
 
-  test("with a token of an application that is no more, or none, counts for no application", async () => {
+  test("a token of a deleted application, or no token, counts for no application", async () => {
     const sum = async () => {
-      const told = [...(await scrape(app.port, token))].filter(([name]) => name.startsWith("rollcall_application_"));
-      return told.reduce((total, [, value]) => total + value, 0);
+      const series = [...(await scrape(app.port, token))].filter(([name]) => name.startsWith("rollcall_application_"));
+      return series.reduce((total, [, value]) => total + value, 0);
     };
     const before = await sum();
     for (const made of ["", "x", "main.AAAA"]) await app.call("GET /users/me", { token: made });
     assert.equal(await sum(), before);
   });
 
-  test("reads no secret and no name: neither of users, nor of applications, nor tokens, keys, paths, addresses", async () => {
+  test("sees no secret and no name of users, applications, tokens, keys, paths or addresses", async () => {
     const application = await app.createApplication("A secret project");
     const user = await app.signUp("a user of a certain name", application);
     const operator = await app.createOperator("An operator of a certain name");
@@ -90,11 +91,11 @@ describe("who makes things up", () => {
       operator.token,
       operator.id,
     ]) {
-      assert.ok(!text.includes(secret), `${secret} is told`);
+      assert.ok(!text.includes(secret), `${secret} is exposed`);
     }
   });
 
-  test("guesses the token in vain, and slows nobody who has it; neither is a client, nor in the audit log", async () => {
+  test("cannot guess the token or slow down the real scraper; neither appears as a client or in the audit log", async () => {
     const operator = await app.createOperator();
     await app.app.audit.save();
     const before = (await app.call("GET /_/api/audit", { token: operator.token })).body.result.pageResults;

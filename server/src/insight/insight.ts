@@ -4,34 +4,34 @@ import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import type { GuardedPage } from "../http/guarded-page.ts";
 import type { RequestObserver } from "../http/request-observer.ts";
-import type { Siblings } from "../workers/siblings.ts";
+import type { Peers } from "../workers/peers.ts";
 import { createApplicationCounts } from "./application-counts.ts";
-import { metricsQuestion } from "./kept-counts.ts";
+import { metricsRequest } from "./kept-counts.ts";
 import { createMetricsListener, type MetricsListener } from "./metrics-listener.ts";
 import { createReaders, type Sources } from "./readers.ts";
 import { createRequestCounts } from "./requests.ts";
 import type { Snapshot } from "./samples.ts";
 import { readMetrics, renderSnapshots, snapshotContentType, withExactSums } from "./snapshot.ts";
 
-/** What the server knows of itself, for Prometheus. */
+/** The Prometheus metrics of the server. */
 export interface Insight {
   readonly observer: RequestObserver;
-  /** Of this process. */
+  /** The metrics of this process. */
   takeSnapshot(): Promise<Snapshot>;
-  /** On the port of the service, for who brings METRICS_TOKEN; not where there is none, or a port for it alone. */
+  /** On the service's port, for scrapers with METRICS_TOKEN; undefined without a token, or when METRICS_PORT is set. */
   readonly pages: readonly GuardedPage[];
-  /** The port of METRICS_PORT, where it is set. */
+  /** The listener on METRICS_PORT, when it is set. */
   readonly listener: MetricsListener | undefined;
 }
 
-/** One that is too busy for that is left out; Prometheus itself waits for ten seconds. */
+/** A process that takes longer is left out; Prometheus itself waits for ten seconds. */
 const answerMsMax = 8_000;
 
-/** Begins to count; whichever process is scraped tells of all that serve together. */
+/** Starts counting. A scrape of any worker returns the metrics of all workers. */
 export function createInsight(
   config: Pick<Config, "metricsToken" | "metricsPort" | "metricsApplicationsMax">,
   sources: Omit<Sources, "requests" | "applications">,
-  siblings: Siblings,
+  peers: Peers,
 ): Insight {
   const applications = createApplicationCounts(config.metricsApplicationsMax);
   const requests = createRequestCounts(applications);
@@ -39,8 +39,9 @@ export function createInsight(
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
   const takeSnapshot = async () => withExactSums([...readMetrics(readers), ...(await samplesOfProcess(ofProcess))]);
-  siblings.answer(metricsQuestion, takeSnapshot);
-  const gather = async () => (await siblings.ask(metricsQuestion, answerMsMax)) as readonly Snapshot[]; // as they answer
+  peers.answer(metricsRequest, takeSnapshot);
+  // Workers answer with a Snapshot.
+  const gather = async () => (await peers.ask(metricsRequest, answerMsMax)) as readonly Snapshot[];
   const page = metricsPage(config.metricsToken, gather);
   return {
     observer: requests.observer,
@@ -50,17 +51,19 @@ export function createInsight(
   };
 }
 
-/** The library's types name an enum for what is a text in truth. */
+/** The library's types declare an enum where the value is a string. */
 async function samplesOfProcess(registry: Registry): Promise<Snapshot> {
   return (await registry.getMetricsAsJSON()) as unknown as Snapshot;
 }
 
-/** Where Prometheus asks. */
+/** The path that Prometheus scrapes. */
 export const metricsPath = "/_/prometheus";
 
 /**
- * @param token undefined where anybody may ask
- * @param gather the snapshots of all processes that serve together
+ * Serves the metrics.
+ *
+ * @param token undefined when scrapes need no token
+ * @param gather the snapshots of all workers
  */
 export function metricsPage(token: string | undefined, gather: () => Promise<readonly Snapshot[]>): GuardedPage {
   const isRight = token === undefined ? () => true : bearerOf(token);
@@ -74,7 +77,7 @@ export function metricsPage(token: string | undefined, gather: () => Promise<rea
   };
 }
 
-/** Compares in the same time, whatever is right about it. */
+/** Compares in constant time. */
 function bearerOf(token: string): (authorization: string | undefined) => boolean {
   const right = hash("sha256", token, "buffer");
   return (authorization = "") => {

@@ -1,17 +1,17 @@
 import { isCount, type MetricSamples, type Sample, type Snapshot } from "./samples.ts";
 
-/** What workers ask each other for when one of them is scraped: a `Snapshot`. */
-export const metricsQuestion = "metrics";
+/** The IPC request by which a scraped worker gets the `Snapshot` of each peer. */
+export const metricsRequest = "metrics";
 
 /**
- * What has been counted by workers that are gone counts still: a sum that became less would be read as one that began anew,
- * and all of it as new. Of what is no count nothing is kept.
+ * Adds the counters of a worker that has exited to those kept before: a sum that decreases would be read as a restart,
+ * and counted again from zero. Gauges are not kept.
  *
- * @param kept of those that have gone before; undefined where there is none
- * @param last what the one that is gone has told last
+ * @param kept the counters of workers that exited earlier; undefined if there are none
+ * @param last the last snapshot of the worker that has exited
  */
 export function keepCounts(kept: unknown, last: unknown): Snapshot {
-  const all = [...((kept ?? []) as Snapshot), ...(last as Snapshot)]; // as workers answer
+  const all = [...((kept ?? []) as Snapshot), ...(last as Snapshot)]; // both come from workers
   const byName = Map.groupBy(all.filter(isCount), ({ name }) => name);
   return [...byName.values()].flatMap((metrics) => addUp(metrics));
 }

@@ -4,14 +4,14 @@ import { ApiError } from "../errors.ts";
 import { errorReply, jsonContentType, newRequestId, replyBody, toApiError } from "../http/envelope.ts";
 import type { GuardedPage } from "../http/guarded-page.ts";
 
-/** A port that serves one page and nothing else. */
+/** A port that serves a single page. */
 export interface MetricsListener {
-  /** @returns the port, which differs from the one asked for when that is 0 */
+  /** @returns the port, which differs from the requested one when that is 0 */
   listen(host: string, port: number): Promise<number>;
   close(): Promise<void>;
 }
 
-/** More than any scraper opens. */
+/** More connections than a scraper opens. */
 const connectionsMax = 64;
 const timeoutMs = 10_000;
 
@@ -30,22 +30,23 @@ export function createMetricsListener(page: GuardedPage): MetricsListener {
         server.once("error", reject);
         server.listen({ host, port }, resolve);
       });
-      return (server.address() as AddressInfo).port; // of a server that listens on TCP
+      return (server.address() as AddressInfo).port; // the server listens on TCP
     },
     async close() {
       if (!server.listening) return;
       const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections(); // a scrape that is cut off is made again
+      server.closeAllConnections(); // an interrupted scrape is repeated
       await closed;
     },
   };
 }
 
 async function answer(page: GuardedPage, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  request.resume(); // a body means nothing
+  request.resume(); // discards a body
   try {
     const [path] = request.url?.split("?", 1) ?? [];
-    if (request.method !== "GET" || path !== page.path) throw new ApiError("OperationNotFound");
+    if ((request.method !== "GET" && request.method !== "HEAD") || path !== page.path)
+      throw new ApiError("OperationNotFound");
     const { contentType, content } = await page.load(request.headers.authorization);
     response.writeHead(200, { ...headers, "content-type": contentType }).end(content);
   } catch (error) {

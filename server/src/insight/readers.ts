@@ -3,13 +3,18 @@ import type { Callers } from "../auth/caller.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
+import type { LaneStatistics } from "../lib/fair-queue.ts";
+import type { Delivery } from "../mail/delivery.ts";
+import type { Mails } from "../mail/outbox.ts";
 import type { Pictures } from "../pictures/pictures.ts";
+import type { StorageHealth } from "../storage/storage-health.ts";
 import { type ApplicationCounts, statusClasses } from "./application-counts.ts";
+
 import type { RequestCounts } from "./requests.ts";
 import type { Sample } from "./samples.ts";
 import { type Readers, samplesOf } from "./snapshot.ts";
 
-/** What is read when somebody asks. */
+/** The state that is read on each scrape. */
 export interface Sources {
   readonly version: string;
   readonly requests: RequestCounts;
@@ -23,14 +28,19 @@ export interface Sources {
     statistics(): { readonly waiting: number; readonly running: number; readonly compacted: number };
   };
   readonly audit: Pick<Audit, "waitingCount">;
-  /** By whom they were for. */
+  readonly mails: Pick<Mails, "statistics">;
+  readonly delivery: Pick<Delivery, "statistics">;
+  /** By the kind of account whose passwords are guessed. */
+  readonly guessings: Readonly<Record<string, number>>;
+  /** By what has to wait: an address, or a recognized origin. */
   readonly lockOuts: Readonly<Record<string, number>>;
+  readonly storageHealth: Pick<StorageHealth, "latestProblems">;
   readonly maintenance: { readonly finishedAt: number | undefined };
-  /** How an operation is called, where it is one. */
+  /** Returns the operation id of a route, if it is an operation. */
   describeOperation(name: string): { readonly method: string; readonly route: string } | undefined;
 }
 
-/** How each metric of the catalogue is read: nothing is computed before somebody asks. */
+/** The reader of each metric in the catalogue; nothing is computed until a scrape. */
 export function createReaders(sources: Sources): Readers {
   const { requests, applications, database, passwords, callers, pictures, compactor } = sources;
   return {
@@ -60,13 +70,14 @@ export function createReaders(sources: Sources): Readers {
       }
     },
     *rollcall_application_requests_total() {
-      for (const [application, byClass] of applications.tell()) {
+      for (const [application, byClass] of applications.report()) {
         for (const [index, status] of statusClasses.entries()) yield one(byClass[index] ?? 0, { application, status });
       }
     },
     rollcall_errors_total: () => byLabel("condition", requests.errors),
     rollcall_rate_limited_total: () => byLabel("limit", requests.limited),
-    rollcall_sign_in_lock_outs_total: () => byLabel("scope", new Map(Object.entries(sources.lockOuts))),
+    rollcall_sign_in_lock_outs_total: () => byName("scope", sources.lockOuts),
+    rollcall_password_guessing_total: () => byName("of", sources.guessings),
 
     rollcall_tokens_known: () => [one(callers.statistics().size)],
     *rollcall_token_look_ups_total() {
@@ -74,9 +85,10 @@ export function createReaders(sources: Sources): Readers {
       yield one(hits, { from: "memory" });
       yield one(misses, { from: "database" });
     },
-    rollcall_password_hashes_waiting: () => [one(passwords.statistics().waiting)],
-    rollcall_password_hashes_running: () => [one(passwords.statistics().running)],
-    rollcall_password_hashes_refused_total: () => [one(passwords.statistics().refused)],
+    rollcall_password_hashes_waiting: () => byLane(passwords.statistics().lanes, "waiting"),
+    rollcall_password_hashes_running: () => byLane(passwords.statistics().lanes, "running"),
+    rollcall_password_hashes_refused_total: () => byLane(passwords.statistics().lanes, "refused"),
+    rollcall_password_hashes_abandoned_total: () => byLane(passwords.statistics().lanes, "abandoned"),
     rollcall_password_hash_duration_seconds: () =>
       samplesOf("rollcall_password_hash_duration_seconds", passwords.statistics().seconds),
 
@@ -91,13 +103,23 @@ export function createReaders(sources: Sources): Readers {
     rollcall_database_connections_max: () => [one(database.statistics().connections.max)],
     rollcall_database_reruns_total: () => [one(database.statistics().reruns)],
 
-    rollcall_pictures_waiting: () => [one(pictures.statistics().waiting)],
-    rollcall_pictures_running: () => [one(pictures.statistics().running)],
+    rollcall_pictures_waiting: () => byLane(pictures.statistics(), "waiting"),
+    rollcall_pictures_running: () => byLane(pictures.statistics(), "running"),
+    rollcall_pictures_refused_total: () => byLane(pictures.statistics(), "refused"),
+    rollcall_pictures_abandoned_total: () => byLane(pictures.statistics(), "abandoned"),
     rollcall_background_running: () => [one(sources.background.runningCount)],
     rollcall_metric_events_waiting: () => [one(compactor.statistics().waiting)],
     rollcall_metric_events_compacted_total: () => [one(compactor.statistics().compacted)],
     rollcall_metric_compactions_running: () => [one(compactor.statistics().running)],
     rollcall_audit_events_waiting: () => [one(sources.audit.waitingCount)],
+    rollcall_mails_total: () => byName("outcome", sources.delivery.statistics().outcomes),
+    rollcall_mails_sending: () => [one(sources.delivery.statistics().sending)],
+    rollcall_mails_refused_total: () => byName("reason", sources.mails.statistics().refused),
+    rollcall_mail_texts_replaced_total: () => byName("reason", sources.mails.statistics().replaced),
+    *rollcall_storage_problems() {
+      const kinds = sources.storageHealth.latestProblems().map(({ kind }) => kind);
+      for (const kind of ["disk", "files"] as const) yield one(kinds.includes(kind) ? 1 : 0, { kind });
+    },
     *rollcall_maintenance_finished_timestamp_seconds() {
       const { finishedAt } = sources.maintenance;
       if (finishedAt !== undefined) yield one(finishedAt / 1_000);
@@ -107,6 +129,14 @@ export function createReaders(sources: Sources): Readers {
 
 function one(value: number, labels: Sample["labels"] = {}): Sample {
   return { value, labels };
+}
+
+function* byLane(lanes: Readonly<Record<string, LaneStatistics>>, what: keyof LaneStatistics): Iterable<Sample> {
+  for (const [lane, statistics] of Object.entries(lanes)) yield one(statistics[what], { lane });
+}
+
+function byName(label: string, counts: Readonly<Record<string, number>>): Iterable<Sample> {
+  return byLabel(label, new Map(Object.entries(counts)));
 }
 
 function* byLabel(label: string, counts: ReadonlyMap<string, number>): Iterable<Sample> {

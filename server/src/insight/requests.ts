@@ -6,13 +6,13 @@ import { notOperations } from "../http/request-observer.ts";
 import { durationBounds, Histogram } from "../lib/histogram.ts";
 import type { ApplicationCounts } from "./application-counts.ts";
 
-/** What came of the calls of one operation. */
+/** The results of the calls of one operation. */
 interface OperationCounts {
   readonly byStatus: Map<number, number>;
   readonly seconds: Histogram;
 }
 
-/** What came of all requests, since the process began. */
+/** The results of all requests since the process started. */
 export interface RequestCounts {
   readonly operations: ReadonlyMap<string, OperationCounts>;
   readonly items: ReadonlyMap<string, ReadonlyMap<number, number>>;
@@ -23,7 +23,7 @@ export interface RequestCounts {
   traffic(): { readonly connections: number; readonly received: number; readonly sent: number };
 }
 
-/** Counts requests by what the code knows of them: names that clients make up are labels of nothing. */
+/** Counts requests by labels that the code defines; a name that a client chooses is never a label. */
 export function createRequestCounts(
   applications: ApplicationCounts,
 ): RequestCounts & { readonly observer: RequestObserver } {
@@ -32,7 +32,7 @@ export function createRequestCounts(
   const errors = new Map<string, number>();
   const limited = new Map<string, number>();
   const open = new Set<Socket>();
-  let received = 0; // over connections that are closed
+  let received = 0; // over closed connections
   let sent = 0;
   let inFlight = 0;
   let aborted = 0;

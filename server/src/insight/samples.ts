@@ -1,7 +1,7 @@
 export interface Sample {
   readonly value: number;
   readonly labels: Readonly<Record<string, string | number>>;
-  /** Of a histogram, which of its series. */
+  /** For a histogram, the name of the series. */
   readonly metricName?: string;
 }
 
@@ -9,15 +9,15 @@ export interface MetricSamples {
   readonly name: string;
   readonly help: string;
   readonly type: string;
-  /** How the values of several processes become one, in the words of prom-client. */
+  /** How the values of several processes are combined, in prom-client's terms. */
   readonly aggregator: string;
   readonly values: readonly Sample[];
 }
 
-/** All metrics of one process at one moment: plain values, which can be sent to another process as JSON. */
+/** All metrics of one process at one moment, as plain values that can be sent to another process as JSON. */
 export type Snapshot = readonly MetricSamples[];
 
-/** Whether it only ever grows, and what processes have counted adds up. */
+/** Whether the metric only grows, so that the values of processes add up. */
 export function isCount({ type, aggregator }: MetricSamples): boolean {
   return (type === "counter" || type === "histogram") && aggregator === "sum";
 }

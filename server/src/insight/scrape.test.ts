@@ -5,6 +5,7 @@ import { scrape } from "../../test/scrapes.ts";
 
 const token = "a-token-for-scrapes";
 
+// spec/deployment#prometheus
 describe("GET /_/prometheus", () => {
   let app: TestApp;
   before(async () => {
@@ -12,28 +13,28 @@ describe("GET /_/prometheus", () => {
   });
   after(() => app.close());
 
-  test("tells who brings METRICS_TOKEN what was asked, by operation and status", async () => {
+  test("reports requests by operation and status to a scraper with METRICS_TOKEN", async () => {
     const user = await app.signUp();
     await app.call("GET /users/me", { token: user.token });
     await app.call("GET /users/me", { token: user.token });
     await app.call("GET /users/me", { token: user.deviceToken });
-    const told = await scrape(app.port, token);
+    const scraped = await scrape(app.port, token);
     const labels = 'operation="getOwnUser",method="GET",route="/users/me"';
-    assert.equal(told.get(`rollcall_http_requests_total{${labels},status="200"}`), 2);
-    assert.equal(told.get(`rollcall_http_requests_total{${labels},status="403"}`), 1);
-    assert.equal(told.get('rollcall_http_request_duration_seconds_count{operation="getOwnUser"}'), 3);
-    assert.equal(told.get('rollcall_http_request_duration_seconds_bucket{operation="getOwnUser",le="+Inf"}'), 3);
-    assert.equal(told.get('rollcall_errors_total{condition="AuthUserAccessTokenRequired"}'), 1);
+    assert.equal(scraped.get(`rollcall_http_requests_total{${labels},status="200"}`), 2);
+    assert.equal(scraped.get(`rollcall_http_requests_total{${labels},status="403"}`), 1);
+    assert.equal(scraped.get('rollcall_http_request_duration_seconds_count{operation="getOwnUser"}'), 3);
+    assert.equal(scraped.get('rollcall_http_request_duration_seconds_bucket{operation="getOwnUser",le="+Inf"}'), 3);
+    assert.equal(scraped.get('rollcall_errors_total{condition="AuthUserAccessTokenRequired"}'), 1);
     const ofApplication = `rollcall_application_requests_total{application="${app.application.appid}"`;
-    assert.equal(told.get(`${ofApplication},status="2xx"}`), 3);
-    assert.equal(told.get("rollcall_http_requests_in_flight"), 1); // the scrape itself
-    assert.equal(told.get("rollcall_http_connections"), 1);
-    assert.ok((told.get("rollcall_http_sent_bytes_total") ?? 0) > 500);
-    assert.ok((told.get("process_resident_memory_bytes") ?? 0) > 1e6);
-    assert.ok(told.has("nodejs_eventloop_lag_p99_seconds"));
+    assert.equal(scraped.get(`${ofApplication},status="2xx"}`), 3);
+    assert.equal(scraped.get("rollcall_http_requests_in_flight"), 1); // the scrape itself
+    assert.equal(scraped.get("rollcall_http_connections"), 1);
+    assert.ok((scraped.get("rollcall_http_sent_bytes_total") ?? 0) > 500);
+    assert.ok((scraped.get("process_resident_memory_bytes") ?? 0) > 1e6);
+    assert.ok(scraped.has("nodejs_eventloop_lag_p99_seconds"));
   });
 
-  test("401 AuthFailed for every other token, and for none; nothing is told", async () => {
+  test("401 AuthFailed for a wrong or missing token, and no metrics", async () => {
     const operator = await app.createOperator();
     const user = await app.signUp();
     const wrong = [token.slice(0, -1), `${token}x`, token.toUpperCase(), "", "Bearer", operator.token, user.token];
@@ -47,18 +48,19 @@ describe("GET /_/prometheus", () => {
     }
   });
 
-  test("404 for every other verb, whatever is brought", async () => {
+  test("404 for every other verb, with or without the token", async () => {
     const headers = { authorization: `Bearer ${token}` };
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
       const answer = await send(app.port, method, "/_/prometheus", { headers });
       assertError(answer, 404, "OperationNotFound", 516, "There is no such operation.");
     }
-    assert.equal((await send(app.port, "HEAD", "/_/prometheus", { headers })).status, 404);
+    assert.equal((await send(app.port, "HEAD", "/_/prometheus", { headers })).status, 200);
   });
 });
 
+// spec/deployment#prometheus
 describe("METRICS_PORT", () => {
-  test("serves scrapes and nothing else, to anybody; the port of the service serves none", async () => {
+  test("serves unauthenticated scrapes and nothing else; the service's port serves no metrics", async () => {
     const app = await startTestApp({ METRICS_PORT: "0" });
     try {
       const port = await app.app.insight?.listener?.listen("127.0.0.1", 0);
@@ -74,7 +76,7 @@ describe("METRICS_PORT", () => {
         516,
         "There is no such operation.",
       );
-      assert.equal((await send(port, "HEAD", "/_/prometheus")).status, 404);
+      assert.equal((await send(port, "HEAD", "/_/prometheus")).status, 200);
       const onService = await send(app.port, "GET", "/_/prometheus");
       assertError(onService, 404, "OperationNotFound", 516, "There is no such operation.");
     } finally {
@@ -82,7 +84,7 @@ describe("METRICS_PORT", () => {
     }
   });
 
-  test("with METRICS_TOKEN it takes the token there", async () => {
+  test("requires METRICS_TOKEN on that port when it is set", async () => {
     const app = await startTestApp({ METRICS_PORT: "0", METRICS_TOKEN: token });
     try {
       const port = await app.app.insight?.listener?.listen("127.0.0.1", 0);

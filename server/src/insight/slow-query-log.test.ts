@@ -7,13 +7,14 @@ import { runInCall } from "../lib/current-call.ts";
 import { createLog } from "../log.ts";
 import { createSlowQueryLog } from "./slow-query-log.ts";
 
-/** Takes the database a while, on both engines, and reads no table. */
+/** A statement that is slow on both engines and reads no table. */
 const slow = sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1500000)
   select max(n) as most from numbers where n <> ${123_456_789}`;
 
-/** Less than that takes anywhere, and more than others do on a busy machine. */
+/** Below the duration of that statement anywhere, and above that of ordinary ones on a busy machine. */
 const slowMs = 150;
 
+// spec/deployment#slow-queries
 describe("SLOW_QUERY_MS", () => {
   async function withApp(settings: Readonly<Record<string, string>>, work: (app: TestApp) => Promise<void>) {
     const app = await startTestApp(settings);
@@ -25,7 +26,7 @@ describe("SLOW_QUERY_MS", () => {
   }
   const linesOf = ({ logLines }: TestApp) => logLines.filter(({ msg }) => msg === "slow query");
 
-  test("a statement that takes as long is logged with its text, without its values, in a transaction too", async () => {
+  test("a slow statement is logged with its text but without its values, also in a transaction", async () => {
     await withApp({ SLOW_QUERY_MS: String(slowMs) }, async (app) => {
       await slow.execute(app.app.database.reads);
       await app.app.database.write(async ({ queries }) => void (await slow.execute(queries)));
@@ -41,7 +42,7 @@ describe("SLOW_QUERY_MS", () => {
     });
   });
 
-  test("says of which request it was a part, also of those that share a commit with others", async () => {
+  test("the line names the request of the statement, even when it shares a commit with others", async () => {
     await withApp({ SLOW_QUERY_MS: String(slowMs) }, async (app) => {
       const { database } = app.app;
       const names = ["one", "two", "three"];
@@ -55,11 +56,11 @@ describe("SLOW_QUERY_MS", () => {
       app.app.background.run("something long", () => slow.execute(database.reads));
       await database.write(async () => {});
       await app.app.background.stop(10_000);
-      const told = linesOf(app)
+      const lines = linesOf(app)
         .filter(({ statement }) => String(statement).startsWith("with recursive numbers"))
         .map(({ request_id, operation, work }) => ({ request_id, operation, work }));
       assert.deepEqual(
-        told.sort((a, b) => names.indexOf(String(a.request_id)) - names.indexOf(String(b.request_id))),
+        lines.sort((a, b) => names.indexOf(String(a.request_id)) - names.indexOf(String(b.request_id))),
         [
           { request_id: undefined, operation: undefined, work: "something long" },
           ...names.map((name) => ({ request_id: name, operation: `ask for ${name}`, work: undefined })),
@@ -68,7 +69,7 @@ describe("SLOW_QUERY_MS", () => {
     });
   });
 
-  test("0 logs none, and any other none of what takes less", async () => {
+  test("0 logs nothing, and a limit logs no faster statement", async () => {
     for (const settings of [{ SLOW_QUERY_MS: "0" }, { SLOW_QUERY_MS: "60000" }]) {
       await withApp(settings, async (app) => {
         await app.signUp();
@@ -77,17 +78,17 @@ describe("SLOW_QUERY_MS", () => {
     }
   });
 
-  test("writes 20 lines a second, and then says how many it left out", async () => {
+  test("writes up to 20 lines a second, then the number of dropped lines", async () => {
     const text: string[] = [];
-    const tell = createSlowQueryLog(createLog("info", { write: (line) => void text.push(line) }));
+    const logQuery = createSlowQueryLog(createLog("info", { write: (line) => void text.push(line) }));
     const statement = { statement: "select 1", ms: 1_000.00049, rows: 1, engine: "sqlite", failure: undefined };
     const began = performance.now();
-    for (let count = 0; count < 100; count += 1) tell(statement);
+    for (let count = 0; count < 100; count += 1) logQuery(statement);
     assert.ok(performance.now() - began < 1_000, "too slow a machine for this test");
     assert.equal(text.length, 20);
     const filled = performance.now();
-    while (performance.now() - filled <= 1_001) await setTimeout(50); // a timer may be early by a fraction
-    tell(statement);
+    while (performance.now() - filled <= 1_001) await setTimeout(50); // a timer may fire a fraction early
+    logQuery(statement);
     const { time, ...line } = JSON.parse(text.at(-1) ?? "");
     assert.equal(typeof time, "number");
     assert.deepEqual(line, {

@@ -2,10 +2,10 @@ import type { SlowStatement } from "../db/statement-watch.ts";
 import { currentCall } from "../lib/current-call.ts";
 import type { Log } from "../log.ts";
 
-/** When everything is slow, so many lines tell it as well as all would. */
+/** When everything is slow, this many lines show it as well as all would. */
 const linesPerSecondMax = 20;
 
-/** Writes a line of each slow statement, with what it was for; it says how many before it were left out. */
+/** Logs each slow statement with its request, and the number of lines dropped before it. */
 export function createSlowQueryLog(log: Log): (statement: SlowStatement) => void {
   let since = 0;
   let lines = 0;

@@ -5,7 +5,8 @@ import { readScrape } from "../../test/scrapes.ts";
 import type { Snapshot } from "./samples.ts";
 import { renderSnapshots, snapshotContentType } from "./snapshot.ts";
 
-describe("the snapshots of several processes", () => {
+// spec/deployment#metric-series
+describe("the combined snapshots of several processes", () => {
   let first: TestApp;
   let second: TestApp;
   before(async () => {
@@ -17,23 +18,23 @@ describe("the snapshots of several processes", () => {
     await second.close();
   });
 
-  /** As it comes out of another process. */
+  /** Passes a snapshot through JSON, as between processes. */
   async function sentBy({ app }: TestApp): Promise<Snapshot> {
     return JSON.parse(JSON.stringify(await app.insight?.takeSnapshot()));
   }
 
-  async function told(...snapshots: readonly Snapshot[]) {
+  async function combine(...snapshots: readonly Snapshot[]) {
     const text = await renderSnapshots(snapshots);
     return readScrape({ text, headers: { "content-type": snapshotContentType } });
   }
 
-  test("are told as those of one: counters and histograms are added, and the longest is the longest of all", async () => {
+  test("add up counters and histograms, and keep the maximum of the longest durations", async () => {
     await first.call("GET /service/ping");
     await first.call("GET /service/ping");
     await second.call("GET /service/ping");
     await second.call("GET /service/nothing");
     const [one, other] = [await sentBy(first), await sentBy(second)];
-    const [ofOne, ofOther, ofBoth] = [await told(one), await told(other), await told(one, other)];
+    const [ofOne, ofOther, ofBoth] = [await combine(one), await combine(other), await combine(one, other)];
     const ping = 'operation="ping",method="GET",route="/service/ping",status="200"';
     assert.equal(ofBoth.get(`rollcall_http_requests_total{${ping}}`), 3);
     assert.equal(ofBoth.get('rollcall_http_requests_total{operation="(unknown)",status="404"}'), 1);
@@ -48,23 +49,23 @@ describe("the snapshots of several processes", () => {
     assert.equal(ofBoth.get(began), Math.min(ofOne.get(began) ?? 0, ofOther.get(began) ?? 0));
   });
 
-  test("come to the same in whichever order they come, to the last digit: a sum that is less would be a restart", async () => {
+  test("are identical to the last digit in any order: a smaller sum would look like a restart", async () => {
     const snapshots: Snapshot[] = [];
     for (let count = 0; count < 5; count += 1) {
       await first.call("GET /service/ping");
       snapshots.push(await sentBy(first));
     }
-    const [sums, reversed] = [await told(...snapshots), await told(...snapshots.reverse())];
+    const [sums, reversed] = [await combine(...snapshots), await combine(...snapshots.reverse())];
     for (const [series, value] of sums) {
       if (/_(?:total|sum)\b/.test(series)) assert.equal(reversed.get(series), value, series);
     }
   });
 
-  test("hold what one alone does, and nothing of it is lost in between", async () => {
+  test("have the same series as one process, and lose nothing in transit", async () => {
     const snapshot = (await first.app.insight?.takeSnapshot()) ?? [];
     assert.deepEqual(
-      [...(await told(snapshot)).keys()],
-      [...(await told(JSON.parse(JSON.stringify(snapshot)))).keys()],
+      [...(await combine(snapshot)).keys()],
+      [...(await combine(JSON.parse(JSON.stringify(snapshot)))).keys()],
     );
   });
 });

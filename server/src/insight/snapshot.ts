@@ -3,10 +3,10 @@ import type { Histogram } from "../lib/histogram.ts";
 import { type MetricName, metricCatalogue } from "./catalogue.ts";
 import { isCount, type MetricSamples, type Sample, type Snapshot } from "./samples.ts";
 
-/** How each metric is read. */
+/** The reader of each metric. */
 export type Readers = { readonly [Name in MetricName]: () => Iterable<Sample> };
 
-/** Reads all metrics of ours. */
+/** Reads all metrics of the catalogue. */
 export function readMetrics(readers: Readers): Snapshot {
   return Object.entries(readers).map(([name, read]) => {
     const { type, help, across } = metricCatalogue[name as MetricName]; // the keys of Readers
@@ -15,9 +15,8 @@ export function readMetrics(readers: Readers): Snapshot {
 }
 
 /**
- * What is counted in fractions (seconds), down to a whole number of 2^-20. Such numbers have the same sum in whichever order
- * they are added, and processes answer in any: the sum of others can come out a last digit less than before, which reads as
- * one that began anew.
+ * Rounds fractional counts (seconds) to a multiple of 2^-20. Such numbers have the same sum in any order, and processes
+ * answer in any order; a sum that comes out a last digit smaller would look like a counter reset.
  */
 export function withExactSums(snapshot: Snapshot): Snapshot {
   return snapshot.map((metric) => (isCount(metric) ? { ...metric, values: metric.values.map(exactly) } : metric));
@@ -32,7 +31,7 @@ const fraction = 2 ** 20;
 
 export const snapshotContentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** The metrics of several processes as those of one, as Prometheus reads them. */
+/** Combines the metrics of several processes, in Prometheus' text format. */
 export function renderSnapshots(snapshots: readonly Snapshot[]): Promise<string> {
   return AggregatorRegistry.aggregate(snapshots.map((each) => each.map(renderable))).metrics();
 }
@@ -40,13 +39,13 @@ export function renderSnapshots(snapshots: readonly Snapshot[]): Promise<string>
 function renderable(metric: MetricSamples): MetricSamples {
   return {
     ...metric,
-    // The library leaves out when a process began, where there could be several; the first one tells as much.
+    // The library drops the start time for several processes; that of the first is good enough.
     aggregator: metric.aggregator === "omit" ? "min" : metric.aggregator,
     values: metric.values.map((sample) => ({ ...sample, value: sample.value ?? Number.NaN })), // JSON has no NaN
   };
 }
 
-/** The series of a histogram, of which each bucket has those below it, too. */
+/** The series of a histogram; each bucket includes the lower ones. */
 export function* samplesOf(
   name: MetricName,
   { bounds, counts, sum }: Histogram,

@@ -10,6 +10,7 @@ import { dataPart, upload } from "../../test/uploads.ts";
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const parentId = "b7ad6b7169203331";
 
+// spec/deployment#traces
 describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
   const open: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
@@ -26,7 +27,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     return { app, collector };
   }
 
-  /** Ends the server, which sends what it has. */
+  /** Stops the server, which flushes its spans. */
   async function spansOf({
     app,
     collector,
@@ -38,7 +39,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     return collector.spans;
   }
 
-  test("a request is a trace: its route, its status, its statements by their text, its transaction, its hash", async () => {
+  test("a request is a trace with its route, status, statements by text, transaction and hash", async () => {
     const started = await start({ OTEL_SERVICE_NAME: "our-service", OTEL_EXPORTER_OTLP_HEADERS: "api-key=a%20secret" });
     const { app, collector } = started;
     const user = await app.signUp("a name of nobody");
@@ -88,7 +89,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     }
   });
 
-  test("a refusal tells its condition; a path that is not there is no name of a span", async () => {
+  test("a refusal has its error condition; an unknown path is not a span name", async () => {
     const started = await start();
     await started.app.call("GET /users/me");
     await started.app.call("GET /no/such/path");
@@ -96,11 +97,11 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     const refused = spans.find(({ name }) => name === "GET /users/me");
     assert.equal(refused?.attributes["error.type"], "AuthAccessTokenInvalid");
     assert.equal(refused?.attributes["http.response.status_code"], 401);
-    assert.equal(refused?.statusCode, 0); // a fault of the client's
+    assert.equal(refused?.statusCode, 0); // the client's fault
     assert.equal(spans.find(({ name }) => name === "GET")?.attributes["http.response.status_code"], 404);
   });
 
-  test("the calls of a batch are parts of it", async () => {
+  test("the calls of a batch are child spans of it", async () => {
     const started = await start();
     const { app } = started;
     const token = await app.registerDevice();
@@ -113,7 +114,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     assert.ok(spans.some(({ parentSpanId, kind }) => parentSpanId === item?.spanId && kind === 3));
   });
 
-  test("what is stored and read is a part of its request", async () => {
+  test("storing and reading bytes are child spans of the request", async () => {
     const started = await start();
     const { app } = started;
     const { token } = await app.signUp();
@@ -128,7 +129,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     assert.ok(partsOf("GET /blobs/{blobId}/file").includes("open bytes"));
   });
 
-  test("goes on with the trace of the caller, if that is recorded", async () => {
+  test("continues the caller's trace if that is sampled", async () => {
     const started = await start();
     const { app } = started;
     await app.call("GET /service/ping", { headers: { traceparent: `00-${traceId}-${parentId}-01` } });
@@ -141,7 +142,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     assert.notEqual(spans[1]?.traceId, traceId);
   });
 
-  test("OTEL_TRACES_SAMPLER_ARG is the share that is recorded; the sampler says whether callers have a say", async () => {
+  test("OTEL_TRACES_SAMPLER_ARG is the sampling rate; only a parentbased sampler follows the caller's choice", async () => {
     const headers = { traceparent: `00-${traceId}-${parentId}-01` };
     for (const [sampler, recorded] of [
       ["parentbased_traceidratio", 1],
@@ -154,7 +155,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     }
   });
 
-  test("a collector that is away costs nobody an answer, and the end is not kept waiting", async () => {
+  test("an unreachable collector delays neither responses nor shutdown", async () => {
     const collector = await startOtlpCollector();
     await collector.close();
     const app = await startTestApp({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
@@ -165,16 +166,16 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     assert.ok(performance.now() - began < 5_000);
   });
 
-  test("a request whose connection ends first is told of, too", async () => {
+  test("a request whose connection closes early has a span too", async () => {
     const started = await start({ METRICS_TOKEN: "a-token-for-scrapes" });
     const { port } = started.app;
-    const told = async (name: string) => (await scrape(port, "a-token-for-scrapes")).get(name);
+    const readMetric = async (name: string) => (await scrape(port, "a-token-for-scrapes")).get(name);
     const socket = connect(port, "127.0.0.1");
     socket.write("POST /devices HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
-    while ((await told("rollcall_http_requests_in_flight")) !== 2) await setTimeout(5);
+    while ((await readMetric("rollcall_http_requests_in_flight")) !== 2) await setTimeout(5);
     socket.destroy();
-    while ((await told("rollcall_http_requests_aborted_total")) !== 1) await setTimeout(5);
-    assert.equal(await told("rollcall_http_requests_in_flight"), 1);
+    while ((await readMetric("rollcall_http_requests_aborted_total")) !== 1) await setTimeout(5);
+    assert.equal(await readMetric("rollcall_http_requests_in_flight"), 1);
     const spans = await spansOf(started);
     const broken = spans.filter(({ name }) => name.startsWith("POST"));
     assert.deepEqual(

@@ -29,10 +29,10 @@ import type { TraceAttributes, TraceNode } from "../lib/current-call.ts";
 
 import type { Log } from "../log.ts";
 
-/** Requests and what they come to, sent to a collector of OpenTelemetry. */
+/** Sends traces of requests to an OpenTelemetry collector. */
 export interface Traces {
   readonly tracer: RequestTracer;
-  /** Sends what waits, for so long at most; the rest is lost. */
+  /** Flushes the waiting spans, up to a time limit; the rest is lost. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -42,11 +42,11 @@ interface Services {
   describeOperation(name: string): { readonly route: string } | undefined;
 }
 
-/** Spans that wait to be sent; more are dropped while the collector is away. */
+/** Spans that wait to be sent; further ones are dropped while the collector is unreachable. */
 const waitingMax = 4_096;
 const sendEveryMs = 2_000;
 const sendTimeoutMs = 5_000;
-/** Of one request: a batch can run thousands of statements. */
+/** Spans per request: a batch can run thousands of statements. */
 const partsMax = 500;
 const complainEveryMs = 60_000;
 
@@ -118,18 +118,21 @@ function attributesOf({ requestId, method, path, isSecure }: TracedRequest): Tra
   };
 }
 
-/** A collector that is away is told of once a minute, however much cannot be sent. */
+/** Logs an unreachable collector at most once a minute. */
 function complainTo(log: Log): void {
   let complainedAt = Number.NEGATIVE_INFINITY;
   setGlobalErrorHandler((error) => {
     const now = performance.now();
     if (now - complainedAt < complainEveryMs) return;
     complainedAt = now;
-    log.warn({ reason: error instanceof Error ? error.message : String(error) }, "traces were not sent");
+    log.warn(
+      { reason: error instanceof Error ? error.message : String(error) },
+      "traces could not be sent to OTEL_EXPORTER_OTLP_ENDPOINT",
+    );
   });
 }
 
-/** A span, in which others can be; all of one request share what is left of its parts. */
+/** A span that can have children; all spans of one request share its remaining budget. */
 class Part implements TraceNode {
   protected readonly span: Span;
   readonly #tracer: Tracer;
@@ -158,7 +161,7 @@ class Part implements TraceNode {
   }
 
   #start(name: string, kind: SpanKind, attributes: TraceAttributes, startTime = performance.now()): Span | undefined {
-    // What goes on in the background after the answer is not a part of the request any more.
+    // Background work after the response no longer belongs to the request.
     if (this.#budget.left <= 0) return undefined;
     this.#budget.left -= 1;
     return this.#tracer.startSpan(name, { kind, attributes, startTime }, this.#context);
@@ -208,7 +211,7 @@ class TracedCall extends Part implements RequestTrace {
 
 const nothing: TraceNode = { add() {}, begin: () => nothing, end() {} };
 
-/** Not the message of a failure: it may quote what a client sent. */
+/** Omits the message of a failure: it may quote client input. */
 function endSpan(span: Span, failure: unknown): void {
   if (failure !== undefined) {
     span.setAttribute("error.type", failure instanceof ApiError ? failure.condition : "failed");

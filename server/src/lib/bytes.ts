@@ -1,6 +1,6 @@
 const firstBytes = 1_024;
 
-/** Writes numbers and texts into bytes that {@link ByteReader} reads back in the same order. */
+/** Writes numbers and texts as bytes; {@link ByteReader} reads them in the same order. */
 export class ByteWriter {
   #buffer = Buffer.allocUnsafe(firstBytes);
   #length = 0;
@@ -16,7 +16,7 @@ export class ByteWriter {
     this.#buffer[this.#length++] = rest;
   }
 
-  /** An integer of either sign; small ones are short. */
+  /** A signed integer; small ones take few bytes. */
   signed(value: number): void {
     this.integer(value < 0 ? -2 * value - 1 : 2 * value);
   }
@@ -26,7 +26,7 @@ export class ByteWriter {
     this.#length = this.#buffer.writeDoubleLE(value, this.#length);
   }
 
-  /** Bytes whose number the reader knows. */
+  /** Bytes whose length the reader knows. */
   raw(bytes: Uint8Array): void {
     this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#length);
@@ -45,7 +45,7 @@ export class ByteWriter {
     this.#length += this.#buffer.write(text, this.#length);
   }
 
-  /** What has been written; not to be written to any more. */
+  /** Returns the bytes. The writer must not be used any more. */
   finish(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -59,7 +59,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what {@link ByteWriter} wrote. */
+/** Reads the output of {@link ByteWriter}. */
 export class ByteReader {
   readonly #buffer: Buffer;
   #at = 0;

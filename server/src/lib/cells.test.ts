@@ -7,7 +7,7 @@ import { distanceMeters, type Location, type LocationRange } from "./locations.t
 const cellsMax = 2 ** 52;
 const earthRadiusMeters = 6_371_008.8;
 
-/** Coordinates anywhere, at and beside the edges of the map, and on the borders of large cells. */
+/** Coordinates anywhere, at and next to the edges of the map, and on the borders of large cells. */
 const latitude = coordinate(90);
 const longitude = coordinate(180);
 const location: fc.Arbitrary<Location> = fc.record({ lat: latitude, lng: longitude }, { noNullPrototype: true });
@@ -25,14 +25,14 @@ const box = fc.tuple(location, location, fc.boolean(), fc.boolean()).map(([a, b,
 const share = fc.oneof(fc.constantFrom(0, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }));
 
 describe("cellOf", () => {
-  it("is the bits of both indexes in turn, longitude first", () => {
+  it("interleaves the bits of both indexes, longitude first", () => {
     fc.assert(
       fc.property(location, (place) => assert.equal(cellOf(place), naiveCell(place))),
       { numRuns: 1000 },
     );
   });
 
-  it("numbers the quadrants of the map from the south-west, northwards first", () => {
+  it("numbers the quadrants of the map from the south-west, first to the north", () => {
     const centers: [number, number][] = [
       [-45, -90],
       [45, -90],
@@ -45,7 +45,7 @@ describe("cellOf", () => {
     );
   });
 
-  it("does not decrease northwards or eastwards", () => {
+  it("does not decrease to the north or to the east", () => {
     fc.assert(
       fc.property(location, location, (a, b) => {
         const southWest = { lat: Math.min(a.lat, b.lat), lng: Math.min(a.lng, b.lng) };
@@ -54,7 +54,7 @@ describe("cellOf", () => {
     );
   });
 
-  it("puts the far edges of the map in the last cells", () => {
+  it("maps the far edges of the map to the last cells", () => {
     assert.equal(cellOf({ lat: -90, lng: -180 }), 0);
     assert.equal(cellOf({ lat: 90, lng: 180 }), cellsMax - 1);
     assert.notEqual(cellOf({ lat: 0, lng: 180 }), cellOf({ lat: 0, lng: -180 }));
@@ -95,7 +95,7 @@ describe("isInRange", () => {
 });
 
 describe("cellsOfRing", () => {
-  it("holds the cells of all places in a ring", () => {
+  it("contains the cells of all places in a ring", () => {
     const part = fc.oneof(fc.constant(0), share);
     fc.assert(
       fc.property(location, meters, part, rangesMax, places(), (center, outer, hole, max, offsets) => {
@@ -111,7 +111,7 @@ describe("cellsOfRing", () => {
     );
   });
 
-  it("holds the cells of a place on its border, the border inside included", () => {
+  it("contains the cells of places on both borders of a ring", () => {
     fc.assert(
       fc.property(location, location, meters, (center, place, other) => {
         const distance = distanceMeters(center, place);
@@ -123,7 +123,7 @@ describe("cellsOfRing", () => {
     );
   });
 
-  it("holds a place next to the center on its border", () => {
+  it("contains a place next to the center on its border", () => {
     const offset = fc.double({ min: -7, max: 0, noNaN: true }).map((exponent) => 10 ** exponent);
     fc.assert(
       fc.property(location, offset, share, fc.boolean(), (center, distance, part, isWest) => {
@@ -137,7 +137,7 @@ describe("cellsOfRing", () => {
     );
   });
 
-  it("holds the cells of places on the border of about half the world", () => {
+  it("contains the cells of places on the border of about half the world", () => {
     const offset = fc.oneof(
       fc.constant(0),
       fc.double({ min: -300, max: -1, noNaN: true }).map((power) => 10 ** power),
@@ -159,13 +159,13 @@ describe("cellsOfRing", () => {
     }
   });
 
-  it("is empty when nothing can be in it", () => {
+  it("is empty when no place can be in it", () => {
     assert.deepEqual(cellsOfRing(at(1, 2), 2, 1), []);
     assert.deepEqual(cellsOfRing(at(1, 2), 0, -1), []);
     assert.deepEqual(cellsOfRing(at(1, 2), 0, Number.NaN), []);
   });
 
-  it("has both sides of the antimeridian and all of a pole", () => {
+  it("covers both sides of the antimeridian and all of a pole", () => {
     for (const lng of [180, -180]) {
       assertHeld(cellsOfRing(at(10, 180), 0, 0), at(10, lng));
       assertHeld(cellsOfRing(at(10, -180), 0, 0), at(10, lng));
@@ -195,7 +195,7 @@ describe("cellsOfRing", () => {
 });
 
 describe("cellsOfBox", () => {
-  it("holds the cells of all places in a box", () => {
+  it("contains the cells of all places in a box", () => {
     fc.assert(
       fc.property(box, rangesMax, fc.array(location, { maxLength: 20 }), places(), (range, max, anywhere, inside) => {
         if (range.shape !== "box") return;
@@ -216,11 +216,11 @@ describe("cellsOfBox", () => {
     );
   });
 
-  it("holds the whole map as one range", () => {
+  it("covers the whole map as one range", () => {
     assert.deepEqual(cellsOfBox(at(-90, -180), at(90, 180)), [{ from: 0, to: cellsMax - 1 }]);
   });
 
-  it("holds one cell for one place, and two on the antimeridian", () => {
+  it("has one cell for one place, and two on the antimeridian", () => {
     assert.deepEqual(cellsOfBox(at(1, 2), at(1, 2)), [{ from: cellOf(at(1, 2)), to: cellOf(at(1, 2)) }]);
     const both = [cellOf(at(1, -180)), cellOf(at(1, 180))];
     for (const [west, east] of [
@@ -235,7 +235,7 @@ describe("cellsOfBox", () => {
     }
   });
 
-  it("holds nothing for a box with its south north of its north", () => {
+  it("is empty for a box whose south is north of its north", () => {
     assert.deepEqual(cellsOfBox(at(2, 0), at(1, 1)), []);
   });
 
@@ -252,7 +252,7 @@ describe("cellsOfBox", () => {
 });
 
 describe("cellsOfRange", () => {
-  it("holds a circle or a box, in as many ranges as it may", () => {
+  it("covers a circle or a box with at most the given number of ranges", () => {
     assert.deepEqual(cellsOfRange(circleOf(48, 11, 500), 7), cellsOfRing(at(48, 11), 0, 500, 7));
     assert.deepEqual(cellsOfRange(boxOf(1, 2, 3, 4), 7), cellsOfBox(at(1, 2), at(3, 4), 7));
     assert.equal(cellsOfRange(circleOf(48, 11, 500), 1).length, 1);
@@ -275,7 +275,7 @@ function places(): fc.Arbitrary<[number, number][]> {
   return fc.array(fc.tuple(share, share), { minLength: 10, maxLength: 20 });
 }
 
-/** Places in all directions, those at the two distances themselves among them. */
+/** Places in all directions, including some at exactly the two distances. */
 function placesAround(center: Location, inner: number, outer: number, shares: [number, number][]): Location[] {
   return shares.map(([direction, part]) => {
     const angle = (inner + (outer - inner) * part) / earthRadiusMeters;
@@ -316,7 +316,7 @@ function assertHeld(ranges: CellRange[], place: Location): void {
   );
 }
 
-/** The area of ranges on the sphere, square by square of the map. */
+/** The area of ranges on the sphere, summed over squares of the map. */
 function squareMeters(ranges: CellRange[]): number {
   let sum = 0;
   for (const { from, to } of ranges) {

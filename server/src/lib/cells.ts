@@ -1,6 +1,6 @@
 import { distanceMeters, type Location, type LocationRange } from "./locations.ts";
 
-/** The cells from one to another, both included. */
+/** A range of cells, both ends included. */
 export interface CellRange {
   readonly from: number;
   readonly to: number;
@@ -11,33 +11,33 @@ const bits = 26;
 const sideMax = 2 ** bits;
 
 /**
- * How many cells are looked at for each range asked for. With more of them the ranges follow the border of the area
- * closer, up to what the number of ranges allows; the time taken is in proportion.
+ * The number of cells to examine per requested range. More cells follow the border of the area more closely, up to what
+ * the number of ranges allows, and take proportionally more time.
  */
 const cellsPerRange = 16;
 
 /**
- * By how much a circle is widened and a hole narrowed: far more than the rounding errors in here and in
- * `distanceMeters`, far less than a cell.
+ * How much a circle is widened and a hole narrowed: far more than the rounding errors here and in `distanceMeters`, far
+ * less than a cell.
  */
 const slackMeters = 0.001;
 const slackShare = 1e-9;
 
-/** Nearer than this (radians) to the antipode of its center, what a circle leaves out is lost to rounding. */
+/** Closer than this (radians) to the antipode of its center, rounding hides what a circle excludes. */
 const antipode = 1e-4;
 
 const earthRadiusMeters = distanceMeters({ lat: -90, lng: 0 }, { lat: 90, lng: 0 }) / Math.PI;
 
 /**
- * The place of a location on a Z-order curve over the map: 26 bits of longitude and 26 of latitude interleaved,
- * longitude first, so that places near each other mostly have numbers near each other and an area is a few ranges of
- * one indexed column. A cell is at most 0.6 m wide and 0.3 m high. Longitude 180 and -180 are cells of their own.
+ * The index of a location on a Z-order curve over the map: 26 bits of longitude and 26 of latitude interleaved,
+ * longitude first. Neighbouring places mostly have close numbers, so an area is a few ranges of one indexed column. A
+ * cell is at most 0.6 m wide and 0.3 m high. Longitude 180 and -180 are separate cells.
  */
 export function cellOf(location: Location): number {
   return interleave(indexOf(location.lng, 180), indexOf(location.lat, 90));
 }
 
-/** Whether a location is in the area, its border included. Longitudes 180 and -180 are one meridian. */
+/** Whether a location is in the area or on its border. Longitudes 180 and -180 are the same meridian. */
 export function isInRange(location: Location, range: LocationRange): boolean {
   if (range.shape === "circle") return distanceMeters(range.center, location) <= range.radiusMeters;
   const { southWest, northEast } = range;
@@ -47,8 +47,8 @@ export function isInRange(location: Location, range: LocationRange): boolean {
 }
 
 /**
- * Ranges of cells, ascending and apart from each other, that hold every location in the area and others near it:
- * who reads by them has to check what was read with `isInRange`.
+ * Returns ascending, separate ranges of cells that contain every location in the area, and others near it: callers must
+ * filter what they read with `isInRange`.
  */
 export function cellsOfRange(range: LocationRange, rangesMax: number = rangesDefault): CellRange[] {
   if (range.shape === "circle") return cellsOfRing(range.center, 0, range.radiusMeters, rangesMax);
@@ -56,7 +56,8 @@ export function cellsOfRange(range: LocationRange, rangesMax: number = rangesDef
 }
 
 /**
- * The same for the locations whose `distanceMeters` from the center is at least the inner and at most the outer one.
+ * The same for the locations whose `distanceMeters` from the center is between the inner and the outer one, both
+ * included.
  */
 export function cellsOfRing(
   center: Location,
@@ -93,7 +94,7 @@ export function cellsOfBox(southWest: Location, northEast: Location, rangesMax: 
     const shift = bits - Math.log2(side);
     const west = indexOf(southWest.lng, 180) >>> shift;
     const east = indexOf(northEast.lng, 180) >>> shift;
-    // A side on the antimeridian has that meridian's cells at the other end of the map too.
+    // A side on the antimeridian also includes that meridian's cells at the other end of the map.
     if (southWest.lng > northEast.lng) return { from: west, to: east + side };
     return { from: southWest.lng === -180 ? west - 1 : west, to: northEast.lng === 180 ? east + 1 : east };
   };
@@ -112,7 +113,7 @@ export function cellsOfBox(southWest: Location, northEast: Location, rangesMax: 
   return rangesOf(spans, level, rangesMax);
 }
 
-/** Columns of one row of the map. They are counted on past its edges: the column after the last is the first. */
+/** Columns of one row of the map. Numbers continue past the edges: the column after the last is the first. */
 interface Span {
   readonly row: number;
   readonly from: number;
@@ -124,18 +125,21 @@ interface Disc {
   readonly lat: number;
   readonly cosLat: number;
   readonly degrees: number;
-  /** The haversine of the radius: more than 1 for a disc that is the whole world, negative for one that is empty. */
+  /** The haversine of the radius: more than 1 for a disc that covers the whole world, negative for an empty one. */
   readonly haversine: number;
-  /** The latitude where the disc is widest in longitude, or, of more than half the world, narrowest. NaN without one. */
+  /**
+   * The latitude where the disc is widest in longitude (narrowest, if it covers more than half the world). NaN if there
+   * is none.
+   */
   readonly turnLat: number;
 }
 
-/** The index of a coordinate among the 2^26 of its axis, which reaches from -limit to limit. */
+/** The index of a coordinate among the 2^26 of its axis, which ranges from -limit to limit. */
 function indexOf(degrees: number, limit: number): number {
   return Math.min(Math.floor(((degrees + limit) / (2 * limit)) * sideMax), sideMax - 1);
 }
 
-/** The bits of two integers of at most 26 bits, those of x before those of y. */
+/** Interleaves the bits of two integers of at most 26 bits, those of x first. */
 function interleave(x: number, y: number): number {
   const high = (spread(x >>> 13) << 1) | spread(y >>> 13);
   const low = (spread(x & 0x1fff) << 1) | spread(y & 0x1fff);
@@ -154,7 +158,9 @@ function isBetween(lng: number, west: number, east: number): boolean {
   return west <= east ? west <= lng && lng <= east : west <= lng || lng <= east;
 }
 
-/** The finest division of the map in 4^level cells of which the area takes no more than are looked at. */
+/**
+ * The finest division of the map into 4^level cells in which the area does not exceed the number of cells to examine.
+ */
 function finestLevel(rangesMax: number, countCells: (side: number) => number): number {
   let level = bits;
   while (level > 0 && countCells(2 ** level) > cellsPerRange * rangesMax) level--;
@@ -171,7 +177,7 @@ function innerDisc(center: Location, meters: number): Disc {
   return radians > 0 ? makeDisc(center.lat, Math.min(radians, Math.PI - antipode)) : wholeDisc(center.lat, 0, -1);
 }
 
-/** The disc that holds everything or nothing. */
+/** A disc that contains everything or nothing. */
 function wholeDisc(lat: number, degrees: number, haversine: number): Disc {
   return { lat, cosLat: cosDegrees(lat), degrees, haversine, turnLat: Number.NaN };
 }
@@ -180,8 +186,8 @@ function makeDisc(lat: number, radians: number): Disc {
   const cosLat = cosDegrees(lat);
   const sin = Math.sin(radians);
   const cos = Math.cos(radians);
-  // Where cos(radius) * sin(latitude) = sin(center's latitude); none, and NaN, when the border goes around a pole. The
-  // root is of cosLat^2 - sin^2 = cos^2 - sinLat^2: of the two the one whose terms are not near 1.
+  // Where cos(radius) * sin(latitude) = sin(center's latitude); NaN when the border goes around a pole. The root is of
+  // cosLat^2 - sin^2 = cos^2 - sinLat^2: the form whose terms are not near 1 loses less precision.
   const sinLat = sinDegrees(lat);
   const square = cosLat < Math.abs(sinLat) ? (cosLat - sin) * (cosLat + sin) : (cos - sinLat) * (cos + sinLat);
   const turn = Math.atan2(sinLat, Math.sqrt(square));
@@ -189,13 +195,13 @@ function makeDisc(lat: number, radians: number): Disc {
   return { lat, cosLat, degrees: (radians * 180) / Math.PI, haversine: Math.sin(radians / 2) ** 2, turnLat };
 }
 
-/** How many degrees of longitude a disc takes at its widest: all of them when a pole is in it. */
+/** The width of a disc in degrees of longitude at its widest: all of them when it contains a pole. */
 function widthOf(disc: Disc): number {
   if (Math.abs(disc.lat) + disc.degrees >= 90) return 360;
   return (Math.asin(Math.min(sinDegrees(disc.degrees) / disc.cosLat, 1)) * 360) / Math.PI;
 }
 
-/** How far east and west of its center a disc reaches at a latitude, in degrees; negative where it does not. */
+/** How far a disc extends east and west of its center at a latitude, in degrees; negative outside of it. */
 function reachAt(disc: Disc, lat: number): number {
   const rest = disc.haversine - sinDegrees((lat - disc.lat) / 2) ** 2;
   if (rest < 0) return -1;
@@ -203,13 +209,15 @@ function reachAt(disc: Disc, lat: number): number {
   return rest < whole ? (Math.asin(Math.sqrt(rest / whole)) * 360) / Math.PI : 180;
 }
 
-/** The farthest or the least far that a disc reaches between two latitudes: there, or where it turns in between. */
+/**
+ * The maximum or minimum extent of a disc between two latitudes: at one of them, or at its turning point in between.
+ */
 function reach(disc: Disc, south: number, north: number, pick: (...values: number[]) => number): number {
   const ends = pick(reachAt(disc, south), reachAt(disc, north));
   return south < disc.turnLat && disc.turnLat < north ? pick(ends, reachAt(disc, disc.turnLat)) : ends;
 }
 
-/** Adds the columns of a row that touch the disc, less those that are in the hole altogether. */
+/** Adds the columns of a row that touch the disc, without those that are entirely in the hole. */
 function addRing(spans: Span[], row: number, side: number, lng: number, disc: Disc, hole: Disc): void {
   const south = (row / side) * 180 - 90;
   const north = ((row + 1) / side) * 180 - 90;
@@ -229,13 +237,13 @@ function addRing(spans: Span[], row: number, side: number, lng: number, disc: Di
   if (holeTo < to) spans.push({ row, from: holeTo + 1, to });
 }
 
-/** The cells of the spans as ranges: over the smallest of the gaps between them when there are too many. */
+/** Converts spans to ranges of cells, merging over the smallest gaps when there are too many. */
 function rangesOf(spans: readonly Span[], level: number, rangesMax: number): CellRange[] {
   const cells = cellsOf(spans, 2 ** level);
   const gaps = cells.subarray(1).map((cell, index) => cell - (cells[index] ?? 0));
   gaps.sort();
-  // The widest gaps stay open; of those as wide as the least of them the first, as many as there is room for. A cell
-  // and the next are 1 apart, and no gap.
+  // Keep the widest gaps; of those with the smallest kept width, the first ones that fit. Adjacent cells are 1 apart,
+  // which is not a gap.
   const least = rangesMax > 1 ? Math.max(gaps[gaps.length - rangesMax + 1] ?? 2, 2) : Number.POSITIVE_INFINITY;
   const wider = gaps.length - 1 - gaps.findLastIndex((gap) => gap <= least);
   let room = rangesMax - 1 - wider;
@@ -256,7 +264,7 @@ function rangesOf(spans: readonly Span[], level: number, rangesMax: number): Cel
   return ranges;
 }
 
-/** The cells of the spans on a map of that many columns, ascending. */
+/** The cells of the spans, ascending, on a map with that many columns. */
 function cellsOf(spans: readonly Span[], side: number): Float64Array {
   let count = 0;
   for (const { from, to } of spans) count += Math.min(to - from + 1, side);
@@ -274,7 +282,7 @@ function sinDegrees(degrees: number): number {
   return Math.sin((degrees * Math.PI) / 180);
 }
 
-/** Through the sine, because Math.cos of a right angle is not 0. */
+/** Uses the sine, because Math.cos of a right angle is not exactly 0. */
 function cosDegrees(degrees: number): number {
   return sinDegrees(90 - Math.abs(degrees));
 }

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createClock } from "./clock.ts";
 
 describe("createClock", () => {
-  it("tells the wall time while that goes forward", () => {
+  it("returns the wall time while that advances", () => {
     let wall = 1_000;
     const clock = createClock(
       () => wall,
@@ -14,7 +14,7 @@ describe("createClock", () => {
     assert.equal(clock.now(), 5_000);
   });
 
-  it("goes on at the monotonic pace when the wall clock steps back by an hour, and rejoins it", () => {
+  it("continues at the monotonic pace when the wall clock steps back by an hour, until the wall clock catches up", () => {
     let wall = 10_000_000;
     let monotonic = 0;
     const clock = createClock(

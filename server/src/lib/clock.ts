@@ -1,15 +1,15 @@
-/** Tells the time: milliseconds since 1970-01-01 UTC, never smaller than what it told before. */
+/** Returns the time in milliseconds since 1970-01-01 UTC, which never decreases. */
 export interface Clock {
   now(): number;
 }
 
 /**
- * A clock that never steps back. When the wall clock is set back it goes on from the latest time told, at the pace of
- * the monotonic clock, until the wall clock has caught up; so an expired token stays expired and creation times stay
- * in order.
+ * A clock that never steps back. When the wall clock is set back, it continues from its latest time at the pace of the
+ * monotonic clock until the wall clock has caught up, so that an expired token stays expired and creation times stay in
+ * order.
  *
  * @param wallTime the wall clock in milliseconds
- * @param monotonicTime a clock in milliseconds that no administrator can set
+ * @param monotonicTime a clock in milliseconds that cannot be set
  */
 export function createClock(
   wallTime: () => number = Date.now,

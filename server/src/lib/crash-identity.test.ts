@@ -10,9 +10,9 @@ function fingerprintOf(stackTrace: string): string {
 
 interface Bug {
   readonly runtime: string;
-  /** Reports of one bug, from other runs, builds and devices. */
+  /** Reports of the same bug from other runs, builds and devices. */
   readonly same: readonly string[];
-  /** Other bugs: another type of exception, another top frame. */
+  /** Other bugs: another type of exception, or another top frame. */
   readonly others: readonly string[];
   readonly title: string;
 }
@@ -237,9 +237,10 @@ const bugs: readonly Bug[] = [
   },
 ];
 
+// spec/devices#crash-groups
 describe("identifyCrash", () => {
   for (const { runtime, same, others, title } of bugs) {
-    it(`${runtime}: reports of one bug are alike, those of another are not`, () => {
+    it(`${runtime}: reports of one bug have the same fingerprint, and those of another bug differ`, () => {
       const [first = ""] = same;
       const expected = fingerprintOf(first);
       assert.match(expected, /^[0-9a-f]{32}$/);
@@ -251,11 +252,11 @@ describe("identifyCrash", () => {
     });
   }
 
-  it("bugs of other runtimes are other bugs", () => {
+  it("equal traces of different runtimes are different bugs", () => {
     assert.equal(new Set(bugs.map(({ same: [first = ""] }) => fingerprintOf(first))).size, bugs.length);
   });
 
-  it("the depth of a recursion, straight or in turns, does not tell a bug from itself", () => {
+  it("the depth of a recursion, direct or mutual, does not change the fingerprint", () => {
     const deep = (depth: number, ...names: string[]) =>
       `RangeError: Maximum call stack size exceeded\n${names
         .map((name) => `    at ${name} (a.js:1:2)\n`)
@@ -268,7 +269,7 @@ describe("identifyCrash", () => {
     assert.notEqual(fingerprintOf(deep(5, "walk")), fingerprintOf(deep(5, "run")));
   });
 
-  it("only the innermost 30 frames count: the first, or the last of Python", () => {
+  it("only the innermost 30 frames count, which are the last ones in Python", () => {
     const frames = (from: number) =>
       Array.from({ length: 40 }, (_, n) => `f${String.fromCharCode(97 + (((n + from) % 60) % 26))}${n + from}`);
     const javascript = (end: string) =>
@@ -280,18 +281,18 @@ describe("identifyCrash", () => {
     assert.notEqual(fingerprintOf(lines("a", "z")), fingerprintOf(lines("a", "y")));
   });
 
-  it("the type of what caused an exception counts too, as Node.js prints it", () => {
+  it("the type of an exception's cause counts too, in the format of Node.js", () => {
     const caused = (type: string) => `Error: x\n    at f (a.js:1:1) {\n  [cause]: ${type}: y\n      at g (b.js:1:1)\n}`;
     assert.notEqual(fingerprintOf(caused("Timeout")), fingerprintOf(caused("Refused")));
   });
 
-  it("where nothing is left the text itself counts", () => {
+  it("a text that is empty without its numbers is identified by the text itself", () => {
     const texts = ["17", "18", "0x1f", "0x2f", " ", "😀", "😁", "---", "#0", "__proto__", "constructor"];
     assert.equal(new Set(texts.map(fingerprintOf)).size, texts.length);
     assert.equal(fingerprintOf(" 17\r\n"), fingerprintOf("17"));
   });
 
-  it("the title is what names the exception, else the message, else the top frame; never long, and one line", () => {
+  it("the title is the exception's line, else the message, else the top frame, in one short line", () => {
     const frames = "    at a (a.js:1:2)\n    at b (a.js:3:4)";
     assert.equal(identifyCrash(`Error: x\n${frames}`, "y").title, "Error: x");
     assert.equal(identifyCrash(frames, " y\u001b[31m\tz\nmore").title, "y z");
@@ -300,7 +301,7 @@ describe("identifyCrash", () => {
     assert.equal(identifyCrash(`Error: ${"😀".repeat(1_000)}`, null).title, `Error: ${"😀".repeat(249)}`);
   });
 
-  it("takes milliseconds for 65,536 characters of anything", () => {
+  it("takes milliseconds for any 65,536 characters", () => {
     const length = 65_536;
     const pieces = [
       "a",
@@ -385,7 +386,7 @@ describe("identifyCrash", () => {
     }
   });
 
-  it("never throws, and answers the same for the same, whatever it is given", () => {
+  it("never throws, and is deterministic for any input", () => {
     const pieces = fc.constantFrom(
       "at ",
       "(",
@@ -419,7 +420,7 @@ describe("identifyCrash", () => {
   });
 });
 
-/** The same, as another terminal or another client would send it. */
+/** The same trace as another terminal or another client would send it. */
 function redecorated(text: string): string {
   const lines = text.split(/\r?\n/).map((line) => `\u001b[31m \t${line.replaceAll("\t", "    ")} \u001b[0m`);
   return `\r\n\r\n${lines.join("\r\n\r\n")}\r\n`;

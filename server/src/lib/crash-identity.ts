@@ -1,26 +1,26 @@
 import { hash } from "node:crypto";
 import { isPythonFrame, readFrame } from "./stack-frames.ts";
 
-/** What tells reports of one bug from those of another. */
+/** Groups crash reports by bug. */
 export interface CrashIdentity {
-  /** 32 hexadecimal digits, the same for every report of the bug. */
+  /** 32 hexadecimal digits, equal for every report of the bug. */
   readonly fingerprint: string;
-  /** A line for people, of at most 256 characters: what this report says of the bug. */
+  /** A line of at most 256 characters that describes the bug to people. */
   readonly title: string;
 }
 
-/** So that the depth of a recursion, or of what called the app, does not tell one bug from itself. */
+/** Bounded, so that the depth of a recursion or of the app's callers does not change the fingerprint. */
 const framesMax = 30;
-/** Of a longer text the beginning and the end are read: the innermost frames stand at one of them. */
+/** Of a longer text, only the beginning and the end are read: the innermost frames are at one of them. */
 const linesMax = 2_000;
 const lineCharactersMax = 1_000;
 const titleCharactersMax = 256;
 
 /**
- * Reads a stack trace of whatever runtime, in a time that grows with its length and not faster.
+ * Reads a stack trace of any runtime, in linear time.
  *
- * The fingerprint is made of the types of the exceptions and of the first frames, each once, innermost first; of the whole
- * text without its numbers when no line is a frame; of the text itself when nothing is left of that.
+ * The fingerprint covers the types of the exceptions and the innermost frames, each once. Without any frame, it covers
+ * the text without its numbers, or the text itself when nothing else is left.
  */
 export function identifyCrash(stackTrace: string, message: string | null): CrashIdentity {
   const lines = linesOf(stackTrace);
@@ -36,7 +36,7 @@ export function identifyCrash(stackTrace: string, message: string | null): Crash
 interface Reading {
   readonly frames: ReadonlySet<string>;
   readonly types: ReadonlySet<string>;
-  /** The line that names the exception, as it is. */
+  /** The line that names the exception, unchanged. */
   readonly headline: string | undefined;
   readonly topFrame: string | undefined;
 }
@@ -57,7 +57,7 @@ function readLines(lines: readonly string[]): Reading {
       frames.add(frame);
       if (frames.size === framesMax) break;
     } else if (isFirst || !isPythonFrame(lines[index - 1] ?? "")) {
-      // What stands below a frame of Python is its source.
+      // The line below a Python frame is its source code.
       const type = readType(line, isFirst);
       if (type !== undefined) {
         types.add(type);
@@ -69,7 +69,7 @@ function readLines(lines: readonly string[]): Reading {
   return { frames, types, headline, topFrame };
 }
 
-/** Escape sequences of terminals; the other control characters count as spaces. */
+/** Escape sequences of terminals; other control characters count as spaces. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what they begin with
 const ansi = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 
@@ -92,7 +92,7 @@ const introduction =
 const namedType = /^([\p{L}_$][\p{L}\p{N}_$.]*)(?: \[\w+\])?(:|$)/u;
 const usualEnding = /(?:Error|Exception|Fault|Failure|Interrupt|Exit|Warning|Throwable|Violation)$/;
 
-/** Lines that name what happened in a way of their own: what is in parentheses here is the type. */
+/** Other lines that name the exception; the type is in the capture group. */
 const otherTypes: readonly RegExp[] = [
   /\bsignal \d+ \((SIG\w+)\)(?:, code -?\d+ \((\w+)\))?/,
   /\bsignal (SIG\w+)/,
@@ -107,7 +107,7 @@ const otherTypes: readonly RegExp[] = [
 /**
  * The type of the exception that a line names.
  *
- * @param isFirst whether it stands where runtimes tell the type, so that any name before a colon is one
+ * @param isFirst whether the line is where runtimes print the type, so that any name before a colon is one
  */
 function readType(line: string, isFirst: boolean): string | undefined {
   for (const pattern of otherTypes) {
@@ -121,7 +121,7 @@ function readType(line: string, isFirst: boolean): string | undefined {
   return isExpected || usualEnding.test(name) ? name : undefined;
 }
 
-/** A line of a text that has no frames, without what varies from run to run. */
+/** A line of a text without frames, without the parts that vary between runs. */
 function withoutNumbers(line: string): string {
   return line
     .split(" ")

@@ -1,47 +1,47 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** What runs now, for who tells of a part of it: the request, the item of a batch, or what runs in the background. */
+/** The current unit of work, for logs and traces: a request, an item of a batch, or background work. */
 export interface CurrentCall {
   readonly requestId?: string;
-  /** Known once the request has come to its route. */
+  /** Known once the request has reached its route. */
   operation?: string | undefined;
-  /** What it is in the background. */
+  /** The name of background work. */
   readonly work?: string;
-  /** Where its parts are told of; undefined unless it is traced. */
+  /** The parent of the spans to record; undefined unless the call is traced. */
   readonly trace?: TraceNode | undefined;
 }
 
-/** Something that takes time, in a trace. */
+/** A span in a trace. */
 export interface TraceNode {
-  /** Tells of a part that is over. @param startedAt as `performance.now()` has it */
+  /** Records a finished span. @param startedAt a `performance.now()` time */
   add(name: string, startedAt: number, attributes: TraceAttributes, failure?: unknown): void;
-  /** Begins a part that has parts of its own. */
+  /** Begins a child span that has children of its own. */
   begin(name: string, attributes: TraceAttributes): TraceNode;
   end(failure?: unknown): void;
 }
 
-/** By OpenTelemetry's names for them. No secrets, and nothing that a client sent but its path. */
+/** OpenTelemetry attributes. They contain no secrets, and no client input except for the path. */
 export type TraceAttributes = Readonly<Record<string, string | number>>;
 
 const current = new AsyncLocalStorage<CurrentCall | undefined>();
 
-/** Undefined where nobody wants to know. */
+/** Undefined when calls are not observed. */
 export function currentCall(): CurrentCall | undefined {
   return current.getStore();
 }
 
-/** Runs work, and all that it waits for, as this. */
+/** Runs work, including its asynchronous parts, as part of this call. */
 export function runInCall<T>(call: CurrentCall | undefined, work: () => T): T {
   return current.run(call, work);
 }
 
-/** Runs work as a part of what runs now, and tells of it where that is traced. */
+/** Runs work as a part of the current call, with a span if the call is traced. */
 export function runAsPart<T>(name: string, work: () => Promise<T>, attributes: TraceAttributes = {}): Promise<T> {
   const call = current.getStore();
   return call?.trace === undefined ? work() : runTraced(call, call.trace, name, attributes, work);
 }
 
-/** Runs a call inside of another one, as an item of a batch is. */
+/** Runs a call inside of another call, such as an item of a batch. */
 export function runAsInnerCall<T>(
   { requestId, operation }: { readonly requestId: string; readonly operation: string },
   work: () => Promise<T>,

@@ -14,7 +14,7 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 const second = 1_000;
 const minute = 60 * second;
 
-/** Every accepted form: how a client writes an instant in it, and the unit that the form can express. */
+/** Every accepted form: how a client formats an instant, and the resolution of the form. */
 const forms: { name: string; unit: number; write(ms: number): string }[] = [
   { name: "/Date(ms)/", unit: 1, write: formatDate },
   { name: "integer", unit: 1, write: String },
@@ -51,6 +51,7 @@ describe("formatDate", () => {
   });
 });
 
+// spec/transport#dates
 describe("parseDate", () => {
   const same: [string, unknown, number][] = [
     ["/Date(ms)/", "/Date(1436425641000)/", morning],
@@ -113,7 +114,7 @@ describe("parseDate", () => {
     });
   }
 
-  it("an instant outside the years 0001 to 9999 is a range problem", () => {
+  it("an instant outside of the years 0001 to 9999 is a range problem", () => {
     const inputs = [
       ...[latest + 1, earliest - 1, 8.64e15 + 1, 1e300, -1e300, String(latest + 1), "9".repeat(99)],
       ...[`/Date(${earliest - 1})/`, "/Date(99999999999999999999)/", "0000-12-31", "0000/1/1", "01/01/0000 00:00:00"],
@@ -123,7 +124,7 @@ describe("parseDate", () => {
     for (const input of inputs) assert.equal(problemOf(parseDate(input)), "range", String(input));
   });
 
-  it("what is no date does not parse", () => {
+  it("a text or value that is no date does not parse", () => {
     const inputs: unknown[] = [
       ...[undefined, null, true, false, {}, [], [5], { ms: 5 }, 5n, Symbol("5"), new Date(), () => 5],
       ...[1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
@@ -138,7 +139,7 @@ describe("parseDate", () => {
     for (const input of inputs) assert.equal(problemOf(parseDate(input)), "format", String(input));
   });
 
-  it("the rule completes a sentence that begins with the parameter's name", () => {
+  it("the rule completes a sentence that begins with the parameter name", () => {
     const format = { problem: "format", rule: "must be a date such as /Date(1436425641000)/ or 2015-07-09T07:07:21Z" };
     assert.deepEqual(parseDate("soon"), format);
     assert.deepEqual(parseDate("0000-01-01"), {
@@ -147,7 +148,7 @@ describe("parseDate", () => {
     });
   });
 
-  it("every form gives back the instant that was written in it", () => {
+  it("every form returns the instant that was written in it", () => {
     const property = fc.property(anyInstant, anyForm, (instant, form) => {
       const ms = cut(instant, form.unit);
       assert.deepEqual(parseDate(form.write(ms)), { value: ms }, form.write(ms));
@@ -155,12 +156,13 @@ describe("parseDate", () => {
     fc.assert(property, { numRuns: 2_000 });
   });
 
-  it("every integer within the years 0001 to 9999 is itself, as a number too", () => {
+  it("every integer within the years 0001 to 9999 is returned unchanged, also when sent as a number", () => {
     const property = fc.property(anyInstant, (ms) => assert.deepEqual(parseDate(ms), { value: ms }));
     fc.assert(property);
   });
 });
 
+// spec/transport#date-ranges
 describe("parseDateRange", () => {
   const same: [string, string, { start?: number; end?: number }][] = [
     ["two ISO dates", "2015-01-01-2015-01-31", { start: Date.UTC(2015, 0, 1), end: Date.UTC(2015, 0, 31) }],
@@ -207,7 +209,7 @@ describe("parseDateRange", () => {
     }
   });
 
-  it("an end outside the years 0001 to 9999 is a range problem", () => {
+  it("an end outside of the years 0001 to 9999 is a range problem", () => {
     for (const input of ["0000-01-01-2015-01-01", "2015-01-01-10000-01-01", `-${latest + 1}`, `${earliest - 1}-`]) {
       assert.equal(problemOf(parseDateRange(input)), "range", input);
     }
@@ -233,7 +235,7 @@ describe("parseDateRange", () => {
     assert.deepEqual(parseDateRange("1965-01-01T00:00-0500"), { value: range });
   });
 
-  it("what is no range does not parse", () => {
+  it("a text or value that is no range does not parse", () => {
     const inputs: unknown[] = [
       ...[undefined, null, 5, -5, true, {}, [], { start: 1, end: 2 }, ["1-2"]],
       ...["", " ", "--", "---", "a-b", "1-2-3", "1–2", "1,2", "2015-02-30-2015-03-01", "2015-01-01-2015-02-30"],
@@ -242,7 +244,7 @@ describe("parseDateRange", () => {
     for (const input of inputs) assert.equal(problemOf(parseDateRange(input)), "format", String(input));
   });
 
-  it("a range of any two forms gives back both instants, and open ends stay open", () => {
+  it("a range of any two forms returns both instants, and open ends stay open", () => {
     const blanks = fc.constantFrom("", " ", "  ");
     const open = fc.constantFrom("", "(null)");
     const ends = fc.tuple(anyInstant, anyForm, fc.option(open, { freq: 5 }));
@@ -271,7 +273,7 @@ describe("parseDateRange", () => {
     fc.assert(property, { numRuns: 2_000 });
   });
 
-  it("at most one reading of a range has whole dates on both sides", () => {
+  it("at most one reading of a range has complete dates on both sides", () => {
     const property = fc.property(anyInstant, anyForm, anyInstant, anyForm, (one, oneForm, other, otherForm) => {
       const text = `${oneForm.write(cut(one, oneForm.unit))}-${otherForm.write(cut(other, otherForm.unit))}`;
       const isEnd = (part: string) => part === "" || "value" in parseDate(part);
@@ -283,7 +285,7 @@ describe("parseDateRange", () => {
 });
 
 describe("hostile dates", () => {
-  it("any text and any value is answered with a value or a problem, never with an exception", () => {
+  it("any text and any value yields a value or a problem, never an exception", () => {
     const pieces = fc.constantFrom(..."0159-+:/TZ., ", "/Date(", ")/", "(null)", "2015-07-09", "Jul ", " AM");
     const text = fc.oneof(
       fc.string({ unit: "binary" }),
@@ -296,7 +298,7 @@ describe("hostile dates", () => {
     fc.assert(property, { numRuns: 700 });
   });
 
-  it("a value that is given is an instant within the years 0001 to 9999, in order", () => {
+  it("a parsed value is an instant within the years 0001 to 9999, in order", () => {
     const pieces = fc.constantFrom(..."0159-+:/TZ", "-", "-", "/Date(5)/", "(null)", "2015-07-09", "T07:07", "-0500");
     const property = fc.property(
       fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join("")),
@@ -311,7 +313,7 @@ describe("hostile dates", () => {
     fc.assert(property, { numRuns: 2_000 });
   });
 
-  it("long text is refused at once", () => {
+  it("a long text is refused immediately", () => {
     const units = [
       "-",
       "9",

@@ -1,6 +1,6 @@
 import { type Parsed, type Refused, refuseFormat, refuseRange } from "./parsed.ts";
 
-/** A span of time in milliseconds since 1970-01-01 UTC. Both ends belong to it; an absent end is open. */
+/** A time span in milliseconds since 1970-01-01 UTC. Both ends are included; an absent end is open. */
 export type DateRange = { start?: number; end?: number };
 
 const dateRule = "must be a date such as /Date(1436425641000)/ or 2015-07-09T07:07:21Z";
@@ -9,27 +9,27 @@ const rangeRule = "must be a range of dates <start>-<end>, such as 2015-01-01-20
 const orderRule = "must not end before it starts";
 
 const textCharactersMax = 100;
-/** The first moment that a date can name. */
+/** The earliest valid date. */
 export const earliestMs = -62_135_596_800_000; // 0001-01-01T00:00:00.000Z
-/** The last one. */
+/** The latest valid date. */
 export const latestMs = 253_402_300_799_999; // 9999-12-31T23:59:59.999Z
 
-/** The one form in which the service writes a time: exactly `/Date(<milliseconds>)/` (service.md "Timestamp format"). */
+/** Formats a time as `/Date(<milliseconds>)/`, the only form in responses (spec/transport#dates). */
 export function formatDate(ms: number): string {
   return `/Date(${ms})/`;
 }
 
 /**
- * Reads a date in any form that clients send (surface.md section 1 "Dates") into milliseconds since 1970-01-01 UTC:
+ * Parses a date in any form that clients send (spec/transport#dates) into milliseconds since 1970-01-01 UTC:
  *
- * - `/Date(<ms>)/`, or integer milliseconds as a number or as text; they may be negative
- * - ISO 8601: `yyyy-MM-dd`, or that with `Thh:mm`, `Thh:mm:ss` or `Thh:mm:ss.f` and `Z`, `±hh:mm`, `±hhmm`, `±hh` or
- *   nothing (which is UTC); digits beyond the millisecond are cut off
+ * - `/Date(<ms>)/`, or integer milliseconds as a number or as text, possibly negative
+ * - ISO 8601: `yyyy-MM-dd`, optionally with `Thh:mm`, `Thh:mm:ss` or `Thh:mm:ss.f` and `Z`, `±hh:mm`, `±hhmm`, `±hh` or
+ * nothing (UTC); digits beyond the millisecond are truncated
  * - `yyyy/M/d` and `MM/dd/yyyy HH:mm:ss`, in UTC
- * - `Jul 9, 1981 7:07:21 AM` in UTC; newer Java libraries write a comma after the year and a narrow blank before AM
+ * - `Jul 9, 1981 7:07:21 AM` in UTC; newer Java libraries write a comma after the year and a narrow space before AM
  *
- * Surrounding blanks are tolerated. What is not on the calendar or the clock (30 February, hour 24, second 60) does not
- * parse; an instant outside the years 0001 to 9999 is a "range" problem.
+ * Surrounding white space is ignored. Dates and times that do not exist (30 February, hour 24, second 60) do not parse;
+ * an instant outside of the years 0001 to 9999 is a "range" problem.
  */
 export function parseDate(input: unknown): Parsed<number> {
   if (typeof input === "number") return Number.isInteger(input) ? checkYears(input) : refuseFormat(dateRule);
@@ -47,15 +47,16 @@ export function parseDate(input: unknown): Parsed<number> {
 }
 
 /**
- * Reads `<start>-<end>`, each a date as {@link parseDate} reads it, or empty or `(null)` for an open end (surface.md
- * section 1 "Dates"); blanks around either are tolerated. Both ends are instants and inclusive: `2015-01-31` as the end
- * is the midnight that begins that day. An end before its start is a "range" problem, a date alone a "format" problem.
+ * Parses `<start>-<end>`, each a date as in {@link parseDate}, or empty or `(null)` for an open end
+ * (spec/transport#date-ranges); surrounding white space is ignored. Both ends are instants and inclusive: `2015-01-31`
+ * as the end is the midnight at the start of that day. An end before its start is a "range" problem, a single date a
+ * "format" problem.
  *
- * Dates contain dashes too, so every dash is tried as the separator, from the left, and the first one with a whole date
- * or nothing on both sides, in order, wins. So a leading dash is an open start where the rest is a date (`-5` is up to
- * 5, `--3` up to -3, `-2015-01-01` up to that day) and otherwise the sign of the start (`-5--3` is -5 to -3, `-5-` is
- * from -5 on). An ISO date alone whose offset could pass for an end stays a date alone where that end would come before
- * it: `2015-01-01T00:00-0500` is a "format" problem, while with the year 1965 it is a range that ends at 500.
+ * Dates contain dashes too, so every dash is tried as the separator, from the left; the first one with a complete date
+ * or nothing on each side, in order, wins. A leading dash is thus an open start if the rest is a date (`-5` is up to 5,
+ * `--3` up to -3, `-2015-01-01` up to that day), and otherwise the sign of the start (`-5--3` is -5 to -3, `-5-` is
+ * from -5 on). An ISO date whose offset could be an end stays a single date if that end would come before it:
+ * `2015-01-01T00:00-0500` is a "format" problem, but with the year 1965 it is a range that ends at 500.
  */
 export function parseDateRange(input: unknown): Parsed<DateRange> {
   if (typeof input !== "string" || input.length > textCharactersMax) return refuseFormat(rangeRule);
@@ -88,8 +89,8 @@ function readEnd(text: string): Parsed<number | undefined> {
 
 const millisecondForms = [/^\/Date\((-?\d+)\)\/$/, /^(-?\d+)$/];
 
-// Years of five and six digits match, so that they are refused as out of range and not as unreadable. The signed one
-// is how Date.toISOString writes them.
+// Years of five and six digits match so that they are refused as out of range instead of malformed. Date.toISOString
+// writes the signed form.
 const plainYear = String.raw`(?<year>\d{4}|[1-9]\d{4,5})`;
 const isoYear = String.raw`(?<year>\d{4}|[1-9]\d{4,5}|[+-]\d{6})`;
 const isoOffset = String.raw`(?<offset>Z|[+-]\d\d(?::?\d\d)?)`;
@@ -123,7 +124,7 @@ function readCalendar(groups: Partial<Record<string, string>>): Parsed<number> {
     Number(second) <= 59 &&
     !Number.isNaN(offsetMinutes);
   if (!exists) return refuseFormat(dateRule);
-  const midnight = new Date(0).setUTCFullYear(years, months - 1, days); // Date.UTC takes the years 0 to 99 for 19xx
+  const midnight = new Date(0).setUTCFullYear(years, months - 1, days); // Date.UTC maps the years 0 to 99 to 19xx
   const minutes = hours * 60 + Number(minute) - offsetMinutes;
   const milliseconds = Number(fraction.slice(0, 3).padEnd(3, "0"));
   return checkYears(midnight + minutes * 60_000 + Number(second) * 1_000 + milliseconds);
@@ -136,13 +137,15 @@ function readMonth(text: string): number {
   return index === -1 ? Number(text) : index + 1;
 }
 
-/** The hour of the day, or NaN for an hour that a twelve-hour clock does not show. 12 AM is midnight, 12 PM noon. */
+/**
+ * The hour of the day, or NaN for an hour that does not exist on a twelve-hour clock. 12 AM is midnight, 12 PM noon.
+ */
 function readHalfDayHour(hour: number, half: string): number {
   if (hour < 1 || hour > 12) return Number.NaN;
   return (hour % 12) + (half.toUpperCase() === "PM" ? 12 : 0);
 }
 
-/** Minutes east of UTC, or NaN for an offset of 24 hours and more or with 60 minutes and more. */
+/** Minutes east of UTC, or NaN for an offset of 24 hours or more, or with 60 minutes or more. */
 function readOffset(text: string): number {
   if (text.toUpperCase() === "Z") return 0;
   const hours = Number(text.slice(1, 3));
@@ -151,12 +154,12 @@ function readOffset(text: string): number {
   return (text.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** The calendar repeats every 400 years, so any year is answered by one that Date holds. */
+/** The calendar repeats every 400 years, so any year maps to one that Date supports. */
 function daysInMonth(years: number, months: number): number {
   return new Date(Date.UTC(2000 + (years % 400), months, 0)).getUTCDate();
 }
 
-/** Takes NaN too, which is how Date tells of an instant that it cannot hold. */
+/** Accepts NaN, which Date returns for an instant that it cannot represent. */
 function checkYears(ms: number): Parsed<number> {
   return ms >= earliestMs && ms <= latestMs ? { value: ms + 0 } : refuseRange(yearsRule); // + 0 turns -0 into 0
 }

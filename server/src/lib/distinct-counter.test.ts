@@ -29,8 +29,9 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, index) => from + index);
 }
 
+// spec/metrics#precision
 describe("DistinctCounter", () => {
-  it("is exact up to 256, however often each comes", () => {
+  it("is exact up to 256, regardless of repetitions", () => {
     for (const count of [0, 1, 2, 255, 256]) {
       const counter = counterOf([...range(0, count), ...range(0, count)]);
       assert.equal(counter.count(), count);
@@ -38,14 +39,14 @@ describe("DistinctCounter", () => {
     }
   });
 
-  it("is within 5 % beyond, from 257 to a million", () => {
+  it("is within 5 % from 257 to a million", () => {
     for (const count of [257, 300, 1_000, 5_000, 10_000, 11_000, 20_000, 100_000, 1_000_000]) {
       const estimate = counterOf(range(0, count)).count();
       assert.ok(Math.abs(estimate / count - 1) < 0.05, `${estimate} of ${count}`);
     }
   });
 
-  it("is off by 1.6 % as a rule: the root of the mean square of a hundred counters", () => {
+  it("has a standard error of 1.6 %: the root mean square over a hundred counters", () => {
     for (const count of [1_000, 10_000, 40_000]) {
       const errors = range(0, 50).map((run) => counterOf(range(run * 1e6, run * 1e6 + count)).count() / count - 1);
       const error = Math.sqrt(errors.reduce((sum, each) => sum + each ** 2, 0) / errors.length);
@@ -53,12 +54,12 @@ describe("DistinctCounter", () => {
     }
   });
 
-  it("takes no more than its registers", () => {
+  it("takes no more memory than its registers", () => {
     assert.ok(bytesOf(counterOf(range(0, 100_000))).length <= 4_096 + 2);
     assert.ok(bytesOf(counterOf(range(0, 100_000), 10)).length <= 1_024 + 2);
   });
 
-  it("merged counts what either has counted, in any order, as one that has seen it all; also after it was stored", () => {
+  it("merged counters count the union, in any order, also after they were stored", () => {
     const some = fc.tuple(fc.nat({ max: 2_000 }), fc.nat({ max: 1_500 }));
     fc.assert(
       fc.property(fc.array(some, { minLength: 1, maxLength: 4 }), fc.boolean(), (ranges, isStored) => {
@@ -75,7 +76,7 @@ describe("DistinctCounter", () => {
     );
   });
 
-  it("does not merge counters of different precision", () => {
+  it("refuses to merge counters of different precision", () => {
     assert.throws(() => new DistinctCounter(12).merge(new DistinctCounter(10)), RangeError);
   });
 });

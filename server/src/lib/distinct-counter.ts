@@ -1,27 +1,27 @@
 import type { ByteReader, ByteWriter } from "./bytes.ts";
 
-/** Bits of a hash that the counter looks at: as many as a number holds exactly, less one to spare. */
+/** The number of hash bits in use: one less than a number holds exactly. */
 const hashBits = 52;
 const lowBits = 32;
 const highBits = hashBits - lowBits;
 const bytesPerHash = 7;
 
 /**
- * Counts how many different things there are, and can be merged with the counters of others: the hashes themselves while
- * they are few, so that the count is exact, then HyperLogLog (Flajolet et al. 2007), which takes 2^precision bytes and is
- * off by 1.04 / 2^(precision / 2), one standard deviation.
+ * Counts distinct items, and can be merged with other counters. Stores the hashes while they are few, so that the count
+ * is exact, then uses HyperLogLog (Flajolet et al. 2007), which takes 2^precision bytes and has a standard error of
+ * 1.04 / 2^(precision / 2).
  */
 export class DistinctCounter {
   readonly #precision: number;
   #hashes: Set<number> | undefined;
   #registers: Uint8Array | undefined;
 
-  /** @param precision 8 to 16; at 12 it is exact up to 256 and off by 1.6 % beyond */
+  /** @param precision 8 to 16; 12 is exact up to 256 and has a standard error of 1.6 % beyond */
   constructor(precision: number) {
     this.#precision = precision;
   }
 
-  /** So many are counted exactly. */
+  /** Up to this number, counts are exact. */
   get #exactMax(): number {
     return 2 ** (this.#precision - 4);
   }
@@ -37,7 +37,7 @@ export class DistinctCounter {
     if (this.#hashes.size > this.#exactMax) this.#goOver();
   }
 
-  /** Counts what the other one has counted, too. Both must have the same precision. */
+  /** Adds the items of another counter. Both must have the same precision. */
   merge(other: DistinctCounter): void {
     if (other.#precision !== this.#precision) throw new RangeError("The counters differ in precision");
     for (const hash of other.#hashes ?? []) this.add(hash);
@@ -92,7 +92,7 @@ export class DistinctCounter {
   }
 }
 
-/** The first bits of a hash choose a register; the register keeps the longest run of zeros that followed. */
+/** The first bits of a hash select a register, which keeps the longest run of zeros in the other bits. */
 function raise(registers: Uint8Array, precision: number, hash: number): void {
   const high = Math.floor(hash / 2 ** lowBits);
   const restBits = highBits - precision;
@@ -102,7 +102,9 @@ function raise(registers: Uint8Array, precision: number, hash: number): void {
   if (zeros + 1 > (registers[index] ?? 0)) registers[index] = zeros + 1;
 }
 
-/** Ertl, "New cardinality estimation algorithms for HyperLogLog sketches" (2017), algorithm 6: right at every size. */
+/**
+ * Ertl, "New cardinality estimation algorithms for HyperLogLog sketches" (2017), algorithm 6: accurate at every size.
+ */
 function estimate(registers: Uint8Array): number {
   const size = registers.length;
   const ranksMax = hashBits - Math.log2(size) + 1;

@@ -11,8 +11,8 @@ describe("FailureCounts", () => {
     }
   }
 
-  it("remembers no more keys than it may, and those with the most failures longest", async () => {
-    const counts = createFailureCounts(10, 1_000, { now: () => 0 });
+  it("bounds the number of keys, and keeps those with the most failures longest", async () => {
+    const counts = createFailureCounts(10, 1_000, 1_000, { now: () => 0 });
     await fail(counts, "locked", 10);
     await fail(counts, "nearly", 9);
     for (let n = 0; n < 100_000; n++) await fail(counts, `key ${n}`, 1);
@@ -22,8 +22,8 @@ describe("FailureCounts", () => {
     assert.equal(await counts.begin("nearly"), 1_000);
   });
 
-  it("keeps nothing of tries that did not fail", async () => {
-    const counts = createFailureCounts(10, 1_000, { now: () => 0 });
+  it("stores nothing for successful attempts", async () => {
+    const counts = createFailureCounts(10, 1_000, 1_000, { now: () => 0 });
     for (let n = 0; n < 2_000; n++) {
       const begun = await counts.begin(`key ${n}`);
       assert.ok(typeof begun === "object");
@@ -32,9 +32,9 @@ describe("FailureCounts", () => {
     assert.equal(counts.size, 0);
   });
 
-  it("after a waiting time lets one through, and the others when that has been right", async () => {
+  it("admits one attempt after a waiting time, and the others once it succeeds", async () => {
     let now = 0;
-    const counts = createFailureCounts(2, 10, { now: () => now });
+    const counts = createFailureCounts(2, 10, 1_000, { now: () => now });
     await fail(counts, "key", 2);
     assert.equal(await counts.begin("key"), 1_000);
     now += 1_000;
@@ -45,8 +45,8 @@ describe("FailureCounts", () => {
     assert.equal(typeof (await counts.begin("key")), "object");
   });
 
-  it("those beyond the tries that are left wait for what comes of the ones before", async () => {
-    const counts = createFailureCounts(2, 10, { now: () => 0 });
+  it("attempts beyond the remaining ones wait for the outcome of the earlier ones", async () => {
+    const counts = createFailureCounts(2, 10, 1_000, { now: () => 0 });
     const [first, second] = await Promise.all([counts.begin("key"), counts.begin("key")]);
     assert.ok(typeof first === "object" && typeof second === "object");
     const third = counts.begin("key");

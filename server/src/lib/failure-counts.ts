@@ -1,46 +1,55 @@
 import type { Clock } from "./clock.ts";
 
-/** A try that is under way. It counts as a failure until it has ended. */
+/** An attempt under way. It counts as a failure until it has ended. */
 export interface Try {
-  /** @returns how long nobody may try from now on; 0 while there are tries left */
+  /** @returns the time in which no further attempt is allowed; 0 while attempts are left */
   fail(): number;
-  /** @param forgets whether the failures before are of no account any more */
+  /** @param forgets whether to reset the earlier failures */
   end(forgets: boolean): void;
 }
 
-/** Counts failures in a row by key. After so many of them come waiting times that double, with one try after each. */
+/**
+ * Counts consecutive failures by key. Too many of them cause waiting times that double, with one attempt after each.
+ */
 export interface FailureCounts {
   /**
-   * Waits while as many tries are under way as are left: what comes of them decides.
+   * Waits while as many attempts are under way as are left, because their outcome decides.
    *
-   * @returns the try, or for how many milliseconds there is none
+   * @returns the attempt, or the milliseconds until the next one is allowed, or "full" when too many callers wait for
+   * the key
    */
-  begin(key: string): Promise<Try | number>;
+  begin(key: string): Promise<Try | number | "full">;
   readonly size: number;
 }
 
 const waitMsFirst = 1_000;
 const waitMsMax = 900_000;
-/** After so long, on top of the waiting time, the failures are forgotten. */
+/** Failures are forgotten after this time on top of the waiting time. */
 const rememberedMs = 900_000;
-/** So many of the oldest are looked at to make room for a new one. */
-const lookedAtMax = 16;
+/** The number of oldest keys to examine when room is needed for a new one. */
+const examinedMax = 16;
 
 interface Count {
   failures: number;
   underWay: number;
-  /** Nobody may try before. */
+  /** No attempt is allowed before this time. */
   waitsUntil: number;
   forgottenAt: number;
   waiting: (() => void)[];
 }
 
 /**
- * @param failuresMax failures in a row without a waiting time
- * @param countsMax keys that are remembered. Where there are more, those with the fewest failures are forgotten first: to
- *   be rid of a waiting time one would have to fail that often with as many other keys, in less time than it lasts.
+ * @param failuresMax consecutive failures without a waiting time
+ * @param countsMax the number of keys to store. Beyond it, those with the fewest failures are forgotten first: to
+ * escape a waiting time, an attacker would have to fail as often with as many other keys before the time is over.
+ * @param waitingMax callers that may wait for the outcome of the attempts for one key
  */
-export function createFailureCounts(failuresMax: number, countsMax: number, clock: Clock): FailureCounts {
+export function createFailureCounts(
+  failuresMax: number,
+  countsMax: number,
+  waitingMax: number,
+  clock: Clock,
+): FailureCounts {
   const counts = new Map<string, Count>();
 
   function find(key: string): Count {
@@ -54,19 +63,19 @@ export function createFailureCounts(failuresMax: number, countsMax: number, cloc
     return count;
   }
 
-  /** Of tries under way nothing is forgotten: those are few. */
+  /** Never drops keys with an attempt under way, which are few. */
   function makeRoom(): void {
     let [least, failuresLeast] = ["", Number.POSITIVE_INFINITY];
-    const seen: [string, Count][] = [];
+    const examined: [string, Count][] = [];
     for (const [key, count] of counts) {
-      if (seen.length === lookedAtMax) break;
-      seen.push([key, count]);
+      if (examined.length === examinedMax) break;
+      examined.push([key, count]);
       const failures = clock.now() >= count.forgottenAt ? 0 : count.failures;
       if (count.underWay === 0 && failures < failuresLeast) [least, failuresLeast] = [key, failures];
     }
-    for (const [key, count] of seen) {
+    for (const [key, count] of examined) {
       counts.delete(key);
-      if (key !== least) counts.set(key, count); // at the end: the next time others are looked at
+      if (key !== least) counts.set(key, count); // move to the end, so that the next call examines others
     }
   }
 
@@ -104,9 +113,10 @@ export function createFailureCounts(failuresMax: number, countsMax: number, cloc
         if (count.failures >= failuresMax) {
           const waitMs = count.waitsUntil - clock.now();
           if (waitMs > 0) return waitMs;
-          if (count.underWay > 0) return waitMsFirst; // of those that come after the waiting time, one is let through
+          if (count.underWay > 0) return waitMsFirst; // after a waiting time, admit one attempt
           return start(key, count);
         }
+        if (count.waiting.length >= waitingMax) return "full";
         await new Promise<void>((wake) => count.waiting.push(wake));
       }
     },

@@ -1,6 +1,6 @@
-/** Counts values by size. To observe one costs a few comparisons and allocates nothing, so it may stand on hot paths. */
+/** Counts values by size. An observation costs a few comparisons and allocates nothing, so hot paths may use it. */
 export class Histogram {
-  /** The upper ends of the buckets, ascending; what is above them all has a bucket of its own. */
+  /** The ascending upper bounds of the buckets; larger values have a bucket of their own. */
   readonly bounds: readonly number[];
   readonly counts: Float64Array;
   sum = 0;

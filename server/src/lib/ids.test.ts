@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createIdGenerator, idPatternOf, kindOfId } from "./ids.ts";
+import { createAgeCheck, createIdGenerator, idPatternOf, kindOfId } from "./ids.ts";
 
+// spec/transport#ids
 describe("ids", () => {
   it("carry their kind", () => {
     const ids = createIdGenerator(Date.now);
@@ -10,7 +11,7 @@ describe("ids", () => {
     assert.match(ids.newId("User"), new RegExp(idPatternOf("User")));
   });
 
-  it("a text that is no id has no kind", () => {
+  it("a text that is not an id has no kind", () => {
     const id = createIdGenerator(Date.now).newId("User");
     for (const text of [
       "",
@@ -26,7 +27,15 @@ describe("ids", () => {
     }
   });
 
-  it("sort by creation and stay unique, also while the clock stands still or steps back", () => {
+  it("an age check accepts ids of the last minute, and none from further in the future", () => {
+    const isNew = createAgeCheck("Device", 60_000);
+    const madeAt = 1_700_000_000_500;
+    const id = createIdGenerator(() => madeAt).newId("Device");
+    const found = [-3_600_000, -61_000, -59_000, 0, 59_000, 60_000, 3_600_000].map((ms) => isNew(id, madeAt + ms));
+    assert.deepEqual(found, [false, false, true, true, true, false, false]);
+  });
+
+  it("sort by creation and stay unique, even if the clock stands still or steps back", () => {
     let now = Date.UTC(2026, 0, 1);
     const ids = createIdGenerator(() => now);
     const made: string[] = [];

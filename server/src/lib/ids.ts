@@ -1,6 +1,6 @@
 import { takeRandomBytes } from "./random.ts";
 
-/** What an id can name, with the prefix that carries the kind inside the id. */
+/** The kinds of objects with an id, and their prefixes in the id. */
 const prefixes = {
   App: "app",
   ApplicationKey: "apk",
@@ -13,6 +13,7 @@ const prefixes = {
   MetricEvent: "met",
   Operator: "opr",
   AuditEntry: "aud",
+  Mail: "mal",
   Picture: "pic",
   Video: "vid",
   Blob: "blb",
@@ -20,7 +21,7 @@ const prefixes = {
 
 export type IdKind = keyof typeof prefixes;
 
-const timeDigits = 9; // base 36 milliseconds: good until the year 5188
+const timeDigits = 9; // milliseconds in base 36, sufficient until the year 5188
 const countDigits = 4;
 const randomDigits = 13; // 67 bits
 const bodyDigits = timeDigits + countDigits + randomDigits;
@@ -32,14 +33,14 @@ const kindsByPrefix = new Map<string, IdKind>(
 );
 const idPattern = new RegExp(`^([a-z]{3})_[0-9a-z]{${bodyDigits}}$`);
 
-/** Makes ids: opaque texts such as `chk_0mh9x3k2v0000…` that carry their kind and sort by creation. */
+/** Creates ids: opaque texts such as `chk_0mh9x3k2v0000…` that contain their kind and sort by creation. */
 export interface IdGenerator {
   newId(kind: IdKind): string;
 }
 
 /**
- * Ids of one generator are strictly increasing, also within a millisecond and when the clock stands still or steps
- * back (surface.md section 1, hostile.md 35). Ids of different processes differ by their random part.
+ * The ids of one generator are strictly increasing, even within a millisecond and when the clock stands still or steps
+ * back (spec/transport#ids, hostile.md 35). Ids of different processes differ by their random part.
  */
 export function createIdGenerator(now: () => number): IdGenerator {
   let time = 0;
@@ -64,18 +65,39 @@ export function createIdGenerator(now: () => number): IdGenerator {
   };
 }
 
-/** Ids that were made before this time sort before it, the others behind it. */
+/** The smallest id of this time: older ids sort before it, newer ones after it. */
 export function firstIdAt(kind: IdKind, at: number): string {
   return `${prefixes[kind]}_${Math.max(0, at).toString(36).padStart(timeDigits, "0")}`;
 }
 
-/** The kind that an id carries, or undefined when the text is no id at all. */
+/**
+ * Returns a check whether an id of this kind was created less than `ageMs` ago, to the second. The clocks of processes
+ * may differ: an id from more than `ageMs` in the future counts as old, so that no id counts as new for more than twice
+ * that time.
+ *
+ * The bounds are computed once per second, so that a check costs two string comparisons.
+ */
+export function createAgeCheck(kind: IdKind, ageMs: number): (id: string, now: number) => boolean {
+  let second = Number.NaN;
+  let [oldest, newest] = ["", ""];
+  return (id, now) => {
+    const current = Math.floor(now / 1_000);
+    if (current !== second) {
+      second = current;
+      oldest = firstIdAt(kind, current * 1_000 - ageMs + 1_000);
+      newest = firstIdAt(kind, current * 1_000 + ageMs);
+    }
+    return id >= oldest && id < newest;
+  };
+}
+
+/** The kind of an id, or undefined when the text is not an id. */
 export function kindOfId(text: string): IdKind | undefined {
   const prefix = idPattern.exec(text)?.[1];
   return prefix === undefined ? undefined : kindsByPrefix.get(prefix);
 }
 
-/** A regular expression source that ids of this kind match: for the published schemas. */
+/** A regular expression source for ids of this kind, for the published schemas. */
 export function idPatternOf(kind: IdKind): string {
   return `^${prefixes[kind]}_[0-9a-z]{${bodyDigits}}$`;
 }
@@ -84,7 +106,7 @@ function randomText(): string {
   let text = "";
   while (text.length < randomDigits) {
     for (const byte of takeRandomBytes(randomDigits - text.length)) {
-      if (byte < 252) text += digits[byte % 36]; // 252 = 7 × 36: no digit is likelier than another
+      if (byte < 252) text += digits[byte % 36]; // 252 = 7 × 36, so that all digits are equally likely
     }
   }
   return text;

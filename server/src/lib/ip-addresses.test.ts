@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addressGroup, unmapIpv4 } from "./ip-addresses.ts";
+import { addressGroup, networkOf, networksOf, unmapIpv4 } from "./ip-addresses.ts";
 
 const spellings = [
   "192.0.2.1",
@@ -14,13 +14,13 @@ const spellings = [
 ];
 
 describe("unmapIpv4", () => {
-  it("IPv4 as such, however it is written", () => {
+  it("unmaps IPv4 addresses in every spelling", () => {
     for (const text of spellings) assert.equal(unmapIpv4(text), "192.0.2.1", text);
     assert.equal(unmapIpv4("::ffff:0:0"), "0.0.0.0");
     assert.equal(unmapIpv4("::ffff:ffff:ffff"), "255.255.255.255");
   });
 
-  it("anything else as it is", () => {
+  it("returns all other texts unchanged", () => {
     const others = [
       "::1",
       "2001:db8::ffff:c000:201",
@@ -34,11 +34,11 @@ describe("unmapIpv4", () => {
 });
 
 describe("addressGroup", () => {
-  it("IPv4 by the whole address, however it is written", () => {
+  it("groups IPv4 by the whole address, in every spelling", () => {
     for (const text of spellings) assert.equal(addressGroup(text), "192.0.2.1", text);
   });
 
-  it("IPv6 by its first 64 bits, however it is written", () => {
+  it("groups IPv6 by the first 64 bits, in every spelling", () => {
     for (const [text, group] of [
       ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"],
       ["2001:0DB8:0001:0002::", "2001:db8:1:2::"],
@@ -55,7 +55,25 @@ describe("addressGroup", () => {
     }
   });
 
-  it("anything else as it is", () => {
+  it("returns all other texts unchanged", () => {
     for (const text of ["", "unknown", "a:b", "@"]) assert.equal(addressGroup(text), text);
+  });
+});
+
+describe("networksOf", () => {
+  it("is ordered from coarse to fine", () => {
+    assert.deepEqual(networksOf("::ffff:192.0.2.1"), ["192", "192.0", "192.0.2"]);
+    assert.deepEqual(networksOf("2001:db8:7:1::1"), ["2001::", "2001:db8::", "2001:db8:7::"]);
+    assert.deepEqual(networksOf("unknown"), ["unknown"]);
+  });
+});
+
+describe("networkOf", () => {
+  it("is the /24 of an IPv4 address in every spelling, and the /48 of an IPv6 address", () => {
+    for (const text of spellings) assert.equal(networkOf(text), "192.0.2.0", text);
+    for (const text of ["2001:db8:7:1::1", "2001:0DB8:0007:ffff::", "2001:db8:7::1.2.3.4"])
+      assert.equal(networkOf(text), "2001:db8:7::", text);
+    assert.equal(networkOf("::1"), "0:0:0::");
+    for (const text of ["", "unknown"]) assert.equal(networkOf(text), text);
   });
 });

@@ -10,7 +10,7 @@ function written(value: unknown): string {
 }
 
 describe("parseJson and writeJson", () => {
-  it("any JSON is written as JSON.stringify writes it", () => {
+  it("writes any JSON like JSON.stringify", () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
         const json = JSON.stringify(value);
@@ -19,7 +19,7 @@ describe("parseJson and writeJson", () => {
     );
   });
 
-  it("integers keep their digits, members their names and order, -0 is 0", () => {
+  it("integers keep their digits, and members their names and order; -0 becomes 0", () => {
     fc.assert(
       fc.property(fc.array(fc.bigInt({ min: -(10n ** 300n), max: 10n ** 300n })), (integers) => {
         const json = `[${integers}]`;
@@ -31,11 +31,11 @@ describe("parseJson and writeJson", () => {
     assert.equal(written(parseJson(" [ -0 , 1e2 ] ")), "[0,100]");
   });
 
-  it("members that are undefined are left out", () => {
+  it("omits undefined members", () => {
     assert.equal(written({ a: undefined, b: [{ c: undefined }], d: 1, e: undefined }), '{"b":[{}],"d":1}');
   });
 
-  it("any depth is written", () => {
+  it("writes any depth", () => {
     for (const [open, close] of [
       ["[", "]"],
       ['{"a":', "}"],
@@ -45,7 +45,7 @@ describe("parseJson and writeJson", () => {
     }
   });
 
-  it("a number that no double holds is out of range, wherever it stands", () => {
+  it("a number beyond the range of a double is out of range at any position", () => {
     for (const json of ["1e400", "[-1e400]", '{"a":{"b":[1e999]}}', `${"9".repeat(400)}`, `[${"9".repeat(6_000)}]`]) {
       assert.deepEqual(writeJson(parseJson(json)), {
         problem: "range",

@@ -1,17 +1,17 @@
 import { type Parsed, refuseRange } from "./parsed.ts";
 
 /**
- * Reads a JSON text. An integer that a double cannot hold comes as a bigint, with all its digits.
+ * Parses JSON. An integer that a double cannot hold becomes a bigint with all its digits.
  *
- * @throws SyntaxError; RangeError when it has such an integer and is nested some thousands of levels deep
+ * @throws SyntaxError; RangeError for such an integer in a text that is nested thousands of levels deep
  */
 export function parseJson(text: string): unknown {
-  // A double holds some 15 digits; a reviver is slow, so only where a longer number stands.
+  // A double holds about 15 digits; a reviver is slow, so it is used only for longer numbers.
   return longNumber.test(text) ? JSON.parse(text, keepLongIntegers) : JSON.parse(text);
 }
 
-const longNumber = /(?<![\d.])\d{16}/; // not the decimals of a fraction, which stays a double
-/** What a text parameter may be at the longest; reading an integer costs the square of its digits. */
+const longNumber = /(?<![\d.])\d{16}/; // ignores decimals, because fractions stay doubles
+/** The maximum length of a text parameter; parsing an integer takes quadratic time in its digits. */
 const longInteger = /^-?\d{1,5000}$/;
 
 function keepLongIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
@@ -21,9 +21,9 @@ function keepLongIntegers(_name: string, value: unknown, context?: { source?: st
 }
 
 /**
- * Writes what {@link parseJson} has read, at any depth: `JSON.stringify` knows no bigint, writes null for a number that
- * was too large, and goes as deep as the stack allows. Members that are undefined are left out. A number outside the range
- * of a double is a "range" problem.
+ * Writes the values of {@link parseJson} at any depth. `JSON.stringify` does not support bigint, writes null for a
+ * number that was too large, and overflows the stack. Undefined members are omitted. A number outside of the range of a
+ * double is a "range" problem.
  */
 export function writeJson(value: unknown): Parsed<string> {
   let text = "";
@@ -48,13 +48,13 @@ export function writeJson(value: unknown): Parsed<string> {
       }
     } else if (typeof next === "bigint" || typeof next === "number") {
       if (!Number.isFinite(Number(next))) return refuseRange("must not hold a number beyond 1.8e308");
-      text += String(next); // as JSON has it: -0 is 0
+      text += String(next); // like JSON.stringify, writes -0 as 0
     } else text += JSON.stringify(next);
   }
   return { value: text };
 }
 
-/** A part of the text, among the values that are to be written. */
+/** A literal part of the output on the stack of values to write. */
 class Written {
   readonly text: string;
   constructor(text: string) {

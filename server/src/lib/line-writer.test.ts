@@ -11,7 +11,7 @@ const options = { gatherMs: 5, gatheredBytes: 2_048, writeBytesMax: 4_096, waiti
 const onLinux = { skip: process.platform !== "linux" && "needs a named pipe" };
 
 test(
-  "lines that nobody takes wait, in their order; beyond the bound they are lost, and that is told",
+  "lines that are not read wait in order; beyond the bound they are dropped, and the loss is reported",
   onLinux,
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
@@ -35,7 +35,7 @@ test(
         bytes.push(Buffer.from(buffer.subarray(0, readSync(fd, buffer))));
         return true;
       } catch {
-        return false; // there is nothing
+        return false; // the pipe is empty
       }
     }
     while (lostCounts.length === 0) if (!read()) await setTimeout(1);
@@ -51,11 +51,11 @@ test(
   },
 );
 
-test("a disk that is full ends nothing, and no flush waits for it", onLinux, async () => {
+test("a full disk does not stop the process or delay a flush", onLinux, async () => {
   const fd = openSync("/dev/full", "w");
   const lines = createLineWriter(fd, { ...options, onLost: () => assert.fail("nothing is lost") });
   for (let number = 0; number < 1_000; number += 1) lines.write(`${number}\n`);
   await new Promise<void>((resolve) => lines.flush(resolve));
-  await setTimeout(50); // it tries again some times
+  await setTimeout(50); // time for several retries
   await new Promise<void>((resolve) => lines.flush(resolve));
 });

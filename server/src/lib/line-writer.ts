@@ -1,36 +1,39 @@
 import { write, writeSync } from "node:fs";
 import { pauseThread } from "./pause-thread.ts";
 
-/** Writes lines to where nobody may read them: a disk that is full, a pipe whose reader stands still or is gone. */
+/** Writes lines to a destination that may stall: a full disk, or a pipe whose reader is slow or gone. */
 export interface LineWriter {
   write(line: string): void;
-  /** Calls back when what was written before it is out, or does not come out. */
+  /** Calls back when all earlier lines are written, or cannot be written. */
   flush(done: () => void): void;
 }
 
 export interface LineWriterOptions {
-  /** Lines wait for at most this long, or until they are so many bytes: a write each would cost more than their making. */
+  /**
+   * Lines are buffered for this long or up to `gatheredBytes`, because one write per line would cost more than the line
+   * itself.
+   */
   readonly gatherMs: number;
   readonly gatheredBytes: number;
-  /** Of one write, unless a line alone has more. */
+  /** The maximum size of a write, except for a longer single line. */
   readonly writeBytesMax: number;
-  /** Lines beyond it are lost. */
+  /** Lines beyond this are dropped. */
   readonly waitingBytesMax: number;
-  /** Some can be written again, and before them so many were lost. */
+  /** Called when writing works again after lines were dropped. */
   onLost(lines: number): void;
 }
 
 const flushMsMax = 1_000;
-/** What a process on its way out does for its last lines. */
+/** How long an exiting process tries to write its last lines. */
 const exitMsMax = 200;
-const lookAgainMs = 10;
+const pollMs = 10;
 
-/** Whatever keeps it from writing, it keeps what it has, tries again, and never fails nor waits for it. */
+/** Creates a writer that buffers and retries on any write error, and never throws or blocks. */
 export function createLineWriter(fd: number, options: LineWriterOptions): LineWriter {
   const { gatherMs, gatheredBytes, writeBytesMax, waitingBytesMax, onLost } = options;
-  /** Whole lines each; the last one takes more. */
+  /** Each contains whole lines; new lines are appended to the last one. */
   const chunks: { text: string; bytes: number }[] = [];
-  /** Of the chunk that has been begun. */
+  /** The unwritten rest of the current chunk. */
   let rest: Buffer | undefined;
   let waitingBytes = 0;
   let isWriting = false;
@@ -81,14 +84,14 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
   timer.unref();
 
   process.on("exit", () => {
-    if (isWriting) rest = undefined; // on its way already
+    if (isWriting) rest = undefined; // already being written
     const until = performance.now() + exitMsMax;
     for (rest ??= nextChunk(); rest !== undefined; rest ??= nextChunk()) {
       try {
         advance(writeSync(fd, rest));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || performance.now() > until) return;
-        pauseThread(lookAgainMs);
+        pauseThread(pollMs);
       }
     }
   });

@@ -10,6 +10,7 @@ const longitude = fc.double({ min: -180, max: 180, noNaN: true }).map((degrees) 
 const location: fc.Arbitrary<Location> = fc.record({ lat: latitude, lng: longitude }, { noNullPrototype: true });
 const blank = fc.constantFrom("", " ", "  ");
 
+// spec/transport#locations
 describe("parseLocation", () => {
   const same: [string, unknown, Location][] = [
     ["two integers", "1,2", { lat: 1, lng: 2 }],
@@ -37,7 +38,7 @@ describe("parseLocation", () => {
     }
   });
 
-  it("degrees outside ±90 and ±180 are a range problem", () => {
+  it("degrees beyond ±90 and ±180 are a range problem", () => {
     for (const input of [
       ...["90.0000001,0", "-90.0000001,0", "91,0", "0,180.0000001", "0,-181", "1e400,0", "0,-1e400", "180,90"],
       ...[
@@ -54,7 +55,7 @@ describe("parseLocation", () => {
     }
   });
 
-  it("what is not a pair of numbers does not parse", () => {
+  it("a text or value that is not a pair of numbers does not parse", () => {
     const inputs: unknown[] = [
       ...[undefined, null, true, 5, Number.NaN, [], [1, 2], ["1,2"], {}, 5n, Symbol("1,2"), new Date(), () => 5],
       ...["", " ", ",", "1", "1,", ",2", "1,2,", "1,2,3", "1;2", "1 2", "a,b", "1,b", "91,b", "1,,2", "1.2.3,4", ".,1"],
@@ -86,7 +87,7 @@ describe("parseLocation", () => {
     }
   });
 
-  it("every location gives back itself, as text and as an object, in every way to write a number", () => {
+  it("every location is returned unchanged, as text and as an object, in every number format", () => {
     const write = fc.constantFrom(
       String,
       (n: number) => n.toExponential(),
@@ -102,6 +103,7 @@ describe("parseLocation", () => {
   });
 });
 
+// spec/search#areas
 describe("parseLocationRange", () => {
   const circles: [string, string, Location, number][] = [
     ["a circle", "47.6,-122.3,500", { lat: 47.6, lng: -122.3 }, 500],
@@ -143,14 +145,14 @@ describe("parseLocationRange", () => {
     }
   });
 
-  it("degrees that do not exist are a range problem in a circle and in both corners of a box", () => {
+  it("invalid degrees are a range problem in a circle and in both corners of a box", () => {
     for (const input of ["91,0,5", "0,181,5", "-91,0-0,0", "0,0-91,0", "0,-181-0,0", "0,0-0,1e400"]) {
       const result = parseLocationRange(input);
       assert.ok("problem" in result && result.problem === "range", input);
     }
   });
 
-  it("what is neither a circle nor a box does not parse", () => {
+  it("a text or value that is neither a circle nor a box does not parse", () => {
     const inputs: unknown[] = [
       ...[undefined, null, 5, true, {}, [], ["1,2,3"], { lat: 1, lng: 2, radius: 3 }],
       ...[
@@ -176,7 +178,7 @@ describe("parseLocationRange", () => {
     }
   });
 
-  it("every circle gives back itself", () => {
+  it("every circle is returned unchanged", () => {
     const meters = fc.double({ min: 0, max: 3e7, noNaN: true });
     const property = fc.property(location, meters, blank, (center, radiusMeters, gap) => {
       const text = `${gap}${center.lat},${gap}${center.lng},${gap}${radiusMeters}${gap}`;
@@ -187,7 +189,7 @@ describe("parseLocationRange", () => {
     fc.assert(property, { numRuns: 1_000 });
   });
 
-  it("every box gives back itself, and a range problem when it is upside down", () => {
+  it("every box is returned unchanged, or is a range problem when it is upside down", () => {
     const property = fc.property(location, location, blank, (southWest, northEast, gap) => {
       const text = `${southWest.lat},${gap}${southWest.lng}${gap}-${gap}${northEast.lat},${northEast.lng}`;
       const result = parseLocationRange(text);
@@ -199,7 +201,7 @@ describe("parseLocationRange", () => {
 });
 
 describe("hostile locations", () => {
-  it("any text and any value is answered with a value or a problem, never with an exception", () => {
+  it("any text and any value yields a value or a problem, never an exception", () => {
     const pieces = fc.constantFrom(..."0159.,-+e ", "NaN", "1e400");
     const text = fc.oneof(
       fc.string({ unit: "binary" }),
@@ -217,7 +219,7 @@ describe("hostile locations", () => {
     fc.assert(property, { numRuns: 700 });
   });
 
-  it("long text is refused at once", () => {
+  it("a long text is refused immediately", () => {
     const spentMs = processorTime();
     for (const unit of ["9", ".", " ", ",", "-", "1,", "1e", "1,2-", "1,2,", "\u0000", "\ud800"]) {
       for (const length of [201, 100_000]) {
@@ -256,7 +258,7 @@ describe("distanceMeters", () => {
     ],
   ];
   for (const [name, a, b, meters] of known) {
-    it(`is right to a billionth of a metre: ${name}`, () => {
+    it(`is accurate to a billionth of a metre: ${name}`, () => {
       assert.ok(Math.abs(distanceMeters(a, b) - meters) <= Math.max(1e-9, meters * 4e-16), `${distanceMeters(a, b)}`);
     });
   }
@@ -267,7 +269,7 @@ describe("distanceMeters", () => {
     assert.equal(Math.round(distanceMeters(paris, london) / 100), 3_436);
   });
 
-  it("one place is at distance 0 from itself: a pole with any longitude, the antimeridian from both sides", () => {
+  it("is 0 between spellings of one place: a pole with any longitude, the antimeridian from both sides", () => {
     const property = fc.property(location, longitude, ({ lat, lng }, other) => {
       assert.equal(distanceMeters({ lat, lng }, { lat, lng }), 0);
       assert.equal(distanceMeters({ lat: 90, lng }, { lat: 90, lng: other }), 0);
@@ -277,7 +279,7 @@ describe("distanceMeters", () => {
     fc.assert(property, { numRuns: 1_000 });
   });
 
-  it("antipodes are half a circumference apart, wherever they are", () => {
+  it("antipodes are half a circumference apart", () => {
     const property = fc.property(latitude, fc.double({ min: 0, max: 180, noNaN: true }), (lat, lng) => {
       const meters = distanceMeters({ lat, lng }, { lat: -lat, lng: lng - 180 });
       assert.ok(Math.abs(meters - Math.PI * radius) < 1e-7, String(meters));
@@ -285,14 +287,14 @@ describe("distanceMeters", () => {
     fc.assert(property, { numRuns: 1_000 });
   });
 
-  it("is the same to the bit in both directions", () => {
+  it("is bitwise equal in both directions", () => {
     const property = fc.property(location, location, (a, b) =>
       assert.equal(distanceMeters(a, b), distanceMeters(b, a)),
     );
     fc.assert(property, { numRuns: 1_000 });
   });
 
-  it("a way round is never shorter", () => {
+  it("satisfies the triangle inequality", () => {
     const property = fc.property(location, location, location, (a, b, c) => {
       assert.ok(distanceMeters(a, c) <= distanceMeters(a, b) + distanceMeters(b, c) + 1e-6);
     });

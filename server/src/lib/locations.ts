@@ -4,7 +4,7 @@ import { type Parsed, refuseFormat, refuseRange } from "./parsed.ts";
 export type Location = { lat: number; lng: number };
 
 /**
- * A search area. The box reaches east from its south-west to its north-east corner, so it crosses the antimeridian when
+ * A search area. The box extends east from its south-west to its north-east corner, so it crosses the antimeridian when
  * `southWest.lng` is greater than `northEast.lng`.
  */
 export type LocationRange =
@@ -19,14 +19,14 @@ const boxRule = "must not have its south-west corner north of its north-east cor
 
 const textCharactersMax = 200;
 const earthRadiusMeters = 6_371_008.8;
-/** From a point to the one opposite: no two are farther apart. */
+/** The distance between antipodes, the maximum. */
 export const halfRoundMeters = Math.PI * earthRadiusMeters;
 
 /**
- * Reads `<lat>,<lng>`, blanks around either number tolerated, or an object with members `lat` and `lng` in any case,
- * numbers or their text, other members ignored (surface.md section 1 "Locations"). What is not two numbers is a
- * "format" problem, NaN and the words for infinity included; degrees that do not exist are a "range" problem, 1e400
- * included. -0 becomes 0.
+ * Parses `<lat>,<lng>`, with optional white space around the numbers, or an object with members `lat` and `lng` in any
+ * case, as numbers or texts; other members are ignored (spec/transport#locations). Anything but two numbers is a
+ * "format" problem, including NaN and words for infinity; degrees out of range are a "range" problem, including 1e400.
+ * -0 becomes 0.
  */
 export function parseLocation(input: unknown): Parsed<Location> {
   if (typeof input === "string") {
@@ -40,9 +40,9 @@ export function parseLocation(input: unknown): Parsed<Location> {
 }
 
 /**
- * Reads a search area: a circle `<lat>,<lng>,<meters>` or a box `<lat>,<lng>-<lat>,<lng>`, south-west then north-east
- * (surface.md section 1 "Locations"). Blanks around every number are tolerated. A negative radius, a south-west corner
- * north of the other and degrees that do not exist are "range" problems.
+ * Parses a search area: a circle `<lat>,<lng>,<meters>` or a box `<lat>,<lng>-<lat>,<lng>`, south-west corner first
+ * (spec/search#areas). White space around numbers is ignored. A negative radius, a south-west corner north of the other
+ * one and degrees out of range are "range" problems.
  */
 export function parseLocationRange(input: unknown): Parsed<LocationRange> {
   if (typeof input !== "string") return refuseFormat(areaRule);
@@ -54,12 +54,12 @@ export function parseLocationRange(input: unknown): Parsed<LocationRange> {
 }
 
 /**
- * The great-circle distance in metres on a sphere of 6,371,008.8 m. The same to the bit in both directions, and 0 for
- * one place however it is written: at a pole with any longitude, at longitude 180 and -180.
+ * The great-circle distance in metres on a sphere of 6,371,008.8 m. Bitwise equal in both directions, and 0 between all
+ * spellings of one place: a pole with any longitude, longitude 180 and -180.
  */
 export function distanceMeters(a: Location, b: Location): number {
-  // The haversine and its complement, each as a sum of squares: neither cancels, so the result is as good between
-  // antipodes as between neighbours, where the usual formula is centimetres off.
+  // Computes the haversine and its complement as sums of squares: neither cancels, so the result is as accurate between
+  // antipodes as between neighbours, where the usual formula is off by centimetres.
   const turn = Math.abs(a.lng - b.lng);
   const halfLng = (turn > 180 ? 360 - turn : turn) / 2;
   const halfLat = (a.lat - b.lat) / 2;
@@ -69,7 +69,7 @@ export function distanceMeters(a: Location, b: Location): number {
   return 2 * earthRadiusMeters * Math.atan2(near, far);
 }
 
-/** The point that lies so far away in that direction, in degrees clockwise from north, along a great circle. */
+/** The point at this distance along a great circle, in this direction in degrees clockwise from north. */
 export function destination(from: Location, bearing: number, meters: number): Location {
   const angle = (meters / earthRadiusMeters) * (180 / Math.PI);
   const sinLat =
@@ -81,7 +81,7 @@ export function destination(from: Location, bearing: number, meters: number): Lo
   return { lat, lng: lng > 180 ? lng - 360 : lng < -180 ? lng + 360 : lng };
 }
 
-/** The direction in which a great circle leaves one point for another, in degrees clockwise from north. */
+/** The initial direction of the great circle from one point to another, in degrees clockwise from north. */
 export function bearingTo(from: Location, to: Location): number {
   const turn = to.lng - from.lng;
   const turnCos = sinDegrees(90 - turn);
@@ -90,7 +90,7 @@ export function bearingTo(from: Location, to: Location): number {
   return (Math.atan2(east, north) * 180) / Math.PI;
 }
 
-// No two parts of a pattern can match the same characters, so that refusing a text takes time linear in its length.
+// No two parts of the pattern match the same characters, so matching takes linear time.
 const number = String.raw`\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*`;
 const numberPattern = new RegExp(`^${number}$`, "i");
 const pairPattern = new RegExp(`^${number},${number}$`, "i");
@@ -108,14 +108,14 @@ function readNumber(input: unknown): number | undefined {
   return typeof input === "string" ? readNumbers(numberPattern, input)?.[0] : undefined;
 }
 
-/** The member of that name; without one, the last whose name differs in case only. */
+/** The member with this name; otherwise the last one whose name differs only in case. */
 function findMember(input: object, name: string): unknown {
   const members: [string, unknown][] = Object.entries(input);
   const isNamed = ([key]: [string, unknown]) => key.toLowerCase() === name;
   return (members.find(([key]) => key === name) ?? members.findLast(isNamed))?.[1];
 }
 
-/** A number that is absent counts as one out of range, as NaN does. */
+/** An absent number counts as out of range, like NaN. */
 function checkDegrees(lat = Number.NaN, lng = Number.NaN): Parsed<Location> {
   if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) return refuseRange(degreesRule);
   return { value: { lat: lat + 0, lng: lng + 0 } }; // + 0 turns -0 into 0
@@ -138,7 +138,7 @@ function sinDegrees(degrees: number): number {
   return Math.sin((degrees * Math.PI) / 180);
 }
 
-/** Through the sine, because Math.cos of a right angle is not 0. */
+/** Uses the sine, because Math.cos of a right angle is not exactly 0. */
 function cosDegrees(degrees: number): number {
   return sinDegrees(90 - Math.abs(degrees));
 }

@@ -1,6 +1,6 @@
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
-/** Lets this thread do nothing for so long: for where nobody is served yet, or any longer. */
+/** Blocks this thread, for start-up and shutdown only, when no requests are served. */
 export function pauseThread(ms: number): void {
   Atomics.wait(nothing, 0, 0, ms);
 }

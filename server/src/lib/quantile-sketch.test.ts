@@ -30,19 +30,20 @@ function check(sketch: QuantileSketch, numbers: readonly number[], accuracy = 0.
   }
 }
 
+// spec/metrics#precision
 describe("QuantileSketch", () => {
   const number = fc.oneof(
     fc.integer({ min: -1_000, max: 1_000 }),
     fc.double({ min: -1e9, max: 1e9, noNaN: true }),
     fc.constantFrom(0, 1e-300, -1e-300, 1e300, -1e300),
   );
-  // Subnormal numbers have no accuracy of their own to keep.
+  // The accuracy does not hold for subnormal numbers.
   const numbers = fc.array(
     number.filter((each) => each === 0 || Math.abs(each) > 1e-300),
     { minLength: 1, maxLength: 300 },
   );
 
-  it("gives values within 1 % of the right ones, of either sign and any size; also after it was stored", () => {
+  it("values are within 1 % of the exact quantiles, for both signs and any size, also after they were stored", () => {
     fc.assert(
       fc.property(numbers, (all) => {
         check(sketchOf(all), all);
@@ -51,7 +52,7 @@ describe("QuantileSketch", () => {
     );
   });
 
-  it("merged knows what either knows, negative numbers too", () => {
+  it("merged sketches cover the values of both, including negative numbers", () => {
     fc.assert(
       fc.property(numbers, numbers, (some, others) => {
         const merged = sketchOf(some);
@@ -62,7 +63,7 @@ describe("QuantileSketch", () => {
     );
   });
 
-  it("does not grow beyond its bins, whatever comes: it gets less accurate", () => {
+  it("the number of bins is bounded for any input, at the cost of accuracy", () => {
     const all = Array.from({ length: 40_000 }, (_, index) => 10 ** ((index - 20_000) / 66.7));
     const sketch = sketchOf(all);
     assert.ok(bytesOf(sketch).length < 10_000);

@@ -3,21 +3,25 @@ import type { ByteReader, ByteWriter } from "./bytes.ts";
 const accuracy = 0.01;
 const gamma = (1 + accuracy) / (1 - accuracy);
 const logGamma = Math.log(gamma);
-/** Values from a billionth to a billion fill no more; beyond it neighbours are joined, and the accuracy halves. */
+/**
+ * Sufficient for values from a billionth to a billion; beyond that, neighbouring bins are merged and the accuracy
+ * halves.
+ */
 const binsMax = 2_100;
 
 type Bins = Map<number, number>;
 
-/** Tells which share of many numbers lies below what, within 1 % of the number, and can be merged with others of its kind. */
+/** Estimates quantiles of many numbers within 1 % of their value. Sketches can be merged. */
 export class QuantileSketch {
-  // DDSketch (Masson et al. 2019): a bin for each power of gamma, sparse, so that 1e-300 beside 1e300 costs two of them.
+  // DDSketch (Masson et al. 2019): a bin for each power of gamma, stored sparsely, so that 1e-300 beside 1e300 takes
+  // two.
   #positive: Bins | undefined;
   #negative: Bins | undefined;
   #zeros = 0;
-  /** How often pairs of bins have been joined (UDDSketch, Epicoco et al. 2020). */
+  /** How often pairs of bins have been merged (UDDSketch, Epicoco et al. 2020). */
   #joined = 0;
 
-  /** @param bin that of the value, see {@link binOf}; of 0 it may be anything */
+  /** @param bin the value's bin, see {@link binOf}; ignored for 0 */
   add(value: number, bin: number): void {
     if (value === 0) {
       this.#zeros += 1;
@@ -25,7 +29,7 @@ export class QuantileSketch {
     }
     if (value > 0) this.#positive ??= new Map();
     else this.#negative ??= new Map();
-    const bins = (value > 0 ? this.#positive : this.#negative) as Bins; // made just now
+    const bins = (value > 0 ? this.#positive : this.#negative) as Bins; // created above
     const joined = this.#joined === 0 ? bin : Math.ceil(bin / 2 ** this.#joined);
     bins.set(joined, (bins.get(joined) ?? 0) + 1);
     this.#shrink();
@@ -40,7 +44,7 @@ export class QuantileSketch {
     this.#shrink();
   }
 
-  /** The values at these shares, in rising order, of the numbers in rising order; there must be a number. */
+  /** The values at these shares, in ascending order. The sketch must not be empty. */
   quantiles(shares: readonly number[]): number[] {
     const scale = 2 ** this.#joined;
     const middleOf = (bin: number) => Math.exp(bin * scale * logGamma) * (2 / (1 + gamma ** scale));
@@ -86,7 +90,7 @@ export class QuantileSketch {
   }
 }
 
-/** The bin of a number other than 0, regardless of its sign. */
+/** The bin of a non-zero number, regardless of its sign. */
 export function binOf(value: number): number {
   return Math.ceil(Math.log(Math.abs(value)) / logGamma);
 }

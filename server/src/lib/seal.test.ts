@@ -5,13 +5,13 @@ import { createSealer } from "./seal.ts";
 const sealer = createSealer(["a secret of some length"], "test");
 
 describe("createSealer", () => {
-  it("opens what it sealed, and only in the same context", () => {
+  it("opens its own texts, and only in the same context", () => {
     const sealed = sealer.seal("Grüße, 👋", "region main");
     assert.equal(sealer.open(sealed, "region main"), "Grüße, 👋");
     assert.equal(sealer.open(sealed, "region eu"), undefined);
   });
 
-  it("texts hold no percent sign, blank or quote, and tell nothing", () => {
+  it("texts contain no percent sign, space or quote, and reveal nothing", () => {
     const sealed = sealer.seal("application one", "");
     assert.match(sealed, /^[A-Za-z0-9_-]+$/);
     assert.ok(!Buffer.from(sealed, "base64url").includes("application"));
@@ -40,7 +40,7 @@ describe("createSealer", () => {
     assert.equal(createSealer(["a secret of some length"], "paging").open(sealed, ""), undefined);
   });
 
-  it("after a rotation seals under the newest secret and still opens under the older one", () => {
+  it("after a rotation seals with the newest secret and still opens texts of the older one", () => {
     const before = createSealer(["old secret"], "test");
     const rotated = createSealer(["new secret", "old secret"], "test");
     assert.equal(rotated.open(before.seal("claims", ""), ""), "claims");

@@ -1,31 +1,29 @@
 import { hash, randomBytes } from "node:crypto";
 
-/** A new application key: 256 random bits behind a prefix that no id has, so that it stands out where it must not be. */
+/** Creates an application key: 256 random bits after a prefix that no id has, so that leaked keys are recognizable. */
 export function newApplicationKey(): string {
   return `rk_${randomBytes(32).toString("base64url")}`;
 }
 
-/** A new password of an operator, 120 random bits that can be typed. */
+/** Creates an operator password: 120 random bits that can be typed. */
 export function newOperatorPassword(): string {
   return randomBytes(15).toString("base64url");
 }
 
-/** How long a secret may be that an application shares with its clients, in characters. */
+/** The allowed length of an application's shared secret, in characters. */
 export const signingSecretCharacters = { min: 16, max: 256 } as const;
 
-/** A new secret that an application shares with its clients (surface.md section 13). */
+/** Creates a shared secret of an application and its clients (spec/authentication#signatures). */
 export function newSigningSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** A new secret for a deployment (ROLLCALL_SECRET). */
+/** Creates a secret for a deployment (ROLLCALL_SECRET). */
 export function newServerSecret(): string {
   return randomBytes(32).toString("hex");
 }
 
-/**
- * What is stored of a secret with full entropy: its SHA-256 in hex. Not for passwords, which need a slow hash.
- */
+/** The stored form of a secret with full entropy: its SHA-256 in hex. Not for passwords, which need a slow hash. */
 export function digestSecret(secret: string): string {
   return hash("sha256", secret, "hex");
 }

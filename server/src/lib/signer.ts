@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 
-/** Signs texts that everybody may read and only the holder of the secret can make. The same text has the same signature. */
+/** Signs public texts so that only the holder of the secret can create them. Signatures are deterministic. */
 export interface Signer {
   sign(text: string): string;
   isSigned(text: string, signature: string): boolean;
@@ -9,8 +9,8 @@ export interface Signer {
 /**
  * A signer with HMAC-SHA256.
  *
- * @param secrets newest first: the first one signs, all of them are good
- * @param purpose signatures of one purpose are none of another
+ * @param secrets newest first: the first one signs, all of them verify
+ * @param purpose signatures are valid for one purpose only
  */
 export function createSigner(secrets: readonly string[], purpose: string): Signer {
   const keys = secrets.map((secret) => Buffer.from(hkdfSync("sha256", secret, "rollcall", purpose, 32)));

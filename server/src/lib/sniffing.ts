@@ -1,13 +1,13 @@
 export type PictureType = "image/jpeg" | "image/png" | "image/gif" | "image/webp" | "image/avif";
 
-/** So many first bytes are enough to know a picture by. */
+/** The number of bytes that identify a picture. */
 export const sniffedBytes = 64;
 
 const pngSignature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
 /**
- * The type of picture that begins with these bytes, whatever it is called (surface.md section 10). Anything that begins
- * like text (HTML, SVG, XML) is none, and HEIC is none.
+ * The type of the picture that begins with these bytes, regardless of its name (spec/files#valid-pictures). Texts
+ * (HTML, SVG, XML) and HEIC are not pictures.
  */
 export function sniffPicture(head: Uint8Array): PictureType | undefined {
   const bytes = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, sniffedBytes));
@@ -20,11 +20,11 @@ export function sniffPicture(head: Uint8Array): PictureType | undefined {
   return undefined;
 }
 
-/** The first box names the brand and, after a version, those it is compatible with, four letters each. */
+/** The first box contains the brand and, after a version, the compatible brands, four letters each. */
 function isAvif(bytes: Buffer, text: string): boolean {
   const brand = text.slice(8, 12);
   if (brand === "avif" || brand === "avis") return true;
-  if (brand !== "mif1" && brand !== "msf1") return false; // the general ones, which say what they are in the others
+  if (brand !== "mif1" && brand !== "msf1") return false; // generic brands, whose actual format is among the compatible ones
   const others = text.slice(16, bytes.readUInt32BE(0)).match(/.{4}/gs) ?? [];
   return others.some((other) => other === "avif" || other === "avis") && !others.some((other) => /^he/.test(other));
 }

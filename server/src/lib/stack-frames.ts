@@ -1,13 +1,13 @@
 /**
- * Reads single lines of stack traces, of whatever runtime. Lines come trimmed, with single spaces, and bounded in length;
- * every pattern here takes a time that grows with the line and not faster.
+ * Reads single lines of stack traces of any runtime. Lines are trimmed, with single spaces and a bounded length; every
+ * pattern here takes linear time.
  */
 
 /**
- * What a line says of where the program was: function and file name, without what varies between two runs, builds and
- * devices (line numbers, addresses, folders, hashes of builds). Undefined for a line that is no frame.
+ * Reads the frame in a line: function and file name, without the parts that vary between runs, builds and devices (line
+ * numbers, addresses, folders, build hashes). Returns undefined for a line that is not a frame.
  *
- * @param next the line after it, which tells a frame of Go from other text
+ * @param next the following line, which distinguishes a Go frame from other text
  */
 export function readFrame(line: string, next: string): string | undefined {
   for (const read of readers) {
@@ -17,7 +17,10 @@ export function readFrame(line: string, next: string): string | undefined {
   return undefined;
 }
 
-/** True for `File "a.py", line 1, in f`: Python tells the innermost frame last, and shows the source below each. */
+/**
+ * Whether the line is like `File "a.py", line 1, in f`: Python prints the innermost frame last, and the source below
+ * each.
+ */
 export function isPythonFrame(line: string): boolean {
   return pythonFrame.test(line);
 }
@@ -53,7 +56,7 @@ function readNative(line: string): string | undefined {
   );
 }
 
-/** `3 MyApp 0x0000000104f2c1f4 -[Foo bar] + 52`; without symbols the image alone is left. */
+/** `3 MyApp 0x0000000104f2c1f4 -[Foo bar] + 52`; without symbols, only the image remains. */
 function readApple(line: string): string | undefined {
   const [, image, rest] = /^\d+ (\S.*?) 0x[0-9a-f]+ (.+)$/i.exec(line) ?? [];
   if (image === undefined || rest === undefined) return undefined;
@@ -65,24 +68,24 @@ function readApple(line: string): string | undefined {
   return join(/^0x[0-9a-f]+$/i.test(symbol) ? "" : symbol, image);
 }
 
-/** `at …`, as JavaScript of Chrome, Java, Kotlin and .NET have it. */
+/** `at …`: JavaScript in Chrome, Java, Kotlin and .NET. */
 function readAt(line: string): string | undefined {
   if (!line.startsWith("at ")) return undefined;
-  const place = withoutSourceLine(line.slice(3));
-  const opening = place.indexOf("(");
-  if (opening === -1) return fileOf(place);
-  if (place[opening - 1] !== " ") return nameOfMethod(place.slice(0, opening));
-  return readNamed(place);
+  const position = withoutSourceLine(line.slice(3));
+  const opening = position.indexOf("(");
+  if (opening === -1) return fileOf(position);
+  if (position[opening - 1] !== " ") return nameOfMethod(position.slice(0, opening));
+  return readNamed(position);
 }
 
-/** .NET has ` in C:\src\Foo.cs:line 42` behind a method. */
-function withoutSourceLine(place: string): string {
-  return /:line \d+$/.test(place) ? place.slice(0, place.lastIndexOf(" in ")) : place;
+/** .NET appends ` in C:\src\Foo.cs:line 42` to a method. */
+function withoutSourceLine(position: string): string {
+  return /:line \d+$/.test(position) ? position.slice(0, position.lastIndexOf(" in ")) : position;
 }
 
-/** A qualified method, without its module and what compilers number. */
+/** A qualified method, without its module and compiler-generated numbers. */
 function nameOfMethod(text: string): string {
-  const name = text.replace(/\$\$Lambda[^.]*/g, "$$$$Lambda"); // which has a slash of its own
+  const name = text.replace(/\$\$Lambda[^.]*/g, "$$$$Lambda"); // the original contains a slash
   return name
     .slice(name.lastIndexOf("/") + 1)
     .replace(/\$\$[0-9a-f]{6,}/g, "$$$$")
@@ -92,31 +95,33 @@ function nameOfMethod(text: string): string {
     .replace(/\|\d+_\d+/g, "|");
 }
 
-/** `#0 main (package:app/main.dart:12:3)` of Dart, `#0 /www/a.php(12): Foo->bar(1)` of PHP, `#0 0x0 in main ()` of gdb. */
+/**
+ * `#0 main (package:app/main.dart:12:3)` in Dart, `#0 /www/a.php(12): Foo->bar(1)` in PHP, `#0 0x0 in main ()` in gdb.
+ */
 function readNumbered(line: string): string | undefined {
-  const [, place] = /^#\d+ (?:0x[0-9a-f]+ in )?(.+)$/.exec(line) ?? [];
-  if (place === undefined) return undefined;
-  const [, symbol] = /^abs [0-9a-f]+ (?:virt [0-9a-f]+ )?(\S+)/.exec(place) ?? [];
+  const [, position] = /^#\d+ (?:0x[0-9a-f]+ in )?(.+)$/.exec(line) ?? [];
+  if (position === undefined) return undefined;
+  const [, symbol] = /^abs [0-9a-f]+ (?:virt [0-9a-f]+ )?(\S+)/.exec(position) ?? [];
   if (symbol !== undefined) return symbol.replace(/\+0x[0-9a-f]+$/, "");
-  const [, file, call = ""] = /^([^()]+)\(\d+\): (.+)$/.exec(place) ?? [];
+  const [, file, call = ""] = /^([^()]+)\(\d+\): (.+)$/.exec(position) ?? [];
   if (file !== undefined) return join(call.split("(", 1)[0] ?? "", fileOf(file));
-  return readNamed(place);
+  return readNamed(position);
 }
 
 /** `name (location)` */
-function readNamed(place: string): string {
-  const opening = place.indexOf(" (");
-  if (opening === -1) return fileOf(place);
-  const closing = place.indexOf(")", opening);
-  const location = place.slice(opening + 2, closing === -1 ? undefined : closing);
-  const name = place
+function readNamed(position: string): string {
+  const opening = position.indexOf(" (");
+  if (opening === -1) return fileOf(position);
+  const closing = position.indexOf(")", opening);
+  const location = position.slice(opening + 2, closing === -1 ? undefined : closing);
+  const name = position
     .slice(0, opening)
     .replace(/^async /, "")
     .replace(/ \[as [^\]]*\]$/, "");
   return join(name, location.startsWith("eval at ") ? "eval" : fileOf(location));
 }
 
-/** `name@https://host/app.js:12:34`, as Firefox and Safari have it. */
+/** `name@https://host/app.js:12:34`: Firefox and Safari. */
 function readMozilla(line: string): string | undefined {
   const at = line.indexOf("@");
   if (at === -1 || !/(:\d+|\[native code\])$/.test(line)) return undefined;
@@ -125,7 +130,7 @@ function readMozilla(line: string): string | undefined {
   return join(line.slice(0, at), fileOf(location));
 }
 
-/** A function, and below it where its source is. */
+/** A function, with its source position in the next line. */
 function readGo(line: string, next: string): string | undefined {
   if (!/\.(go|s|c):\d+( \+0x[0-9a-f]+)?$/.test(next) || isGoSource(line)) return undefined;
   const name = line.replace(/ in goroutine \d+$/, "");
@@ -152,15 +157,15 @@ function readRuby(line: string): string | undefined {
   return join(name, fileOf(line.slice(start, end)));
 }
 
-/** The name of a file, without its folders, query, position, and the hash that a bundler put into it. */
+/** The name of a file, without its folders, query, position and bundler hash. */
 function fileOf(location: string): string {
   const [path = ""] = location.split(/[?#]/, 1);
-  const place = path.replace(/(?::\d+){1,2}$/, "").replace(/^index \d+$/, "index");
-  return place
-    .slice(Math.max(place.lastIndexOf("/"), place.lastIndexOf("\\")) + 1)
+  const position = path.replace(/(?::\d+){1,2}$/, "").replace(/^index \d+$/, "index");
+  return position
+    .slice(Math.max(position.lastIndexOf("/"), position.lastIndexOf("\\")) + 1)
     .replace(/[.-](\w{8,})(?=\.)/g, (hash, digits: string) => (/\d/.test(digits) ? "" : hash));
 }
 
-function join(name: string, place: string): string {
-  return name === "" ? place : place === "" ? name : `${name} ${place}`;
+function join(name: string, position: string): string {
+  return name === "" ? position : position === "" ? name : `${name} ${position}`;
 }

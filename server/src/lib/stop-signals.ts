@@ -1,8 +1,8 @@
 let current: ((signal: string) => void) | undefined;
 
 /**
- * SIGTERM and SIGINT, one listener after the other. A terminal and a service manager tell every process, and so do npm and
- * a supervisor: it may be said several times.
+ * Sets the listener for SIGTERM and SIGINT, replacing the previous one. Terminals, service managers, npm and a
+ * supervisor all send signals, so the listener may be called several times.
  */
 export function onStop(listener: (signal: string) => void): void {
   if (current === undefined) {

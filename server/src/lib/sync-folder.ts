@@ -1,8 +1,8 @@
 import { open } from "node:fs/promises";
 
-/** Puts the names in a folder on the disk. */
+/** Flushes the entries of a folder to disk. */
 export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return; // which cannot, and need not
+  if (process.platform === "win32") return; // folders cannot be flushed there, and need not be
   const folder = await open(path, "r");
   try {
     await folder.sync();

@@ -2,19 +2,19 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 
-/** Of 19; enough that the event loop gets a processor at once, and the pool still gets all that is left. */
+/** Of 19: low enough that the event loop gets a processor at once, while the pool still gets the remaining time. */
 const niceness = 10;
 
 /**
- * Lets the threads of the pool, once they have started, give way to the event loop: a hash may take a moment longer, a
- * request that needs none shall not wait for it. Does what it can: on Linux, where threads have a priority of their own.
+ * Lowers the priority of the running pool threads below the event loop's, so that hashing does not delay requests that
+ * need no hash. Best effort: only Linux has priorities per thread.
  */
 export function lowerThreadPoolPriority(): void {
   lowerThreads(niceness, (name) => name.startsWith("libuv-worker"));
 }
 
-/** This process gets the processor time that nobody else wants. Does what it can, like the others here. */
-export function giveProcessorsWay(): void {
+/** Runs this process only in processor time that no other process needs. Best effort. */
+export function lowerThreadPriorities(): void {
   const { PRIORITY_LOW } = constants.priority;
   try {
     setPriority(PRIORITY_LOW);
@@ -22,18 +22,18 @@ export function giveProcessorsWay(): void {
     // A sandbox may forbid it.
   }
   lowerThreads(PRIORITY_LOW);
-  // Linux may let even the lowest priority finish its slice, of some milliseconds, while others wait. Not so SCHED_IDLE, which
-  // only a program of the system can ask for.
+  // Linux may let even the lowest priority finish its time slice of some milliseconds. SCHED_IDLE does not, but only a
+  // system program can set it.
   if (process.platform === "linux") spawnSync("chrt", ["-i", "-p", "0", `${process.pid}`], { stdio: "ignore" });
 }
 
-/** Those that this process has by now; what they start inherits it. */
-export function lowerThreads(to: number, isMeant: (name: string) => boolean = () => true): void {
+/** Lowers the current threads of this process; threads that they start inherit the priority. */
+export function lowerThreads(to: number, isSelected: (name: string) => boolean = () => true): void {
   if (process.platform !== "linux") return;
   try {
     for (const thread of readdirSync("/proc/self/task")) {
       const name = readFileSync(`/proc/self/task/${thread}/comm`, "utf8");
-      if (isMeant(name)) setPriority(Number(thread), to);
+      if (isSelected(name)) setPriority(Number(thread), to);
     }
   } catch {
     // A sandbox may forbid it; then everything works as before.

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { createTokenBuckets, TokenBucket } from "./token-buckets.ts";
 
 describe("TokenBucket", () => {
-  it("never gives more than burst at once, nor more than burst and perSecond together; and never less", () => {
+  it("never grants more than burst at once or burst plus perSecond over time, and never less", () => {
     const steps = fc.array(fc.nat(3_000), { maxLength: 200 });
     const limits = fc.record({
       perSecond: fc.constantFrom(0.1, 1 / 3, 1, 7, 200),
@@ -18,7 +18,7 @@ describe("TokenBucket", () => {
         for (const wait of waits) {
           now += wait;
           const waitMs = bucket.waitMs(now);
-          // What a token is missing for: of any window up to now, one more would be too many.
+          // Checks every window up to now: one more token would be too many.
           const isTooMany = taken.some(
             (from, at) => taken.length - at + 1 > limit.burst + ((now - from) * limit.perSecond) / 1_000 + 1e-5,
           );
@@ -46,7 +46,7 @@ describe("TokenBucket", () => {
     assert.equal(refused, 0);
   });
 
-  it("keeps what is missing when the limit changes, and gives nothing for time that goes back", () => {
+  it("keeps missing tokens when the limit changes, and grants nothing when time goes back", () => {
     const bucket = new TokenBucket({ perSecond: 1, burst: 10 }, 0);
     for (let n = 0; n < 10; n++) bucket.take(0);
     bucket.limit = { perSecond: 1, burst: 12 };
@@ -63,7 +63,7 @@ describe("TokenBucket", () => {
 describe("TokenBuckets", () => {
   const limit = { perSecond: 100, burst: 2 };
 
-  it("a million keys take no more room than is set aside, and none of them forgets what was taken", () => {
+  it("a million keys take only the reserved memory, and no bucket in use is dropped", () => {
     const buckets = createTokenBuckets(1_000);
     const heavy = buckets.find("heavy", limit, 0);
     heavy.take(0);
@@ -76,7 +76,7 @@ describe("TokenBuckets", () => {
     assert.equal(buckets.find("heavy", limit, 0), heavy);
   });
 
-  it("where there is no room the newcomers share one bucket, until others are full", () => {
+  it("when there is no room, new keys share one bucket until others are full", () => {
     const buckets = createTokenBuckets(2);
     for (const key of ["a", "b"]) buckets.find(key, limit, 0).take(0);
     assert.equal(buckets.find("c", limit, 0), buckets.find("d", limit, 0));

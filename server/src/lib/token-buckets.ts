@@ -1,16 +1,16 @@
-/** How much may be done: `burst` at once, `perSecond` for ever. */
+/** A rate limit: `burst` at once, `perSecond` continuously. */
 export interface Limit {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** Sums of fractions of tokens are not exact; a whole one may be short of this much. */
+/** Floating-point sums of tokens are inexact; a whole token may be short of this much. */
 const tolerance = 1e-6;
 
-/** Holds up to `burst` tokens, and gets `perSecond` new ones. Times are those of a clock that never steps back. */
+/** Holds up to `burst` tokens, and gains `perSecond`. Times must come from a clock that never steps back. */
 export class TokenBucket {
   limit: Limit;
-  /** Tokens that were missing at `at`: of these a change of the limit changes nothing. */
+  /** Tokens that were missing at `at`; a change of the limit does not affect them. */
   #missing = 0;
   #at: number;
 
@@ -19,18 +19,19 @@ export class TokenBucket {
     this.#at = now;
   }
 
-  /** How long it takes until there is a token; 0 when there is one. */
-  waitMs(now: number): number {
-    const over = this.missing(now) + 1 - this.limit.burst;
+  /** The time until `count` tokens are available, or all that the bucket can hold; 0 when they are. */
+  waitMs(now: number, count = 1): number {
+    const over = this.missing(now) + Math.min(count, Math.max(1, this.limit.burst)) - this.limit.burst;
     return over <= tolerance ? 0 : (over * 1_000) / this.limit.perSecond;
   }
 
-  take(now: number): void {
-    this.#missing = this.missing(now) + 1;
+  /** @param count may exceed the available tokens: then the next ones are delayed */
+  take(now: number, count = 1): void {
+    this.#missing = this.missing(now) + count;
     this.#at = Math.max(this.#at, now);
   }
 
-  /** For what then did not happen. */
+  /** Returns a token for an action that did not happen. */
   giveBack(): void {
     this.#missing = Math.max(0, this.#missing - 1);
   }
@@ -41,30 +42,30 @@ export class TokenBucket {
   }
 }
 
-/** Buckets by key, made when they are asked for. */
+/** Buckets by key, created on demand. */
 export interface TokenBuckets {
   find(key: string, limit: Limit, now: number): TokenBucket;
   readonly size: number;
 }
 
-/** So many of the oldest are looked at to make room for a new one. */
-const lookedAtMax = 8;
+/** The number of oldest buckets to examine when room is needed for a new one. */
+const examinedMax = 8;
 
 /**
- * Keeps at most `bucketsMax`. Only full ones are dropped, which a new one is too, so nobody is better off for having been
- * forgotten. Where there is no room all newcomers share one: it takes as many calls to get there as keep each of the
- * others from being full, which is some per second for each of them.
+ * Keeps at most `bucketsMax` buckets. Only full ones are dropped, which are equal to new ones, so being dropped gives
+ * no advantage. When there is no room, all new keys share one bucket; getting there takes as many calls as keep every
+ * other bucket from being full, which is some per second for each.
  */
 export function createTokenBuckets(bucketsMax: number): TokenBuckets {
   const buckets = new Map<string, TokenBucket>();
-  /** In the order in which they are looked at, over and over. */
+  /** Examined round-robin. */
   const kept: { readonly key: string; readonly bucket: TokenBucket }[] = [];
   let next = 0;
   let shared: TokenBucket | undefined;
 
-  /** @returns the place of one that is full; undefined when there is none among those that were looked at */
-  function takePlace(now: number): number | undefined {
-    for (let lookedAt = 0; lookedAt < lookedAtMax; lookedAt++) {
+  /** @returns the index of a full bucket; undefined when none of the examined ones is full */
+  function acquire(now: number): number | undefined {
+    for (let examined = 0; examined < examinedMax; examined++) {
       const at = next;
       next = (next + 1) % kept.length;
       const found = kept[at];
@@ -76,13 +77,13 @@ export function createTokenBuckets(bucketsMax: number): TokenBuckets {
   }
 
   function make(key: string, limit: Limit, now: number): TokenBucket {
-    const place = kept.length < bucketsMax ? kept.length : takePlace(now);
-    if (place === undefined) {
+    const index = kept.length < bucketsMax ? kept.length : acquire(now);
+    if (index === undefined) {
       shared ??= new TokenBucket(limit, now);
       return shared;
     }
     const bucket = new TokenBucket(limit, now);
-    kept[place] = { key, bucket };
+    kept[index] = { key, bucket };
     buckets.set(key, bucket);
     return bucket;
   }

@@ -3,9 +3,9 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../lib/clock.ts";
 
-/** Keeps mails as files where none are sent: for trying things out, and for tests. */
+/** Stores mails as files instead of sending them, for trials and tests. */
 export interface MailFolder {
-  /** Writes a mail whole or not at all, for this account's eyes only. @returns the file's name, which sorts by time */
+  /** Writes a mail atomically, readable by this account only. @returns the file's name, which sorts by time */
   write(bytes: Uint8Array): Promise<string>;
 }
 
@@ -13,7 +13,7 @@ export function createMailFolder(folder: string, clock: Clock): MailFolder {
   let writtenLast = 0;
   return {
     async write(bytes) {
-      writtenLast = Math.max(clock.now(), writtenLast + 1); // two of one millisecond keep their order
+      writtenLast = Math.max(clock.now(), writtenLast + 1); // keeps the order within one millisecond
       const time = new Date(writtenLast).toISOString().replaceAll(":", "-");
       const name = `${time}-${randomBytes(6).toString("hex")}.eml`;
       await mkdir(folder, { recursive: true, mode: 0o700 });

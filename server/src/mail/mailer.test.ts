@@ -8,10 +8,16 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { createLog } from "../log.ts";
-import { createMailer, isPlainAddress, type Mailer } from "./mailer.ts";
+import { createOutgoing } from "../outgoing/outgoing.ts";
+import { createMailer, isPlainAddress, type Mail, MailFailure } from "./mailer.ts";
 
-const mailFrom = { name: "Rollcall, Inc.", address: "no-reply@example.org" };
-const mail = { userId: "usr_1", to: "jane@example.com", subject: "Hello", text: "First line\nSecond line\n" };
+const mail = {
+  to: "jane@example.com",
+  subject: "Hello",
+  text: "First line\nSecond line\n",
+  messageId: "<1@example.org>",
+  from: { name: "Rollcall, Inc.", address: "no-reply@example.org" },
+};
 
 let dataDir: string;
 let logText: string[] = [];
@@ -20,10 +26,12 @@ before(() => {
 });
 after(() => rmSync(dataDir, { recursive: true, force: true }));
 
-function newMailer(smtpUrl?: string): Mailer {
+function newMailer(smtpUrl?: string) {
   logText = [];
   const log = createLog("trace", { write: (line) => void logText.push(line) });
-  return createMailer({ smtpUrl, mailFrom, dataDir }, { clock: { now: () => 1_800_000_000_000 }, log });
+  const outgoing = createOutgoing({ outgoingNetworks: [] }, { lookUp: async () => [] });
+  const mailer = createMailer({ dataDir }, { outgoing, clock: { now: () => 1_800_000_000_000 }, log });
+  return { send: (each: Mail) => mailer.send(each, smtpUrl) };
 }
 
 function files(): string[] {
@@ -31,7 +39,7 @@ function files(): string[] {
   return existsSync(folder) ? readdirSync(folder).sort() : [];
 }
 
-/** The one mail that has been written since. */
+/** The one mail that `send` has written. */
 async function written(send: () => Promise<void>): Promise<{ name: string; head: string; body: string }> {
   const before = new Set(files());
   await send();
@@ -41,7 +49,7 @@ async function written(send: () => Promise<void>): Promise<{ name: string; head:
   return { name, head, body };
 }
 
-/** A real SMTP server, and what arrives at it. */
+/** A real SMTP server, and the mails that it receives. */
 async function startSmtp(t: TestContext, options: SMTPServerOptions = {}) {
   const arrived: { to: string[]; text: string }[] = [];
   const server = new SMTPServer({
@@ -53,7 +61,7 @@ async function startSmtp(t: TestContext, options: SMTPServerOptions = {}) {
       }),
     ...options,
   });
-  const listener = server.listen(0, "127.0.0.1");
+  const listener = server.listen(0, "0.0.0.0");
   await once(listener, "listening");
   t.after(() => new Promise<void>((resolve) => server.close(resolve)));
   const { port } = listener.address() as { port: number }; // it listens on TCP
@@ -61,7 +69,7 @@ async function startSmtp(t: TestContext, options: SMTPServerOptions = {}) {
 }
 
 describe("mails without SMTP_URL", () => {
-  it("are files in DATA_DIR/mail that nobody else may read, named in the order of their time", async () => {
+  it("are files in DATA_DIR/mail, readable by this account only, whose names sort by time", async () => {
     const mailer = newMailer();
     for (let n = 0; n < 20; n++) await mailer.send({ ...mail, subject: `Mail ${n}` });
     const folder = join(dataDir, "mail");
@@ -77,13 +85,14 @@ describe("mails without SMTP_URL", () => {
     );
   });
 
-  it("are plain text with a sender, a recipient, the time and word that no person sent it", async () => {
+  it("are plain text with a sender, a recipient, a date and a header that marks them as automatic", async () => {
     const { head, body } = await written(() => newMailer().send(mail));
     for (const line of [
       'From: "Rollcall, Inc." <no-reply@example.org>',
       "To: jane@example.com",
       "Subject: Hello",
       "Date: Fri, 15 Jan 2027 08:00:00 +0000",
+      "Message-ID: <1@example.org>",
       "Auto-Submitted: auto-generated",
       "Content-Type: text/plain; charset=utf-8",
     ]) {
@@ -92,7 +101,7 @@ describe("mails without SMTP_URL", () => {
     assert.equal(body, "First line\r\nSecond line\r\n");
   });
 
-  it("are told to the log by their file name alone", async () => {
+  it("appear in the log only by their file name", async () => {
     const { name } = await written(() => newMailer().send({ ...mail, text: "the secret text" }));
     assert.equal(logText.length, 1);
     const { level, file } = JSON.parse(logText[0] ?? "");
@@ -102,7 +111,7 @@ describe("mails without SMTP_URL", () => {
 });
 
 describe("header injection (hostile.md 23)", () => {
-  it("a subject is one header line, whatever is in it", async () => {
+  it("any subject becomes one header line", async () => {
     const rest = "Bcc: victim@example.com";
     for (const lineBreak of ["\r\n", "\n", "\r", "\r\n\r\n", "\u0085", "\u2028", "\v", "\f", "\0"]) {
       const { head, body } = await written(() => newMailer().send({ ...mail, subject: `Hello${lineBreak}${rest}` }));
@@ -112,7 +121,7 @@ describe("header injection (hostile.md 23)", () => {
     }
   });
 
-  it("a subject of any script, also a long one, is encoded on lines of its own header", async () => {
+  it("a subject of any script or length is encoded on lines of its own header", async () => {
     const { head } = await written(() =>
       newMailer().send({ ...mail, subject: `${"Grüße 👋 ".repeat(30)}\r\nBcc: x@y` }),
     );
@@ -121,15 +130,16 @@ describe("header injection (hostile.md 23)", () => {
     for (const line of head.split("\r\n")) assert.ok(line.length <= 78, line);
   });
 
-  it("a text does not end early, nor does it begin with headers", async () => {
+  it("a text can neither end the message early nor inject headers", async () => {
     const { head, body } = await written(() => newMailer().send({ ...mail, text: "Bcc: x@y\r\n\r\n.\r\nQUIT\r\n" }));
     assert.doesNotMatch(head, /^bcc/im);
     assert.equal(body, "Bcc: x@y\r\n\r\n.\r\nQUIT\r\n");
   });
 });
 
+// spec/users#request-a-reset-code
 describe("recipients", () => {
-  it("are one plain address", () => {
+  it("are a single plain address", () => {
     for (const right of ["jane@example.com", "j.a+n'e@localhost", "jäne@bücher.example", "a/b=c@d"]) {
       assert.ok(isPlainAddress(right), right);
     }
@@ -158,23 +168,10 @@ describe("recipients", () => {
       assert.ok(!isPlainAddress(wrong), wrong);
     }
   });
-
-  it("to anything else nothing is sent, and the log names the user", async () => {
-    const mailer = newMailer();
-    const before = files();
-    for (const to of ["a@b, c@d", "Jane <a@b>", "a@b\r\nBcc: c@d"]) await mailer.send({ ...mail, to });
-    assert.deepEqual(files(), before);
-    const lines = logText.map((line) => JSON.parse(line));
-    assert.deepEqual(
-      lines.map(({ level, user }) => ({ level, user })),
-      Array(3).fill({ level: 40, user: "usr_1" }),
-    );
-    assert.doesNotMatch(logText.join(""), /a@b/);
-  });
 });
 
 describe("mails with SMTP_URL", () => {
-  it("go to that server, to the one recipient, and leave no file", async (t) => {
+  it("go to that server, to the single recipient, and leave no file", async (t) => {
     const { url, arrived } = await startSmtp(t);
     const before = files();
     await newMailer(url).send({ ...mail, text: "Dear Jane,\n.\nyours\n" });
@@ -185,15 +182,16 @@ describe("mails with SMTP_URL", () => {
     assert.deepEqual(logText, []);
   });
 
-  it("that are refused reject with codes alone: what the server says names the address", async (t) => {
+  it("that the server refuses reject with codes only, because its answer contains the address", async (t) => {
     const { url } = await startSmtp(t, {
       onRcptTo: ({ address }, _session, done) =>
         done(Object.assign(new Error(`no such mailbox ${address}`), { responseCode: 550 })),
     });
-    await assert.rejects(newMailer(url).send(mail), (error: Error) => {
-      assert.deepEqual(Object.keys(error), []);
-      assert.equal(error.cause, undefined);
+    await assert.rejects(newMailer(url).send(mail), (error: MailFailure) => {
+      assert.ok(error instanceof MailFailure);
+      assert.ok(!JSON.stringify({ ...error, message: error.message, cause: error.cause }).includes("jane"));
       assert.equal(error.message, "a mail was not sent: EENVELOPE, 550, RCPT TO");
+      assert.deepEqual([error.smtpCode, error.isDead, error.isOfServer], [550, true, false]);
       return true;
     });
   });
@@ -203,22 +201,32 @@ describe("mails with SMTP_URL", () => {
     await once(closed, "listening");
     const { port } = closed.address() as { port: number }; // it listens on TCP
     closed.close();
-    await assert.rejects(newMailer(`smtp://127.0.0.1:${port}`).send(mail), /^Error: a mail was not sent: ESOCKET/);
+    await assert.rejects(
+      newMailer(`smtp://127.0.0.1:${port}`).send(mail),
+      /^MailFailure: a mail was not sent: ESOCKET/,
+    );
   });
 
-  it("are at most 64 at once; more are refused at once, and there is room again when these are through", async (t) => {
-    const waiting: (() => void)[] = [];
-    const { url, arrived } = await startSmtp(t, { onMailFrom: (_address, _session, done) => void waiting.push(done) });
-    const mailer = newMailer(url);
-    const sending = Array.from({ length: 64 }, () => mailer.send(mail));
-    await assert.rejects(mailer.send(mail), /64 others/);
-    while (waiting.length < 64) await new Promise((resolve) => setTimeout(resolve, 5));
-    for (const goOn of waiting.splice(0)) goOn();
-    await Promise.all(sending);
-    assert.equal(arrived.length, 64);
-    const last = mailer.send(mail);
-    while (waiting.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
-    waiting[0]?.();
-    await last;
+  // spec/mail#mail-fairness
+  it("with credentials require STARTTLS, unless the server is on this machine", async (t) => {
+    const seen: string[] = [];
+    const { url } = await startSmtp(t, {
+      disabledCommands: ["STARTTLS"],
+      authOptional: true,
+      onAuth: ({ username = "" }, _session, done) => {
+        seen.push(username);
+        done(null, { user: username });
+      },
+    });
+    const { port } = new URL(url);
+    // This address also leads to this machine, but is not a loopback address.
+    for (const more of ["", "?requireTLS=false", "?ignoreTLS=true"]) {
+      const mailer = newMailer(`smtp://user:secret@0.0.0.0:${port}/${more}`);
+      await assert.rejects(mailer.send(mail), /^MailFailure: a mail was not sent: ETLS/, more);
+    }
+    assert.deepEqual(seen, []);
+    await newMailer(`smtp://user:secret@127.0.0.1:${port}`).send(mail);
+    assert.deepEqual(seen, ["user"]);
+    await newMailer(`smtp://0.0.0.0:${port}`).send(mail); // without credentials
   });
 });

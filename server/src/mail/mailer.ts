@@ -1,67 +1,106 @@
+import { isIP, isIPv6 } from "node:net";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { Transporter } from "nodemailer";
 import type { Config } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../log.ts";
+import type { Outgoing } from "../outgoing/outgoing.ts";
 import { createMailFolder } from "./mail-folder.ts";
+import { openTransport } from "./transport.ts";
 
-/** A plain text mail to one user. */
+/** A plain text mail to one address. */
 export interface Mail {
-  /** Whom it is for: what the log names in place of the address. */
-  readonly userId: string;
   readonly to: string;
   /** Line breaks and other control characters become blanks. */
   readonly subject: string;
   readonly text: string;
-  /** What an application has set in place of SMTP_URL and MAIL_FROM. */
-  readonly outgoing?: {
-    readonly smtpUrl?: string;
-    readonly from?: { readonly name: string; readonly address: string } | undefined;
-  };
+  /** The same for every attempt to send the mail. */
+  readonly messageId: string;
+  readonly from: Sender;
 }
 
-/** Sends mails, or writes them into a folder where no server for them is set. */
+export interface Sender {
+  readonly name: string;
+  readonly address: string;
+}
+
+/** A mail that was not sent. Contains only codes, because answers of servers contain the address. */
+export class MailFailure extends Error {
+  /** True when the server refused this mail permanently (5xx). */
+  readonly isDead: boolean;
+  readonly smtpCode: number | undefined;
+  /** True when the server itself failed, rather than rejected a recipient or text that a caller chose. */
+  readonly isOfServer: boolean;
+
+  constructor(error: unknown) {
+    const { name, code, responseCode, command } = error as {
+      [Name in "name" | "code" | "responseCode" | "command"]?: unknown;
+    };
+    const details = [code ?? name, responseCode, command].filter((detail) => detail !== undefined);
+    super(`a mail was not sent: ${details.join(", ")}`);
+    this.name = "MailFailure";
+    this.smtpCode = typeof responseCode === "number" ? responseCode : undefined;
+    // A refused login or a missing STARTTLS says nothing about the mail, which waits until the settings are right.
+    const isVerdict = code === "EENVELOPE" || code === "EMESSAGE";
+    this.isDead = isVerdict && (this.smtpCode ?? 0) >= 500;
+    this.isOfServer = !isVerdict;
+  }
+}
+
+/** Sends mails, or writes them to a folder if no server is configured. */
 export interface Mailer {
-  /** Loads what sends mails, so that the first mail takes no longer than the others. */
+  /** Loads the library in advance, so that the first mail takes no longer than the others. */
   load(): Promise<void>;
   /**
-   * Resolves when the mail has been handed on. To anything but one plain address nothing is sent, and that is logged.
+   * Resolves when the server has accepted the mail.
    *
-   * @throws Error without the address or the text in it, also when too many mails are on their way
+   * @param smtpUrl undefined for a file in DATA_DIR/mail
+   * @param isPublicOnly true when smtpUrl may only lead to public addresses
+   * @throws MailFailure
    */
-  send(mail: Mail): Promise<void>;
+  send(mail: Mail, smtpUrl: string | undefined, isPublicOnly?: boolean): Promise<void>;
 }
 
-const sendingMax = 64;
 const transportsMax = 100;
 const timeoutMs = 10_000;
 
-/** Mails through SMTP_URL or what an application has in its place, or as `.eml` files into DATA_DIR/mail. */
+/** Sends mails through SMTP servers, or writes them as `.eml` files to DATA_DIR/mail. */
 export function createMailer(
-  { smtpUrl, mailFrom, dataDir }: Pick<Config, "smtpUrl" | "mailFrom" | "dataDir">,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { dataDir }: Pick<Config, "dataDir">,
+  services: { readonly outgoing: Pick<Outgoing, "findPublicAddresses">; readonly clock: Clock; readonly log: Log },
 ): Mailer {
+  const { clock, log } = services;
   const folder = createMailFolder(join(dataDir, "mail"), clock);
-  /** By their URL, "" for the folder. None of them holds a connection open. */
+  /** By URL, "" for the folder. None of them keeps a connection open. */
   const transports = new LRUCache<string, Promise<Transporter>>({ max: transportsMax });
-  let sending = 0;
 
-  function load(url = smtpUrl): Promise<Transporter> {
-    const transport = transports.get(url ?? "") ?? openTransport(url);
+  function load(url: string | undefined): Promise<Transporter> {
+    const transport = transports.get(url ?? "") ?? openTransport(url, { timeoutMs });
     transports.set(url ?? "", transport);
     return transport;
   }
 
-  async function sendNow({ to, subject, text, outgoing }: Mail): Promise<void> {
-    const url = outgoing?.smtpUrl ?? smtpUrl;
-    const sent = await (await load(url)).sendMail({
-      from: outgoing?.from ?? mailFrom,
+  /** Not cached, because each lookup of the name may return other addresses. */
+  async function openPublic(smtpUrl: string): Promise<Transporter> {
+    const url = new URL(smtpUrl);
+    const { hostname } = url;
+    const [address = ""] = await services.outgoing.findPublicAddresses(hostname);
+    url.hostname = isIPv6(address) ? `[${address}]` : address;
+    return openTransport(url.href, { timeoutMs, ...(isName(hostname) && { servername: hostname }) });
+  }
+
+  async function sendNow(mail: Mail, url: string | undefined, isPublicOnly: boolean): Promise<void> {
+    const { to, subject, text, messageId, from } = mail;
+    const transport = await (isPublicOnly && url !== undefined ? openPublic(url) : load(url));
+    const sent = await transport.sendMail({
+      from,
       to: { name: "", address: to },
       subject: subject.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " "),
       text,
+      messageId,
       date: new Date(clock.now()),
-      headers: { "Auto-Submitted": "auto-generated" }, // RFC 3834: no answers from vacation programs
+      headers: { "Auto-Submitted": "auto-generated" }, // RFC 3834: prevents automatic replies
       xMailer: false,
       signal: AbortSignal.timeout(timeoutMs),
     });
@@ -72,27 +111,19 @@ export function createMailer(
 
   return {
     async load() {
-      await load();
+      await load(undefined);
     },
-    async send(mail) {
-      if (!isPlainAddress(mail.to)) {
-        log.warn({ user: mail.userId }, "no mail was sent: the user's address is not one plain address");
-        return;
-      }
-      if (sending >= sendingMax) throw new Error(`no mail was sent: ${sendingMax} others are on their way`);
-      sending += 1;
+    async send(mail, smtpUrl, isPublicOnly = false) {
       try {
-        await sendNow(mail);
+        await sendNow(mail, smtpUrl, isPublicOnly);
       } catch (error) {
-        throw withoutDetails(error);
-      } finally {
-        sending -= 1;
+        throw new MailFailure(error);
       }
     },
   };
 }
 
-/** True for one address and nothing else: no list, no name, no comment, nothing that would end a header line. */
+/** True for a single address: no list, display name, comment or anything that would end a header line. */
 export function isPlainAddress(text: string): boolean {
   return text.length <= addressCharactersMax && addressPattern.test(text);
 }
@@ -100,25 +131,7 @@ export function isPlainAddress(text: string): boolean {
 const addressCharactersMax = 320;
 const addressPattern = /^[^\s\p{Cc}\p{Cf},;:<>()[\]"\\@]+@[^\s\p{Cc}\p{Cf},;:<>()[\]"\\@]+$/u;
 
-/** Loaded on first use: most deployments start more often than they send a mail. */
-async function openTransport(smtpUrl: string | undefined): Promise<Transporter> {
-  const { createTransport } = await import("nodemailer");
-  if (smtpUrl === undefined) return createTransport({ streamTransport: true, buffer: true, newline: "windows" });
-  // A connection for each mail: they are few, and none is left open when the process ends.
-  return createTransport({
-    url: smtpUrl,
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
-    dnsTimeout: timeoutMs,
-  });
-}
-
-/** What servers answer names the address, so their codes have to do. */
-function withoutDetails(error: unknown): Error {
-  const { name, code, responseCode, command } = error as {
-    [Name in "name" | "code" | "responseCode" | "command"]?: unknown;
-  };
-  const details = [code ?? name, responseCode, command].filter((detail) => detail !== undefined);
-  return new Error(`a mail was not sent: ${details.join(", ")}`);
+/** False for an IP address, which SNI does not allow. */
+function isName(hostname: string): boolean {
+  return isIP(hostname.replaceAll(/[[\]]/g, "")) === 0;
 }

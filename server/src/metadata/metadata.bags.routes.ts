@@ -13,7 +13,10 @@ import { searchItems } from "./metadata.search.ts";
 import { putItems } from "./metadata.store.ts";
 import { nowhere, valueColumns } from "./metadata.values.ts";
 
-/** All the keys of an object at once: putting many, and searching (surface.md section 8). */
+/**
+ * Operations on all keys of an object: putting many values, and searching (spec/metadata#put-many-values,
+ * spec/metadata#search-metadata).
+ */
 export function metadataBagsRoutes(services: {
   readonly database: Database;
   readonly objects: Objects;
@@ -70,15 +73,16 @@ export function metadataBagsRoutes(services: {
     status: 200,
     result: ItemPage,
     errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist"],
-    async handle({ caller, path, parameters }) {
+    async handle({ caller, path, parameters, call }) {
       const { userId } = caller;
       const listing = `metadata of ${bagOf(caller, path.id, "App").objectId}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       const bag = bagOf(caller, path.id, request.filters.visibility);
       await objects.requireReadable(caller, bag, database.reads);
-      const { page, itemOf } = await searchItems(bag, userId, request.filters, request, database.reads);
+      const { page, itemOf } = await searchItems(bag, userId, request.filters, request, database.reads, call.work);
       const presented = paging.present(listing, caller, request, page, itemOf);
-      const there = presented.pageResults.filter((item) => item !== undefined); // others may have been deleted meanwhile
+      // Drops items that were deleted in between.
+      const there = presented.pageResults.filter((item) => item !== undefined);
       return { ...presented, pageResults: there.map((item) => presentItem(item, userId)) };
     },
   });
@@ -94,7 +98,7 @@ function requireFew(values: readonly JsonMember[]): void {
 const readKey = compileParameters(Type.Object({ key: ItemPath.properties.key }));
 
 /**
- * What a key in a path is held to.
+ * Validates a key of a path.
  *
  * @throws ApiError ParameterMissingRequiredValue, ParameterIncorrectFormat, ParameterOutOfRange
  */

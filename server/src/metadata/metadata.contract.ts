@@ -3,7 +3,9 @@ import { PageOf } from "../http/paging.ts";
 import { type Schema, type Static, Type } from "../http/schema.ts";
 import { searchParameters } from "../http/search.ts";
 import {
+  alsoAs,
   Choice,
+  DateRangeInput,
   Decimal,
   Json,
   JsonMembers,
@@ -20,13 +22,18 @@ import { jsonOf } from "./metadata.values.ts";
 
 export const keyCharactersMax = 256;
 export const valuesMax = 100;
+/** The maximum length of a value to search for. */
+const filterCharactersMax = 256;
 
-/** The slot of a key: `User` is the caller's own, `App` is shared by the application (surface.md section 8). */
+/** The slot of a key: `User` is the caller's own, `App` is shared by the application (spec/metadata#visibility). */
 const visibilities = ["User", "App"] as const;
 export type Visibility = (typeof visibilities)[number];
 
 const visibility = Type.Optional(
-  Choice(visibilities, { description: "User: the caller's own, needs a user token. App: shared. Default User." }),
+  alsoAs(
+    "permission",
+    Choice(visibilities, { description: "User: the caller's own, needs a user token. App: shared. Default User." }),
+  ),
 );
 
 const id = ObjectIdInput(["App", "Blob", "Checkin", "Device", "Picture", "User", "Video"], ["app", "current", "me"], {
@@ -59,7 +66,14 @@ export const SearchItems = Type.Object({
   key: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only this key." })),
   keyPrefix: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only keys that begin so, literally." })),
   visibility,
+  value: Type.Optional(
+    Text({
+      maxLength: filterCharactersMax,
+      description: "Only items whose value is this text, number, true or false.",
+    }),
+  ),
   ...searchParameters(itemOrders),
+  lastModified: Type.Optional(alsoAs("modified", DateRangeInput())),
 });
 
 export const Item = Type.Object({
@@ -86,7 +100,7 @@ export function presentItem(item: ReadItem, readerId: string | undefined): Stati
   };
 }
 
-/** What is read of an item to show it. */
+/** The columns that are read to present an item. */
 export type ReadItem = Pick<
   MetadataRow,
   | "key"
@@ -102,7 +116,10 @@ export type ReadItem = Pick<
   | "modified_at"
 > & { readonly is_location_shown: number };
 
-/** Where a reader sees an item: in the own slot, and where the reader has put it, at the true point. */
+/**
+ * The location of an item for a reader: the true location in the reader's own slot and for items that the reader
+ * located.
+ */
 export function locationSeen(
   item: Pick<ReadItem, "slot" | "setter_id" | "lat" | "lng" | "seen_lat" | "seen_lng" | "is_location_shown">,
   readerId: string | undefined,

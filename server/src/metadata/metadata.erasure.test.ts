@@ -20,14 +20,14 @@ async function put(path: string, token: string, body: object = {}): Promise<void
   assert.ok(status === 200 || status === 201);
 }
 
-/** Makes a check-in or a file that others may read and write. */
+/** Creates a check-in or a file that other users may read and write. */
 async function make(collection: string, { token }: TestUser, app = test): Promise<string> {
   const permissions = { readPermissions: "App", writePermissions: "App" };
   if (collection !== "checkins") return (await upload(app, token, `/${collection}`, dataPart("x"), permissions)).id;
   return (await app.call("POST /checkins", { token, body: { location: "1,2", ...permissions } })).body.result.id;
 }
 
-/** So many more keys on an object. */
+/** Adds this many keys to an object. */
 async function insertMany(objectId: string, slot: string, count: number): Promise<void> {
   const rows = Array.from(
     { length: count },
@@ -57,7 +57,7 @@ async function rowsOf(column: "object_id" | "slot" | "setter_id", id: string): P
 async function untilErased(objectId: string): Promise<void> {
   const deadline = Date.now() + 10_000;
   while ((await rowsOf("object_id", objectId)).length > 0) {
-    assert.ok(Date.now() < deadline, "the background does not come to an end");
+    assert.ok(Date.now() < deadline, "the background work does not finish");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -67,8 +67,8 @@ async function unfinished(): Promise<unknown[]> {
 }
 
 for (const collection of ["checkins", "blobs"]) {
-  describe(`metadata goes with what it is on: ${collection}`, () => {
-    it("everybody's, in the same transaction when it is little", async () => {
+  describe(`metadata is deleted with its object: ${collection}`, () => {
+    it("a few keys, of all users, are deleted in the same transaction", async () => {
       const owner = await test.signUp();
       const [gone, kept] = [await make(collection, owner), await make(collection, owner)];
       for (const id of [gone, kept]) {
@@ -81,7 +81,7 @@ for (const collection of ["checkins", "blobs"]) {
       assert.deepEqual(await unfinished(), []);
     });
 
-    it("thousands of keys: nothing of them is readable from the answer on, and the background erases them", async () => {
+    it("thousands of keys become unreadable with the answer, and are erased in the background", async () => {
       const owner = await test.signUp();
       const id = await make(collection, owner);
       await insertMany(id, "", 2_000);
@@ -95,7 +95,7 @@ for (const collection of ["checkins", "blobs"]) {
       assert.deepEqual(await unfinished(), []);
     });
 
-    it("in bounded steps, which a shutdown breaks off and maintenance of another process finishes", async () => {
+    it("erasure runs in bounded steps; maintenance of another process finishes it after a shutdown", async () => {
       const leaving = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
       const owner = await leaving.signUp();
       const id = await make(collection, owner, leaving);
@@ -121,7 +121,7 @@ for (const collection of ["checkins", "blobs"]) {
       assert.deepEqual([await rowsOf("object_id", id), await unfinished()], [[], []]);
     });
 
-    it("what is being written at the same time is refused or goes as well", async () => {
+    it("concurrent writes are refused or deleted as well", async () => {
       for (let round = 0; round < 5; round += 1) {
         const owner = await test.signUp();
         const id = await make(collection, owner);
@@ -142,8 +142,9 @@ for (const collection of ["checkins", "blobs"]) {
   });
 }
 
-describe("metadata goes with its user", () => {
-  /** A user with everything that a user can have. */
+// spec/metadata#metadata-deletion
+describe("metadata is deleted with its user", () => {
+  /** A user with metadata on every kind of object. */
   async function signUpWithAll(): Promise<{
     user: TestUser;
     mine: string;
@@ -182,13 +183,13 @@ describe("metadata goes with its user", () => {
     assert.deepEqual(bystander.body.result.location, { lat: 1, lng: 2 });
   }
 
-  it("own slots anywhere, what is on the user, the check-ins and files; of shared keys elsewhere the location alone", async () => {
+  it("removes own slots, and metadata on the user, their check-ins and files; shared keys elsewhere lose the location only", async () => {
     const all = await signUpWithAll();
     assertResult(await test.call("DELETE /users/me", { token: all.user.token }), 200, true);
     await assertErased(all);
   });
 
-  it("in bounded steps; from the first of them on others see none of it, nor where the user was", async () => {
+  it("runs in bounded steps; from the first step on, others see neither the metadata nor the user's locations", async () => {
     const all = await signUpWithAll();
     const { user, mine, file, key } = all;
     for (const [id, slot] of [
@@ -228,7 +229,7 @@ describe("metadata goes with its user", () => {
     await assertErased(all);
   });
 
-  it("what the user is writing at the same time is refused or goes as well", async () => {
+  it("concurrent writes of the user are refused or deleted as well", async () => {
     for (let round = 0; round < 4; round += 1) {
       const { user, mine, file, theirs } = await signUpWithAll();
       const write = (n: number) => {

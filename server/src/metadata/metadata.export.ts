@@ -10,13 +10,13 @@ import { isLocationShownSql } from "./metadata.reads.store.ts";
 
 type ExportedItem = ReadItem & Pick<MetadataRow, "object_id">;
 
-/** Values have up to 32 KiB each. */
+/** Few per page: a value has up to 32 KiB. */
 const itemsAtOnce = 100;
 const objectsAtOnce = 200;
 
 /**
- * The metadata of a user, for the export of the user: the own slots on whatever object, and what the application shares on
- * the user, and on the user's check-ins and files. What others keep for themselves on these is theirs.
+ * The metadata of a user, for the user's export: the user's own slots on any object, and the shared slots of the user
+ * and of the user's check-ins and files. The own slots of other users on these objects are not included.
  */
 export function metadataExporter({ database }: { readonly database: Database }): UserExporter {
   const { reads } = database;
@@ -46,7 +46,7 @@ const byObject: Order<ExportedItem> = {
 };
 
 function ownSlots(applicationId: string, userId: string, queries: Queries): Stream<ExportedItem> {
-  // In the words of the index: of a value SQLite does not know that it is not empty.
+  // Repeats the predicate of the index, because SQLite does not infer from a parameter that it is not empty.
   const isOwn = condition("is own", {}, () => sql`slot <> ''`);
   return items([equals("application_id", applicationId), equals("slot", userId), isOwn], byObject, queries);
 }
@@ -66,13 +66,13 @@ function items(conditions: readonly Condition[], order: Order<ExportedItem>, que
   return scopeStream(scope, order, false, queries);
 }
 
-/** The user, and what the user owns that can have metadata, some ids at a time. */
+/** The user and the user's objects that can have metadata, a few ids at a time. */
 async function* objectsOf({ applicationId, userId }: ExportOwner, queries: Queries): AsyncGenerator<readonly string[]> {
   yield [userId];
   for (const table of ["checkins", "files"] as const) {
     const ids = scopeStream<{ readonly id: string; readonly created_at: number }>(
       {
-        shape: `${table} of whom is exported`,
+        shape: `ids of exported ${table}`,
         from: sql.table(table),
         select: sql`id, created_at`,
         conditions: [equals("application_id", applicationId), equals("user_id", userId)],
@@ -92,7 +92,7 @@ async function* objectsOf({ applicationId, userId }: ExportOwner, queries: Queri
   }
 }
 
-/** As an index has what a user owns. */
+/** The orders in which an index lists a user's objects. */
 const ownOrders = {
   checkins: {
     shape: "created_at",
@@ -102,7 +102,7 @@ const ownOrders = {
   files: { shape: "id", columns: [sql.ref("id")], keyOf: ({ id }) => [id] },
 } as const satisfies Record<string, Order<{ readonly id: string; readonly created_at: number }>>;
 
-/** Those of some objects that have shared metadata. */
+/** Returns the objects that have shared metadata. */
 async function withShared(applicationId: string, objectIds: readonly string[], queries: Queries): Promise<string[]> {
   const found = await queries
     .selectFrom("metadata")

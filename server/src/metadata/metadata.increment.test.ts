@@ -27,7 +27,7 @@ function put(path: string, body: object | string): Promise<Answer> {
   return test.call(`PUT /metadata/${path}`, { token: user.token, body });
 }
 
-describe("POST /metadata/{id}/{key}/increment: surface.md section 8", () => {
+describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value", () => {
   it("200 and the item; a missing key starts from 0, delta is 1 by default and may be a text or null", async () => {
     const created = test.now();
     const item = (value: number) => ({
@@ -52,7 +52,7 @@ describe("POST /metadata/{id}/{key}/increment: surface.md section 8", () => {
     assertResult(await increment("me/n", { delta: 5.5 }), 200, item(0));
   });
 
-  it("the slots count apart; a device token counts in App", async () => {
+  it("each slot has its own count; a device token increments the App slot", async () => {
     for (const value of [1, 2]) {
       const shared = await increment("app/visits", { visibility: "App" }, user.deviceToken);
       assert.deepEqual([shared.status, shared.body.result.value, shared.body.result.visibility], [200, value, "App"]);
@@ -62,13 +62,13 @@ describe("POST /metadata/{id}/{key}/increment: surface.md section 8", () => {
     assertError(own, 403, "AuthUserAccessTokenRequired", 263);
   });
 
-  it("keeps the location, which a PUT without one would clear", async () => {
+  it("keeps the location, which a PUT without a location clears", async () => {
     await put("me/located", { value: 1, location: "1,2" });
     const { body } = await increment("me/located", { location: "3,4" });
     assert.deepEqual([body.result.value, body.result.location], [2, { lat: 1, lng: 2 }]);
   });
 
-  it("400 ParameterIncorrectFormat for a value that is no number, and it stays what it was", async () => {
+  it("400 ParameterIncorrectFormat for a value that is not a number, and the value stays unchanged", async () => {
     for (const json of ['"5"', "true", "[1]", '{"number":1}', '""']) {
       await put("me/text", `{"value":${json}}`);
       const answer = await increment("me/text");
@@ -80,14 +80,14 @@ describe("POST /metadata/{id}/{key}/increment: surface.md section 8", () => {
     assert.equal((await increment("me/text")).body.error, "ParameterIncorrectFormat");
   });
 
-  it("an integer with more digits than a double holds goes on as a double; 0 is never -0", async () => {
+  it("an integer with more digits than a double holds continues as a double; 0 is never -0", async () => {
     await put("me/long", '{"value":9007199254740993}');
     assert.match((await increment("me/long", { delta: 0 })).text, /"value":9007199254740992,/);
     await put("me/zero", '{"value":-0}');
     assert.match((await increment("me/zero", '{"delta":-0}')).text, /"value":0,/);
   });
 
-  it("400 ParameterOutOfRange where the sum is beyond a double, and nothing changes, nor for others in the group", async () => {
+  it("400 ParameterOutOfRange for a sum beyond a double; the value and concurrent increments are unaffected", async () => {
     await put("me/large", { value: 1.7e308 });
     const answers = await Promise.all([
       increment("me/before"),
@@ -105,7 +105,7 @@ describe("POST /metadata/{id}/{key}/increment: surface.md section 8", () => {
   });
 });
 
-/** Sends so many increments over a few connections that are kept, spread over some keys. @returns the answered values */
+/** Sends increments over a few kept-alive connections, spread over some keys. @returns the answered values */
 async function incrementMany(ports: readonly number[], keys: readonly string[], count: number): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 24 });
   const headers = { authorization: `Service ${user.token}`, "content-type": "application/json" };
@@ -137,8 +137,8 @@ async function incrementMany(ports: readonly number[], keys: readonly string[], 
   return values;
 }
 
-describe("increments at the same time", () => {
-  it("ten thousand from two servers on one database add up, and no two have the same answer", async () => {
+describe("concurrent increments", () => {
+  it("ten thousand increments from two servers on one database add up, and no two return the same value", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, RATE_LIMITS: "off" });
     const keys = Array.from({ length: 50 }, (_, n) => `count ${n}`);
     const count = 10_000;

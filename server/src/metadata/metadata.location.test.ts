@@ -22,7 +22,7 @@ function put(path: string, token: string, location: Location, visibility = "App"
   return test.call(`PUT /metadata/${path}`, { token, body });
 }
 
-/** Where somebody sees a key of the application; the same by key and in every listing that has it. */
+/** Where a caller sees a key of the application; the same by key and in every listing that has it. */
 async function seen(key: string, token: string, visibility = "App"): Promise<Location | undefined> {
   const { body } = await test.call(`GET /metadata/app/${key}?visibility=${visibility}`, { token });
   const listed = await test.call(`GET /metadata/app?key=${key}&visibility=${visibility}`, { token });
@@ -30,15 +30,16 @@ async function seen(key: string, token: string, visibility = "App"): Promise<Loc
   return body.result.location;
 }
 
-/** Whether somebody finds a key in a circle of a hundred metres. */
+/** Whether a caller finds a key in a circle of a hundred metres. */
 async function isFoundAt({ lat, lng }: Location, key: string, token: string): Promise<boolean> {
   const query = `visibility=App&locationRange=${lat},${lng},100&key=${key}`;
   const { body } = await test.call(`GET /metadata/app?${query}`, { token });
   return body.result.pageResults.length === 1;
 }
 
-describe("where others see what a user has located in a shared slot", () => {
-  it("without locationFuzzing, or from a device: the point that was sent, in results and searches", async () => {
+// spec/metadata#metadata-locations
+describe("the location of shared metadata as others see it", () => {
+  it("without locationFuzzing, or set by a device, it is the true location in results and searches", async () => {
     const user = await test.signUp();
     for (const [key, token] of [
       ["open", user.token],
@@ -52,27 +53,27 @@ describe("where others see what a user has located in a shared slot", () => {
     }
   });
 
-  it("with locationFuzzing: the setter sees and finds the true point, all others the shifted one", async () => {
+  it("with locationFuzzing, the setter sees and finds the true location, and all others the fuzzed one", async () => {
     const user = await people.signUpFuzzed();
     await put("app/fuzzed", user.token, home);
     assert.deepEqual(await seen("fuzzed", user.token), home);
     assert.equal(await isFoundAt(home, "fuzzed", user.token), true);
-    const shifted = await seen("fuzzed", reader.token);
-    assert.ok(shifted);
-    assertFarOff(shifted, home);
+    const fuzzed = await seen("fuzzed", reader.token);
+    assert.ok(fuzzed);
+    assertFarOff(fuzzed, home);
     for (const token of [reader.token, reader.deviceToken, user.deviceToken]) {
-      assert.deepEqual(await seen("fuzzed", token), shifted);
+      assert.deepEqual(await seen("fuzzed", token), fuzzed);
       assert.equal(await isFoundAt(home, "fuzzed", token), false);
-      assert.equal(await isFoundAt(shifted, "fuzzed", token), true);
+      assert.equal(await isFoundAt(fuzzed, "fuzzed", token), true);
     }
     const checkIn = await people.checkIn(user, home);
-    assert.deepEqual(await people.readLocation(checkIn.id, reader), shifted, "one place, one shifted point");
+    assert.deepEqual(await people.readLocation(checkIn.id, reader), fuzzed, "one place has one fuzzed location");
     const body = { visibility: "App" };
     const answer = await test.call("POST /metadata/app/fuzzed/increment", { token: reader.token, body });
-    assert.deepEqual(answer.body.result.location, shifted);
+    assert.deepEqual(answer.body.result.location, fuzzed);
   });
 
-  it("in the own slot it is the true point, and nobody else's", async () => {
+  it("in the own slot it is the true location, and hidden from others", async () => {
     const user = await people.signUpFuzzed();
     await put("app/own", user.token, home, "User");
     assert.deepEqual(await seen("own", user.token, "User"), home);
@@ -84,7 +85,7 @@ describe("where others see what a user has located in a shared slot", () => {
     assert.deepEqual([row?.setter_id, row?.seen_lat], [null, null]);
   });
 
-  it("who puts it anew is who located it", async () => {
+  it("a PUT by another user makes that user the one whose location it is", async () => {
     const [user, next] = [await people.signUpFuzzed(), await test.signUp()];
     await put("app/taken", user.token, home);
     await put("app/taken", next.token, { lat: 1, lng: 2 });
@@ -93,7 +94,7 @@ describe("where others see what a user has located in a shared slot", () => {
     assert.equal(await seen("taken", next.token), undefined);
   });
 
-  it("follows a change of locationFuzzing, back to the same shifted points; while it is made others see none", async () => {
+  it("follows a change of locationFuzzing, back to the same fuzzed locations; during the change others see none", async () => {
     const user = await test.signUp();
     const places = Array.from({ length: 300 }, (_, n) => ({ lat: 48 + n / 10, lng: 16 }));
     for (const [n, place] of places.entries()) await put(`app/move%20${n}`, user.token, place);
@@ -107,21 +108,21 @@ describe("where others see what a user has located in a shared slot", () => {
     const before = await shared();
     for (const [n, place] of places.entries()) assert.deepEqual(before.get(n), place);
 
-    // As another process leaves it that ends after the change of the setting.
+    // Simulates another process that ends right after it has stored the setting.
     await test.app.database.write(({ queries }) =>
       queries.updateTable("users").set({ location_fuzzing: 1, is_reshifting: 1 }).where("id", "=", user.id).execute(),
     );
     for (const location of (await shared()).values()) assert.equal(location, undefined);
     assert.equal(await isFoundAt(home, "move%200", reader.token), false);
     await maintain(test.app);
-    const shifted = await shared();
-    for (const [n, place] of places.entries()) assertFarOff(shifted.get(n) ?? place, place);
+    const fuzzed = await shared();
+    for (const [n, place] of places.entries()) assertFarOff(fuzzed.get(n) ?? place, place);
 
     await people.setFuzzing(user, false);
     await maintain(test.app);
     assert.deepEqual(await shared(), before);
     await people.setFuzzing(user, true);
     await maintain(test.app);
-    assert.deepEqual(await shared(), shifted);
+    assert.deepEqual(await shared(), fuzzed);
   });
 });

@@ -7,7 +7,7 @@ import { dataPart, png, upload } from "../../test/uploads.ts";
 let test: TestApp;
 let owner: TestUser;
 let other: TestUser;
-/** Another device of the owner's. */
+/** A second device of the owner. */
 let elsewhere: string;
 let stranger: TestUser;
 before(async () => {
@@ -30,7 +30,7 @@ function call(verb: string, id: string, visibility: string, token: string): Prom
   return test.call(`${verb} ${path}`, { token, body: { ...bodies[verb], visibility } });
 }
 
-/** What the operations answer, in the order of `keyOperations`; then the bulk PUT, and the listing. */
+/** The statuses of the operations in the order of `keyOperations`, then of the bulk PUT and the listing. */
 async function outcomes(id: string, visibility: string, token: string): Promise<string> {
   const answers: Answer[] = [];
   for (const verb of keyOperations) answers.push(await call(verb, id, visibility, token));
@@ -55,7 +55,7 @@ const missing = JSON.stringify({
 
 const allowed = "201 200 200 200 200 200";
 const nothingThere = "404 404 404 404 404 404";
-const readOnly = "403 404 403 403 403 200"; // there is no such key
+const readOnly = "403 404 403 403 403 200"; // the key does not exist
 const needsUser = "403 403 403 403 403 403";
 
 async function deviceIdOf(token: string): Promise<string> {
@@ -64,7 +64,7 @@ async function deviceIdOf(token: string): Promise<string> {
 
 const owned = ["checkins", "pictures", "videos", "blobs"];
 
-/** A check-in or a file of the owner's. */
+/** Creates a check-in or a file of the owner. */
 async function make(collection: string, permissions: Readonly<Record<string, unknown>>): Promise<string> {
   if (collection !== "checkins") {
     return (await upload(test, owner.token, `/${collection}`, dataPart(await png(1, 1)), permissions)).id;
@@ -73,8 +73,8 @@ async function make(collection: string, permissions: Readonly<Record<string, unk
   return (await test.call("POST /checkins", { token: owner.token, body })).body.result.id;
 }
 
-describe("who may do what with the metadata of an object: surface.md section 8", () => {
-  it("the application: any token its shared slot, every user an own one; not another application's", async () => {
+describe("permissions on the metadata of an object: spec/metadata#metadata-permissions", () => {
+  it("the application: any token has the shared slot, every user an own slot; other applications have no access", async () => {
     const { appid } = test.application;
     for (const id of ["app", "APP", appid]) {
       for (const token of [owner.token, other.token, owner.deviceToken]) {
@@ -87,7 +87,7 @@ describe("who may do what with the metadata of an object: surface.md section 8",
       assert.equal(await outcomes(appid, visibility, stranger.token), nothingThere);
   });
 
-  it("a user: the user both slots; others read the shared one, and write neither", async () => {
+  it("a user: the user has both slots; others only read the shared one", async () => {
     for (const id of ["me", "Me", owner.id]) {
       for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, owner.token), allowed);
     }
@@ -104,7 +104,7 @@ describe("who may do what with the metadata of an object: surface.md section 8",
     assert.equal((await call("GET", owner.id, "User", other.token)).status, 404);
   });
 
-  it("a user in celebMode is there for oneself alone", async () => {
+  it("a user in celebMode is hidden from all other callers", async () => {
     const famous = await test.signUp();
     await call("PUT", "me", "App", famous.token);
     await test.call("PATCH /users/me", { token: famous.token, body: { celebMode: true } });
@@ -114,7 +114,7 @@ describe("who may do what with the metadata of an object: surface.md section 8",
     assert.equal((await call("GET", famous.id, "App", famous.token)).body.result.value, 1);
   });
 
-  it("a device: its own tokens alone, whoever has signed in on it", async () => {
+  it("a device: only its own tokens have access, for any signed-in user", async () => {
     const deviceId = await deviceIdOf(owner.deviceToken);
     for (const id of ["current", "Current", deviceId]) {
       for (const token of [owner.token, owner.deviceToken]) assert.equal(await outcomes(id, "App", token), allowed);
@@ -127,7 +127,7 @@ describe("who may do what with the metadata of an object: surface.md section 8",
   });
 
   for (const collection of owned) {
-    it(`${collection}: their permissions say who keeps an own slot, and who writes the shared one`, async () => {
+    it(`${collection}: read permission gives an own slot, write permission the shared one`, async () => {
       for (const [permissions, own, shared] of [
         [{}, nothingThere, nothingThere],
         [{ readPermissions: "App" }, allowed, readOnly],
@@ -145,7 +145,7 @@ describe("who may do what with the metadata of an object: surface.md section 8",
       }
     });
 
-    it(`${collection}: an own slot on what is no longer shared is out of reach until it is shared again`, async () => {
+    it(`${collection}: an own slot is out of reach while its object is not shared with its user`, async () => {
       const id = await make(collection, { readPermissions: "App" });
       await call("PUT", id, "User", other.token);
       const change = (readPermissions: string) =>
@@ -158,7 +158,7 @@ describe("who may do what with the metadata of an object: surface.md section 8",
     });
   }
 
-  it("a check-in that still waits for its shifted point, or whose owner is being deleted, is not there for others", async () => {
+  it("a check-in without its fuzzed location, or whose owner is being deleted, is hidden from others", async () => {
     const { appid } = test.application;
     const hidden = await test.signUp();
     const id = test.app.ids.newId("Checkin");
@@ -178,7 +178,7 @@ describe("who may do what with the metadata of an object: surface.md section 8",
     await set({ deleted_at: null });
   });
 
-  it("so is a file; but one that lies nowhere needs no shifted point", async () => {
+  it("the same holds for a file, except that a file without a location needs no fuzzed one", async () => {
     const hidden = await test.signUp();
     const shared = { readPermissions: "App" };
     const [anywhere, somewhere] = [
@@ -190,7 +190,7 @@ describe("who may do what with the metadata of an object: surface.md section 8",
         queries.updateTable("users").set(columns).where("id", "=", hidden.id).execute(),
       );
     for (const { id } of [anywhere, somewhere]) assert.equal((await call("PUT", id, "User", other.token)).status, 201);
-    await set({ location_fuzzing: 1 }); // the setting alone: no shifted point is made
+    await set({ location_fuzzing: 1 }); // the setting alone, without the fuzzed location
     assert.equal(await outcomes(somewhere.id, "User", other.token), nothingThere);
     assert.equal((await call("GET", anywhere.id, "User", other.token)).status, 200);
     await set({ location_fuzzing: 0, deleted_at: 1 });
@@ -201,8 +201,9 @@ describe("who may do what with the metadata of an object: surface.md section 8",
   });
 });
 
+// spec/metadata#objects-with-metadata
 describe("{id}", () => {
-  it("400 ParameterIncorrectFormat for what is no id, ParameterOutOfRange for a kind that keeps none", async () => {
+  it("400 ParameterIncorrectFormat for text that is not an id, ParameterOutOfRange for a kind without metadata", async () => {
     for (const id of ["nobody", "0", "mine", "__proto__", "app%20", "apps", `${owner.id}x`]) {
       const answer = await test.call(`GET /metadata/${id}/key`, { token: owner.token });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "id must be an id.");
@@ -214,7 +215,7 @@ describe("{id}", () => {
     }
   });
 
-  it("404, the same to the byte, for what never was", async () => {
+  it("404 is byte-identical for every object that does not exist", async () => {
     for (const kind of ["App", "Checkin", "Device", "User", "Picture", "Video", "Blob"] as const) {
       const id = test.app.ids.newId(kind);
       for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, owner.token), nothingThere);

@@ -7,15 +7,15 @@ import type { Caller } from "../http/route.ts";
 import { kindOfId } from "../lib/ids.ts";
 import type { Visibility } from "./metadata.contract.ts";
 
-/** The keys that a call is about: those of one object in one slot. */
+/** The keys of one object in one slot. */
 export interface Bag {
   readonly applicationId: string;
   readonly objectId: string;
-  /** The user whose own the slot is; empty for the one that the application shares. */
+  /** The user who owns the slot; empty for the slot that the application shares. */
   readonly slot: string;
 }
 
-/** What the path and the visibility name. @throws ApiError AuthUserAccessTokenRequired */
+/** Resolves the path and the visibility. @throws ApiError AuthUserAccessTokenRequired */
 export function bagOf(caller: Caller, id: string, visibility: Visibility = "User"): Bag {
   return {
     applicationId: caller.applicationId,
@@ -52,15 +52,15 @@ const all: Rights = { mayWriteShared: true, mayKeepOwn: true };
 const readOnly: Rights = { mayWriteShared: false, mayKeepOwn: false };
 
 /**
- * Who may do what with the metadata of an object (surface.md section 8). Who asks in the transaction of a write keeps the
- * object, and the user who writes, from being deleted before its end: so that what deletes them meets all that was
+ * Permissions on the metadata of an object (spec/metadata#metadata-permissions). A check inside the transaction of a
+ * write locks the object and the writing user against deletion until the commit, so that a deletion sees all that was
  * written, and no row outlives its object.
  */
 export interface Objects {
   /** @throws ApiError ItemDoesNotExist */
   requireReadable(caller: Caller, bag: Bag, queries: Queries): Promise<void>;
   /**
-   * @param isPersonal what is written is the caller's, or says where the caller is, and has to go with the caller
+   * @param isPersonal the row belongs to the caller or holds the caller's location, and must be deleted with the caller
    * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied, AuthAccessTokenInvalid
    */
   requireWritable(caller: Caller, bag: Bag, isPersonal: boolean, queries: Queries): Promise<void>;
@@ -70,7 +70,7 @@ export function createObjects(dialect: Dialect): Objects {
   const readers = createFinders(sql``);
   const writers = createFinders(dialect.forShare);
 
-  /** @returns undefined when the object is not there for this caller */
+  /** @returns undefined when the object does not exist for this caller */
   async function findRights(caller: Caller, bag: Bag, finders: Finders, queries: Queries): Promise<Rights | undefined> {
     const { applicationId, objectId } = bag;
     switch (kindOfId(objectId)) {
@@ -104,7 +104,7 @@ export function createObjects(dialect: Dialect): Objects {
       const { applicationId, userId } = caller;
       if (userId !== undefined && (isPersonal || bag.objectId === userId)) {
         const [user] = await writers.findUser(queries, { applicationId, id: userId });
-        if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+        if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
       }
       const rights = await findRights(caller, bag, writers, queries);
       if (rights === undefined) throw new ApiError("ItemDoesNotExist");
@@ -114,11 +114,11 @@ export function createObjects(dialect: Dialect): Objects {
   };
 }
 
-/** What the owner and the permissions of something owned let this caller do. */
+/** The access that an owned object's owner and permissions give this caller. */
 function rightsOnOwned({ userId }: Caller, found: FoundOwned | undefined): Rights | undefined {
   if (found === undefined) return undefined;
   if (found.user_id === userId) return all;
-  // A located one whose shifted point is being made is not shown meanwhile.
+  // An object with a location is hidden from others until its fuzzed location is stored.
   const isShown = found.location_fuzzing === 0 || found.lat === null || found.seen_lat !== null;
   if (found.read_permission !== 1 || !isShown) return undefined;
   return { mayWriteShared: found.write_permission === 1, mayKeepOwn: true };
@@ -129,7 +129,7 @@ interface ById {
   readonly id: string;
 }
 
-/** Something owned, of an owner who is not being deleted. */
+/** Selects owned objects whose owner is not being deleted. */
 interface FoundOwned {
   readonly user_id: string;
   readonly read_permission: number | null;

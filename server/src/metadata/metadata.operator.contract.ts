@@ -2,7 +2,7 @@ import { applicationPathParameters } from "../auth/operated-application.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { Choice, IdInput, ObjectIdInput, Text, WireLocation } from "../http/wire.ts";
+import { alsoAs, Choice, IdInput, ObjectIdInput, Text, WireLocation } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { Item, keyCharactersMax } from "./metadata.contract.ts";
 import { jsonOf } from "./metadata.values.ts";
@@ -22,14 +22,14 @@ export const ListOperatedItems = Type.Object({
       description: "User: what users keep for themselves. App: shared. Both, when not given.",
     }),
   ),
-  userID: Type.Optional(IdInput("User")),
+  userID: Type.Optional(alsoAs("ownerID", IdInput("User"))),
   ...pagingParameters,
 });
 
-/** An item as operators see it: whose it is, and where it was put. */
+/** An item as operators see it, with its user and its true location. */
 const OperatedItem = Type.Object({
   ...Item.properties,
-  userID: Type.Optional(Type.String({ description: "Who keeps it for oneself." })),
+  userID: Type.Optional(Type.String({ description: "The user whose own slot holds the item." })),
   setterID: Type.Optional(Type.String({ description: "Who located what is shared." })),
   shownLocation: Type.Optional(WireLocation),
 });

@@ -11,7 +11,7 @@ import {
 } from "./metadata.operator.contract.ts";
 import { isObjectThere, listOperatedItems } from "./metadata.operator.store.ts";
 
-/** What operators see of the metadata of an object: what is shared, and what users keep for themselves. */
+/** The metadata of an object for operators: the shared slot and the users' own slots. */
 export function metadataOperatorRoutes(services: { readonly database: Database; readonly paging: Paging }): Route[] {
   const { database, paging } = services;
 
@@ -27,9 +27,9 @@ export function metadataOperatorRoutes(services: { readonly database: Database; 
     status: 200,
     result: OperatedItemPage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid, objectId }, parameters }) {
+    async handle({ caller, path: { appid, objectId }, parameters, call }) {
       const listing = `metadata of ${appid} ${objectId}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       await requireApplication(appid, database.reads);
       if (!(await isObjectThere(appid, objectId, database.reads))) throw new ApiError("ItemDoesNotExist");
       const page = await listOperatedItems(appid, objectId, request.filters, request, database.reads);

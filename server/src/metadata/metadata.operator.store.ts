@@ -10,7 +10,7 @@ import type { Page, Position } from "../lib/keyset.ts";
 import { keyCharactersMax } from "./metadata.contract.ts";
 import type { ListOperatedItems } from "./metadata.operator.contract.ts";
 
-/** All items of an object, what is shared first, then what each user keeps, by key; as the primary key has them. */
+/** All items of an object in the order of the primary key: the shared slot first, then each user's slot, by key. */
 export function listOperatedItems(
   applicationId: string,
   objectId: string,
@@ -35,7 +35,7 @@ const bySlot: Order<MetadataRow> = {
   keyOf: ({ slot, key }) => [slot, key],
 };
 
-/** Whether an object is there, and, of what somebody owns, its owner as well. */
+/** Whether an object exists; for an owned object, its owner must exist as well. */
 export async function isObjectThere(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   const kind = kindOfId(objectId);
   if (kind === "App") return objectId === applicationId;
@@ -51,7 +51,7 @@ const ownedIn = (table: string) => sql`
     on owner.application_id = found.application_id and owner.id = found.user_id and owner.deleted_at is null
   where found.application_id =`;
 
-/** Up to the id of the application. */
+/** Stops at the id of the application. */
 const found = {
   Device: sql`select 1 from devices as found where found.application_id =`,
   User: sql`select 1 from users as found where found.deleted_at is null and found.application_id =`,

@@ -16,7 +16,7 @@ export async function findItem(
 
 const runShape = prepareShapes();
 
-/** The items of these keys, by key; without those that are gone. */
+/** Returns the existing items of these keys, by key. */
 export async function findItems(
   applicationId: string,
   { objectId, slot }: Bag,
@@ -24,7 +24,7 @@ export async function findItems(
   queries: Queries,
 ): Promise<ReadonlyMap<string, ReadItem>> {
   if (keys.length === 0) return new Map();
-  // A statement for 1, 2, 4 … keys and not for any number: the last key fills up the others' places.
+  // Pads to 1, 2, 4 … keys with the last one, to bound the number of distinct statements.
   const count = 2 ** Math.ceil(Math.log2(keys.length));
   const names = Array.from({ length: count }, (_, index) => `key ${index}`);
   const values = names.map((name, index) => [name, keys[index] ?? keys.at(-1)]);
@@ -50,8 +50,8 @@ export interface ByKey {
 }
 
 /**
- * Whether others are told where a row lies: not when the user who said so is being deleted, and not before it has its
- * shifted point when that user has locationFuzzing.
+ * Whether others see the location of a row: not while the user who set it is being deleted, and with locationFuzzing
+ * not before the row has its fuzzed location.
  */
 export const isLocationShownSql = sql<number>`(case when metadata.setter_id is null then 1 else coalesce((
   select case when setter.location_fuzzing = 0 or metadata.seen_lat is not null then 1 else 0 end

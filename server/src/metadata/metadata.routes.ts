@@ -15,7 +15,7 @@ import { findItem } from "./metadata.reads.store.ts";
 import { deleteItem, incrementItem, lockItem, putItem } from "./metadata.store.ts";
 import { nowhere, valueColumns } from "./metadata.values.ts";
 
-/** Keys and values on check-ins, files, users, devices and the application (surface.md section 8). */
+/** Keys and values on check-ins, files, users, devices and the application (spec/metadata). */
 export function metadataRoutes(services: {
   readonly database: Database;
   readonly paging: Paging;
@@ -25,7 +25,10 @@ export function metadataRoutes(services: {
   const { database, fuzzing, clock } = services;
   const objects = createObjects(database.dialect);
 
-  /** The columns of a place. In the own slot nobody else sees it, and what a device says is nobody's place. */
+  /**
+   * The location columns of a row. Only a user's location in a shared slot is fuzzed: an own slot is private, and a
+   * device has no user to protect.
+   */
   async function locate(
     { applicationId, slot }: Bag,
     userId: string | undefined,
@@ -36,7 +39,9 @@ export function metadataRoutes(services: {
     const setterId = slot === "" ? userId : undefined;
     const placing = { applicationId, userId: setterId ?? "", setterId: setterId ?? "", location };
     const located =
-      setterId === undefined ? await fuzzing.locateAs(false, placing, queries) : await fuzzing.locate(placing, queries);
+      setterId === undefined
+        ? await fuzzing.locateAs(undefined, placing, queries)
+        : await fuzzing.locate(placing, queries);
     return { setter_id: setterId ?? null, ...located };
   }
 

@@ -7,15 +7,14 @@ import {
   numberOrderBy,
   type Order,
   tieOrder,
-  within,
 } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
-import { type Scope, scopeStream } from "../db/scope.ts";
-import { type Search, searchPage } from "../db/search.ts";
-import { type Stream, streamOf } from "../db/stream.ts";
+import { rangeFilter } from "../db/filters.ts";
+import type { Scope } from "../db/scope.ts";
+import { type Filter, type Search, searchPage } from "../db/search.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
+import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import {
   type itemOrders,
@@ -28,27 +27,26 @@ import type { Bag } from "./metadata.objects.ts";
 import { findItems, isLocationShownSql } from "./metadata.reads.store.ts";
 
 /**
- * An item as a search comes across it. In a bag the key is what an id is elsewhere. Where more are looked at than are shown,
- * their values, of up to 32 KiB each, are left out, and read for those of the page.
+ * An item as a search reads it. The key serves as the id. When a search examines more rows than it returns, it leaves
+ * out their values, of up to 32 KiB each, and reads them only for the page.
  */
 type ListedItem = Omit<ReadItem, "key" | "value" | "number"> & { readonly id: string } & Partial<
     Pick<ReadItem, "key" | "value" | "number">
-  >;
+  > & { readonly value_start?: string | null };
+
+const isListed = condition("is listed", {}, () => sql`length(${sql.ref("key")}) > 0`);
 
 const orders: Readonly<Record<(typeof itemOrders)[number], Order<ListedItem>>> = {
-  created: numberOrderBy("created_at", "key"),
-  lastModified: numberOrderBy("modified_at", "key"),
+  created: { ...numberOrderBy("created_at", "key"), conditions: [isListed] },
+  lastModified: { ...numberOrderBy("modified_at", "key"), conditions: [isListed] },
   key: tieOrder("key"),
 };
 
-/** With a prefix, up to so many items are gathered and put in order; more are walked over in the order of the listing. */
-const itemsGatheredMax = 1_000;
-
 /**
- * A page of the items of a bag (surface.md sections 3 and 8).
+ * A page of the items of a bag (spec/metadata#search-metadata).
  *
- * @returns with `itemOf` an item of the page, or undefined for one that has been deleted meanwhile
- * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange
+ * @returns with `itemOf` an item of the page, or undefined for one that was deleted in between
+ * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange; Abandoned
  */
 export async function searchItems(
   bag: Bag,
@@ -56,13 +54,9 @@ export async function searchItems(
   filters: Static<typeof SearchItems>,
   { position, size }: { readonly position: Position; readonly size: number },
   queries: Queries,
+  work?: CallWork,
 ): Promise<{ page: Page<ListedItem>; itemOf: (row: ListedItem) => ReadItem | undefined }> {
-  const search = itemSearch(bag, readerId, filters);
-  const gathered = await gatherNarrow(bag, readerId, filters, search, queries);
-  const page =
-    gathered === undefined
-      ? await searchPage(search, position, size, queries)
-      : await readPage(gathered, position, size);
+  const page = await searchPage(itemSearch(bag, readerId, filters), position, size, queries, work);
   if (page.rows.every(isWhole)) return { page, itemOf: (row) => (isWhole(row) ? row : undefined) };
   const keys = page.rows.map(({ id }) => id);
   const items = await findItems(bag.applicationId, bag, keys, queries);
@@ -73,37 +67,28 @@ function isWhole(row: ListedItem): row is ListedItem & ReadItem {
   return row.key !== undefined;
 }
 
-/** What meets a filter by key, in the order of the listing, when that order is another one and they are few. */
-async function gatherNarrow(
-  bag: Bag,
-  readerId: string | undefined,
-  filters: Static<typeof SearchItems>,
-  { order, isDescending, area }: Search<ListedItem>,
-  queries: Queries,
-): Promise<Stream<ListedItem> | undefined> {
-  const isNarrow = filters.key !== undefined || filters.keyPrefix !== undefined;
-  if (!isNarrow || area !== undefined || order === orders.key) return undefined;
-  const [scope] = scopesOf(bag, readerId, filters, orders.key, "without values");
-  const byKey = scopeStream<ListedItem>(scope, orders.key, false, queries);
-  const some = await byKey.take({ direction: "forward", count: itemsGatheredMax + 1 });
-  if (some.length > itemsGatheredMax) return undefined;
-  return streamOf(some, { keyOf: order.keyOf, isDescending });
-}
-
 export function itemSearch(
   bag: Bag,
   readerId: string | undefined,
-  filters: Static<typeof SearchItems>,
+  given: Static<typeof SearchItems>,
 ): Search<ListedItem> {
-  const { name, isDescending } = readSortOrder(filters, "-created");
-  const { locationRange } = filters;
+  const { name, isDescending } = readSortOrder(given, "-created");
+  const { locationRange } = given;
   const order = orders[name === "distance" ? "created" : name];
+  const filters = filtersOf(given);
+  // Every filter that the index of the order does not answer may examine rows that it leaves out.
+  const isWalked = locationRange === undefined && filters.every(({ index }) => index?.order === order);
   return {
-    scopes: scopesOf(bag, readerId, filters, order, locationRange === undefined ? "whole" : "without values"),
+    scopes: scopesOf(
+      bag,
+      readerId,
+      given,
+      isWalked ? "whole" : given.value === undefined ? "without values" : "compared",
+    ),
+    filters,
     order,
     isDescending,
     area: locationRange && {
-      table: "metadata",
       range: locationRange,
       isByDistance: name === "distance",
       locationOf: (row) => locationSeen(row, readerId),
@@ -111,11 +96,41 @@ export function itemSearch(
   };
 }
 
+function filtersOf({ key, keyPrefix, value, created, lastModified }: Static<typeof SearchItems>): Filter<ListedItem>[] {
+  const filters: Filter<ListedItem>[] = [];
+  if (key !== undefined) filters.push({ ...byKey(isKey(key)), isIn: ({ id }) => id === key });
+  if (keyPrefix !== undefined) {
+    filters.push({
+      ...byKey(...beginsWith("key", keyPrefix, keyCharactersMax)),
+      isIn: ({ id }) => id.startsWith(keyPrefix),
+    });
+  }
+  if (value !== undefined) filters.push({ conditions: [], isIn: hasValue(value) });
+  if (created !== undefined) filters.push(rangeFilter("created_at", created, orders.created));
+  if (lastModified !== undefined) filters.push(rangeFilter("modified_at", lastModified, orders.lastModified));
+  return filters;
+}
+
+/** Whether the value of an item is this text, or the number or boolean that the text denotes. */
+function hasValue(text: string): (item: ListedItem) => boolean {
+  const asText = JSON.stringify(text);
+  const number = /^-?\d/.test(text) ? Number(text) : Number.NaN;
+  const isBoolean = text === "true" || text === "false";
+  return ({ value_start: start = null, number: found = null }) => {
+    if (found !== null && start === null) return found === number;
+    if (found !== null) return start === text || (found === number && Number.isSafeInteger(number));
+    return start === asText || (isBoolean && start === text);
+  };
+}
+
+function byKey(...conditions: readonly Condition[]): Pick<Filter<ListedItem>, "conditions" | "index"> {
+  return { conditions, index: { order: orders.key } };
+}
+
 function scopesOf(
   { applicationId, objectId, slot }: Bag,
   readerId: string | undefined,
-  { key, keyPrefix, created, lastModified, locationRange }: Static<typeof SearchItems>,
-  order: Order<ListedItem>,
+  { locationRange }: Static<typeof SearchItems>,
   columns: keyof typeof shownColumns,
 ): Search<ListedItem>["scopes"] {
   const conditions: Condition[] = [
@@ -123,15 +138,8 @@ function scopesOf(
     equals("object_id", objectId),
     equals("slot", slot),
   ];
-  // In the words of the indexes that have these orders.
-  if (order !== orders.key) conditions.push(condition("is listed", {}, () => sql`length(${sql.ref("key")}) > 0`));
-  if (keyPrefix !== undefined) conditions.push(...beginsWith("key", keyPrefix, keyCharactersMax));
-  if (key !== undefined) conditions.push(isKey(key));
-  if (created !== undefined) conditions.push(...within("created_at", created));
-  if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
-
   if (slot !== "" || locationRange === undefined) return [items("cell", columns, conditions)];
-  // Of what is shared, others see where the one who put it there lets them.
+  // In the shared slot, others see an item at the location that its setter lets them see.
   const shown = condition("is location shown", {}, () => sql`${isLocationShownSql} <> 0`);
   if (readerId === undefined) return [items("seen_cell", columns, [...conditions, shown])];
   const bySelf = equals("setter_id", readerId);
@@ -144,7 +152,7 @@ function scopesOf(
   ];
 }
 
-/** Whatever the listing goes by, it is one item: so not in the words that say that rows are alike in the order. */
+/** Not `equals`, which makes a listing by key continue by creation time: here a single item matches. */
 function isKey(key: string): Condition {
   return condition("is key", { "is key": key }, (parameter) => sql`${sql.ref("key")} = ${parameter("is key")}`);
 }
@@ -160,14 +168,21 @@ function items(
     select: shownColumns[columns],
     cell: sql.ref(cell),
     conditions,
-    primaryKey: ["application_id", "object_id", "slot", "key"],
+    tie: "key",
   };
 }
+
+/** Values are compared up to the JSON length of the longest text that can be searched for. */
+const comparedCharacters = 2_000;
 
 const withoutValues = ["slot", "setter_id", "lat", "lng", "seen_lat", "seen_lng", "created_at", "modified_at"] as const;
 
 const shownColumns = {
   "without values": columnsOf(withoutValues),
+  compared: sql.join([
+    columnsOf([...withoutValues, "number"]),
+    sql`substr(metadata.value, 1, ${sql.lit(comparedCharacters)}) as value_start`,
+  ]),
   whole: columnsOf([...withoutValues, "key", "value", "number"]),
 };
 

@@ -10,12 +10,12 @@ import type { Bag } from "./metadata.objects.ts";
 import { type ByKey, isLocationShownSql } from "./metadata.reads.store.ts";
 
 /**
- * Writes a value in the place of the one that was there, with all that belonged to it but the time of creation.
+ * Writes a value over the existing one and all its fields except the time of creation.
  *
- * @returns true when there was none
+ * @returns true when the key is new
  */
 export async function putItem(row: MetadataRow, queries: Queries): Promise<boolean> {
-  // What has come or gone since the look is met by the next one: two turns are rare, more are not to be expected.
+  // A concurrent insert or delete makes an attempt fail; a second attempt is rare, and more are not expected.
   for (let turns = 0; turns < 100; turns += 1) {
     if ((await update(queries, row)).length > 0) return false;
     if ((await insertNew(queries, row).catch(refuseOrphan)).length > 0) return true;
@@ -23,9 +23,9 @@ export async function putItem(row: MetadataRow, queries: Queries): Promise<boole
   throw new Error("The key comes and goes");
 }
 
-/** Puts many values at once, of different keys: see {@link putItem}. */
+/** Puts many values of different keys: see {@link putItem}. */
 export async function putItems(rows: readonly MetadataRow[], queries: Queries): Promise<void> {
-  // In one order, so that two that put the same keys do not wait for each other.
+  // Sorted, so that concurrent calls with the same keys do not deadlock.
   const sorted = rows.toSorted((a, b) => compareKeys([a.key], [b.key]));
   await queries
     .insertInto("metadata")
@@ -49,9 +49,9 @@ export async function putItems(rows: readonly MetadataRow[], queries: Queries): 
 }
 
 /**
- * Adds to the number of a key, or puts it there.
+ * Adds to the number of a key, or creates it.
  *
- * @returns undefined when the value is no number
+ * @returns undefined when the value is not a number
  */
 export async function incrementItem(
   applicationId: string,
@@ -63,7 +63,7 @@ export async function incrementItem(
   return row;
 }
 
-/** Keeps others from changing an item, if it is there, until the transaction ends. */
+/** Locks an item, if it exists, until the transaction ends. */
 export async function lockItem(
   dialect: Dialect,
   applicationId: string,
@@ -76,12 +76,12 @@ export async function lockItem(
     and slot = ${slot} and "key" = ${key} for update`.execute(queries);
 }
 
-/** @returns false when there was none */
+/** @returns false when the item does not exist */
 export async function deleteItem(applicationId: string, bag: Bag, key: string, queries: Queries): Promise<boolean> {
   return (await deleteByKey(queries, { ...bag, applicationId, key })).length > 0;
 }
 
-/** The application has been erased since the token was checked. */
+/** The application was erased after the token was checked. */
 function refuseOrphan(error: unknown): never {
   throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
 }
@@ -132,7 +132,7 @@ const insertNew = prepare<MetadataRow, { key: string }>((queries, parameter) =>
     .returning("key"),
 );
 
-/** One statement, so that increments at the same time add up. */
+/** One statement, so that concurrent increments add up. */
 const increment = prepare<ByKey & { delta: number; at: number }, ReadItem>((queries, parameter) =>
   queries
     .insertInto("metadata")

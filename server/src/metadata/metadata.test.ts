@@ -39,8 +39,8 @@ function item(fields: { key: string; value: unknown; visibility?: string; locati
   return { visibility: "User", ...fields, ...dates };
 }
 
-describe("PUT /metadata/{id}/{key}: surface.md section 8", () => {
-  it("201 true for a new key, then 200 true; GET has the last value, the first creation, the last change", async () => {
+describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
+  it("201 true for a new key, then 200 true; GET returns the last value, the first creation and the last change", async () => {
     assertResult(await put("me/color", { value: "blue" }), 201, true);
     const created = test.now();
     test.advance(1_000);
@@ -48,7 +48,7 @@ describe("PUT /metadata/{id}/{key}: surface.md section 8", () => {
     assertResult(await get("me/color"), 200, item({ key: "color", value: ["red", null] }, created));
   });
 
-  it("a location is there until a PUT comes without one", async () => {
+  it("a location stays until a PUT omits it", async () => {
     await put("me/place", { value: 1, location: "48.2, 16.3" });
     const location = { lat: 48.2, lng: 16.3 };
     assertResult(await get("me/place"), 200, item({ key: "place", value: 1, location }));
@@ -56,7 +56,7 @@ describe("PUT /metadata/{id}/{key}: surface.md section 8", () => {
     assertResult(await get("me/place"), 200, item({ key: "place", value: 1 }));
   });
 
-  it("App and User are separate slots; User is the default, words are taken in any case, empty counts as absent", async () => {
+  it("App and User are separate slots; User is the default, case is ignored, and empty counts as absent", async () => {
     assertResult(await put("app/slots", { value: "shared", visibility: "app" }), 201, true);
     assertMissing(await get("app/slots"));
     assertResult(await put("app/slots", { value: "mine" }), 201, true);
@@ -81,13 +81,13 @@ describe("PUT /metadata/{id}/{key}: surface.md section 8", () => {
     assertResult(await get("me/none"), 200, item({ key: "none", value: "" }));
   });
 
-  it("many PUTs of one new key at once: one 201, all others 200", async () => {
+  it("of concurrent PUTs of one new key, one gets 201 and all others 200", async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => put("me/race", { value: n })));
     const statuses = answers.map(({ status }) => status).sort();
     assert.deepEqual(statuses, [...Array(49).fill(200), 201]);
   });
 
-  it("fields that the service sets are ignored: who sends a whole item back changes the value alone", async () => {
+  it("fields that the service sets are ignored: putting a whole item back changes only its value", async () => {
     await put("me/echo", { value: 1 });
     const { body } = await get("me/echo");
     const created = test.now();
@@ -97,8 +97,9 @@ describe("PUT /metadata/{id}/{key}: surface.md section 8", () => {
   });
 });
 
-describe("keys", () => {
-  it("any Unicode up to 256 characters, exactly as written: case, form, wildcards, marks, names of the language", async () => {
+// spec/metadata#metadata-keys
+describe("metadata keys", () => {
+  it("any Unicode up to 256 characters, byte-exact: case, normalization, wildcards, marks, prototype names", async () => {
     const keys = [
       ..."%_\\*?/'\";: \u202E\uFEFF",
       ...[
@@ -142,7 +143,7 @@ describe("keys", () => {
 });
 
 describe("DELETE /metadata/{id}/{key}", () => {
-  it("true, then ItemDoesNotExist; visibility in the query or the body; the other slot stays", async () => {
+  it("true, then ItemDoesNotExist; visibility in the query or the body; the other slot is unaffected", async () => {
     for (const visibility of ["App", "User"]) await put("app/gone", { value: visibility, visibility });
     assertResult(await remove("app/gone?visibility=App"), 200, true);
     assertMissing(await remove("app/gone?visibility=App"));
@@ -155,15 +156,16 @@ describe("DELETE /metadata/{id}/{key}", () => {
     assertMissing(await remove("me/never"));
   });
 
-  it("at once: one true, the others ItemDoesNotExist", async () => {
+  it("of concurrent calls one gets true, the others ItemDoesNotExist", async () => {
     await put("me/once", { value: 1 });
     const answers = await Promise.all(Array.from({ length: 8 }, () => remove("me/once")));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(404)]);
   });
 });
 
+// spec/metadata#put-many-values
 describe("PUT /metadata/{id}", () => {
-  it("puts all values, true and 200 also when all are new; nulls are values; what was there is replaced", async () => {
+  it("puts all values and answers 200 true even when all are new; values may be null; existing ones are replaced", async () => {
     await put("me/bulk%20a", { value: 0, location: "1,2" });
     const created = test.now();
     test.advance(1_000);
@@ -175,7 +177,7 @@ describe("PUT /metadata/{id}", () => {
     assertResult(await get("me/bulk%20b"), 200, item({ key: "bulk b", value: { c: [null] } }));
   });
 
-  it("takes the object as a text too, in JSON and in a form, and __proto__ as a key like any other", async () => {
+  it("accepts the object as a text too, in JSON and in a form, and __proto__ as a key like any other", async () => {
     const json = '{"__proto__":12345678901234567890,"bulk text":"x"}';
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     for (const options of [
@@ -197,7 +199,7 @@ describe("PUT /metadata/{id}", () => {
     assertResult(await put("me", { values: {} }), 200, true);
   });
 
-  it("100 values are put, 101 are RequestTooLarge, and one bad value leaves all of them as they were", async () => {
+  it("100 values are put, 101 are RequestTooLarge, and one invalid value leaves all of them unchanged", async () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`many ${n}`, n]));
     assertError(await put("me", { values: many(101) }), 413, "RequestTooLarge", 1281, "values may have 100 members.");
     assertMissing(await get("me/many%200"));
@@ -209,7 +211,7 @@ describe("PUT /metadata/{id}", () => {
     assertMissing(await get("me/many%200?visibility=App"));
   });
 
-  it("the same keys at once, in different orders: all succeed and one of them is there as a whole", async () => {
+  it("concurrent calls with the same keys in different orders all succeed, and one of them wins as a whole", async () => {
     const keys = Array.from({ length: 40 }, (_, n) => `together ${n}`);
     const puts = Array.from({ length: 20 }, (_, n) => {
       const ordered = n % 2 === 0 ? keys : keys.toReversed();

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** Puts JSON as it is written here, and reads it as it is written there. */
+/** Puts this JSON, and returns the JSON that GET answers. */
 async function throughAndBack(json: string): Promise<string | undefined> {
   const { token } = user;
   const { status, text } = await test.call("PUT /metadata/me/value", { token, body: `{"value":${json}}` });
@@ -20,8 +20,9 @@ async function throughAndBack(json: string): Promise<string | undefined> {
   return /^\{"status":200,"result":\{"key":"value","value":(.*),"visibility":"User",/s.exec(answer.text)?.[1];
 }
 
-describe("values come back as they were sent", () => {
-  it("texts, numbers, truth values, nulls inside, members of any name and order", async () => {
+// spec/metadata#value-types
+describe("values are returned as they were sent", () => {
+  it("texts, numbers, booleans, nested nulls, members of any name in any order", async () => {
     for (const json of [
       ...['""', '"a"', "0", "1", "-1.5", "1e-7", "1e+21", "5e-324", "1.7976931348623157e+308", "true", "false"],
       ...["[]", "{}", "[null]", '{"a":null}', '{"__proto__":{"toJSON":1},"constructor":[],"toString":"x","":0}'],
@@ -37,7 +38,7 @@ describe("values come back as they were sent", () => {
     }
   });
 
-  it("integers with all their digits, bare and inside; 0 for -0; numbers otherwise as doubles", async () => {
+  it("integers keep all digits, bare and nested; -0 becomes 0; other numbers are doubles", async () => {
     const long = "9".repeat(300);
     for (const json of ["9007199254740993", "-12345678901234567890", `[${long},{"a":-${long}}]`, long]) {
       assert.equal(await throughAndBack(json), json);
@@ -46,7 +47,7 @@ describe("values come back as they were sent", () => {
     assert.equal(await throughAndBack("[-0,1.0,1e2]"), "[0,1,100]");
   });
 
-  it("any JSON at all", async () => {
+  it("any JSON value", async () => {
     const anyJson = fc.oneof(fc.jsonValue({ stringUnit: "binary" }), fc.string({ unit: "binary" }));
     await fc.assert(
       fc.asyncProperty(anyJson, async (value) => {
@@ -58,7 +59,7 @@ describe("values come back as they were sent", () => {
     );
   });
 
-  it("as deep as a value can be, and with long integers beside it a clear refusal, if any", async () => {
+  it("deeply nested values, with long integers beside them, are stored or refused with a clear error", async () => {
     const deep = `${"[".repeat(16_384)}${"]".repeat(16_384)}`;
     assert.equal(await throughAndBack(deep), deep);
     const members = `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`;
@@ -73,10 +74,11 @@ describe("values come back as they were sent", () => {
   });
 });
 
+// spec/metadata#value-size, spec/metadata#value-types
 describe("values that are refused", () => {
   const put = (body: string) => test.call("PUT /metadata/me/refused", { token: user.token, body });
 
-  it("413 RequestTooLarge above 32 KiB of UTF-8, as the service writes them, wherever the bytes are", async () => {
+  it("413 RequestTooLarge above 32 KiB of UTF-8 as the service writes them, wherever the bytes are", async () => {
     for (const value of ["x".repeat(32_766), "é".repeat(16_383), "\0".repeat(5_461), "1".repeat(300)]) {
       assert.equal(await throughAndBack(JSON.stringify(value)), JSON.stringify(value));
     }
@@ -101,7 +103,7 @@ describe("values that are refused", () => {
     assertError(values, 400, "ParameterOutOfRange", 514, message.replace("value", "values"));
   });
 
-  it("what a form holds is a text", async () => {
+  it("a form parameter is a text", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     for (const [sent, value] of [
       ["5", "5"],
@@ -118,7 +120,7 @@ describe("values that are refused", () => {
     assertError(broken, 400, "ParameterIncorrectFormat", 515, "value has escapes that are not UTF-8.");
   });
 
-  it("nothing of a refused value is stored", async () => {
+  it("a refused value leaves nothing stored", async () => {
     const answer = await test.call("DELETE /metadata/me/refused", { token: user.token });
     assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
     assertResult(await test.call("GET /metadata/me/form", { token: user.token }), 200, {

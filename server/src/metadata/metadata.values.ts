@@ -1,7 +1,7 @@
 import type { MetadataRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 
-/** Of UTF-8, as the service writes the JSON: without blanks. */
+/** Of UTF-8, as the service writes the JSON: without whitespace. */
 const valueBytesMax = 32_768;
 
 /** The columns of a value. @throws ApiError RequestTooLarge */
@@ -19,7 +19,7 @@ export function jsonOf({ value, number }: Pick<MetadataRow, "value" | "number">)
   return value ?? String(number);
 }
 
-/** The columns of a place, of what has none. */
+/** The location columns of an item without a location. */
 export const nowhere = {
   setter_id: null,
   lat: null,

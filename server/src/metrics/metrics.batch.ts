@@ -3,16 +3,16 @@ import { Groups } from "./metrics.groups.ts";
 import type { ChunkEvent, ChunkPart, InboxPayload, StoredEvent } from "./metrics.payload.ts";
 import { bucketMs, type Granularity, startOf } from "./metrics.series.ts";
 
-/** Names by whose contents the events of a bucket are grouped; of others there is no grouping. */
+/** The value names by whose contents a bucket's events are grouped; other names have no groups. */
 const dimensionsMax = 10;
 
 /** The events of one key in one hour or day. */
 export class Bucket {
   readonly all = new Cell("all");
-  /** By the name of the value. */
+  /** By value name. */
   readonly dimensions = new Map<string, Groups>();
 
-  /** Undefined when there is no more place. */
+  /** Undefined when the bucket has reached its limit of dimensions. */
   dimension(name: string): Groups | undefined {
     let groups = this.dimensions.get(name);
     if (groups === undefined && this.dimensions.size < dimensionsMax) {
@@ -28,7 +28,7 @@ export class Bucket {
   }
 }
 
-/** An hour of a batch: rolled up, and the events themselves. */
+/** One hour of a batch: its roll-up and its raw events. */
 export class Hour extends Bucket {
   readonly parts: ChunkPart[] = [];
   eventCount = 0;
@@ -39,19 +39,19 @@ export interface Series {
   lastReceivedAt: number;
 }
 
-/** A row of the inbox without what it brought. */
+/** An inbox row without its payload. */
 export interface Receipt {
   readonly id: string;
   readonly received_at: number;
 }
 
-/** What somebody wants to know of some events. */
+/** What a reader needs from a set of events. */
 export interface Wanted {
   readonly key: string;
-  /** The name of the value to group by; without one nothing is grouped. */
+  /** The value name to group by; events are not grouped without it. */
   readonly groupBy: string | undefined;
   readonly from: number;
-  /** Not wanted any more. */
+  /** Exclusive upper bound. */
   readonly to: number;
 }
 
@@ -59,11 +59,11 @@ export interface Wanted {
 export class Batch {
   readonly series = new Map<string, Series>();
   eventCount = 0;
-  /** How many cells it has, each of a kilobyte or two. */
+  /** The number of cells; each takes one or two kilobytes. */
   cellCount = 0;
   readonly #wanted: Wanted | undefined;
 
-  /** @param wanted nothing else is rolled up, and the events themselves are not kept */
+  /** @param wanted when set, only this is rolled up, and raw events are not kept */
   constructor(wanted?: Wanted) {
     this.#wanted = wanted;
   }
@@ -109,7 +109,7 @@ export class Batch {
     const { all } = hour;
     if (!isEnd) all.addEvent(device, user);
     for (let at = 2; at < event.length; at += 2) {
-      const name = event[at] as string; // names and values take turns
+      const name = event[at] as string; // names and values alternate
       const value = event[at + 1];
       if (typeof value === "number") {
         all.addNumber(name, value);
@@ -117,7 +117,7 @@ export class Batch {
       }
       all.addText(name);
       if (this.#wanted !== undefined && name !== this.#wanted.groupBy) continue;
-      const group = hour.dimension(name)?.of(value as string | boolean); // there are no others
+      const group = hour.dimension(name)?.of(value as string | boolean); // grouping values are never numbers
       if (group === undefined) continue;
       if (group.count === 0) this.cellCount += 1;
       group.addEvent(device, user);
@@ -141,12 +141,12 @@ function keepEvent(
     part = { id, receivedAt: received_at, device: from.device, user: from.user, events: [] };
     hour.parts.push(part);
   }
-  (event as unknown as unknown[])[0] = index; // in place of the key: the payload is ours, and read by nobody else
+  (event as unknown as unknown[])[0] = index; // overwrites the key: no other code reads this payload
   part.events.push(event as unknown as ChunkEvent);
   hour.eventCount += 1;
 }
 
-/** The buckets of a series, by their starts. */
+/** The buckets of a series, by start. */
 export function bucketsOf({ hours }: Series, granularity: Granularity): ReadonlyMap<number, Bucket> {
   if (granularity === "hour") return hours;
   const days = new Map<number, Bucket>();
@@ -159,7 +159,7 @@ export function bucketsOf({ hours }: Series, granularity: Granularity): Readonly
   return days;
 }
 
-/** As many bits of a pseudonym as a counter takes. */
-function hashOf(pseudonym: string): number {
-  return Number.parseInt(pseudonym.slice(0, 13), 16);
+/** The bits of a salted hash that a distinct counter takes. */
+function hashOf(saltedHash: string): number {
+  return Number.parseInt(saltedHash.slice(0, 13), 16);
 }

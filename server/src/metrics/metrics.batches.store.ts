@@ -5,7 +5,7 @@ import type { Tables } from "../db/tables.ts";
 
 export type BatchRow = Selectable<Tables["metric_batches"]>;
 
-/** Another process has gone on with the batch: the transaction must not be committed. */
+/** Another process has taken over the batch: the transaction must not be committed. */
 export class BatchLost extends Error {}
 
 const findPrepared = prepare<{ applicationId: string }, BatchRow>((queries, parameter) =>
@@ -17,7 +17,7 @@ export async function findBatch(applicationId: string, queries: Queries): Promis
   return row;
 }
 
-/** @throws a unique violation when the application has one already */
+/** @throws a unique violation when the application already has a batch */
 export async function insertBatch(row: BatchRow, queries: Queries): Promise<void> {
   await queries.insertInto("metric_batches").values(row).execute();
 }
@@ -36,9 +36,9 @@ const movePrepared = prepare<
 );
 
 /**
- * Moves a batch on, or gives it to another process under the id that it has in `next`.
+ * Advances a batch, or hands it to another process under the id in `next`.
  *
- * @throws BatchLost when it is not as it was
+ * @throws BatchLost when the stored batch differs from `batch`
  */
 export async function updateBatch(
   batch: BatchRow,
@@ -56,7 +56,7 @@ export async function updateBatch(
   if (moved.length !== 1) throw new BatchLost();
 }
 
-/** @throws BatchLost when it is not as it was */
+/** @throws BatchLost when the stored batch differs */
 export async function deleteBatch(batch: BatchRow, queries: Queries): Promise<void> {
   const { numDeletedRows } = await queries
     .deleteFrom("metric_batches")

@@ -2,26 +2,26 @@ import type { ByteReader, ByteWriter } from "../lib/bytes.ts";
 import { DistinctCounter } from "../lib/distinct-counter.ts";
 import { binOf, QuantileSketch } from "../lib/quantile-sketch.ts";
 
-/** How many names of values are told apart in all events of a bucket, and in one group of them. */
+/** The number of value names that are counted separately, for a whole bucket and for one group. */
 export const namesMax = { all: 50, group: 10 } as const;
 
-/** What a cell is of: all events of a bucket, or a group of them, which there are many of. */
+/** The scope of a cell: all events of a bucket, or one group. Groups are numerous, so their cells are smaller. */
 export type CellKind = keyof typeof namesMax;
 
 const precisions: Readonly<Record<CellKind, number>> = { all: 12, group: 10 };
 
 /** The values of one name. */
 export class ValueStats {
-  /** Texts and truth values. */
+  /** Texts and booleans. */
   texts = 0;
-  /** Numbers; the rest is about them. */
+  /** Numbers; the fields below describe them. */
   numbers = 0;
   sum = 0;
   min = Number.POSITIVE_INFINITY;
   max = Number.NEGATIVE_INFINITY;
   sketch = new QuantileSketch();
 
-  /** @param bin that of the value, see `binOf`; of 0 it may be anything */
+  /** @param bin the bin of the value, see `binOf`; ignored when the value is 0 */
   add(value: number, bin: number): void {
     this.numbers += 1;
     this.sum += value;
@@ -61,7 +61,7 @@ export class ValueStats {
   }
 }
 
-/** What is known of some events: how many, of how many devices and users, and of the values of each name. */
+/** Statistics of a set of events: the count, the distinct devices and users, and the values of each name. */
 export class Cell {
   count = 0;
   readonly #kind: CellKind;
@@ -83,7 +83,7 @@ export class Cell {
     return this.#users.count();
   }
 
-  /** By name. The first names that come have a place; beyond {@link namesMax} there is none. */
+  /** By name. The first {@link namesMax} names are kept. */
   get values(): ReadonlyMap<string, ValueStats> {
     return this.#values;
   }
@@ -96,11 +96,11 @@ export class Cell {
   }
 
   addNumber(name: string, value: number, bin = value === 0 ? 0 : binOf(value)): void {
-    this.#place(name)?.add(value, bin);
+    this.#statsOf(name)?.add(value, bin);
   }
 
   addText(name: string): void {
-    const stats = this.#place(name);
+    const stats = this.#statsOf(name);
     if (stats !== undefined) stats.texts += 1;
   }
 
@@ -108,7 +108,7 @@ export class Cell {
     this.count += other.count;
     this.#devices.merge(other.#devices);
     this.#users.merge(other.#users);
-    for (const [name, stats] of other.#values) this.#place(name)?.merge(stats);
+    for (const [name, stats] of other.#values) this.#statsOf(name)?.merge(stats);
   }
 
   write(writer: ByteWriter): void {
@@ -131,7 +131,7 @@ export class Cell {
     return cell;
   }
 
-  #place(name: string): ValueStats | undefined {
+  #statsOf(name: string): ValueStats | undefined {
     let stats = this.#values.get(name);
     if (stats === undefined && this.#values.size < namesMax[this.#kind]) {
       stats = new ValueStats();

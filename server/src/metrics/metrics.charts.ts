@@ -1,5 +1,4 @@
 import type { Queries } from "../db/database.ts";
-import { createBreath } from "./metrics.breath.ts";
 import { Cell, type ValueStats } from "./metrics.cell.ts";
 import { Groups } from "./metrics.groups.ts";
 import { granularityOf, type Interval, intervalStart } from "./metrics.intervals.ts";
@@ -7,22 +6,23 @@ import { dimensionOf, readAll, readGroups } from "./metrics.rollups.ts";
 import { rollupId, seriesOf, startOfRollup } from "./metrics.series.ts";
 import { readRollups } from "./metrics.snapshot.store.ts";
 import { readWaiting } from "./metrics.waiting.ts";
+import { createYield } from "./metrics.yield.ts";
 
 export interface ChartRange {
   readonly interval: Interval;
-  /** The start of an interval. */
+  /** The start of the first interval. */
   readonly from: number;
-  /** The start of the one after the last. */
+  /** The end of the last interval, exclusive. */
   readonly to: number;
 }
 
-/** By the start of the interval; there is none where nothing happened. */
+/** By the start of the interval; intervals without events have no entry. */
 export type Points<T> = ReadonlyMap<number, T>;
 
 /**
- * The events of a key in each interval.
+ * Counts the events of a key in each interval.
  *
- * @returns undefined when there have never been events under this key, or none is kept any more
+ * @returns undefined when no event is stored under this key
  */
 export function readEventCells(
   applicationId: string,
@@ -85,10 +85,10 @@ async function readPoints<T extends { merge(other: T): void }>(
     }
     point.merge(rollup);
   }
-  const takeBreath = createBreath();
+  const yieldToOthers = createYield();
   for (const { id, data } of snapshot.rollups) {
     add(startOfRollup(id), kind.read(data));
-    await takeBreath();
+    await yieldToOthers();
   }
   for (const [start, bucket] of waiting.found) add(start, kind.ofBucket(bucket));
   return points;
@@ -96,7 +96,7 @@ async function readPoints<T extends { merge(other: T): void }>(
 
 const seriesMax = 50;
 
-/** The values of each name in each interval: those that are there most often first. */
+/** The values of each name in each interval, the most frequent names first. */
 export function valuesByName(points: Points<Cell>): Map<string, Map<number, ValueStats>> {
   const byName = new Map<string, Map<number, ValueStats>>();
   for (const [start, cell] of points) {
@@ -110,7 +110,7 @@ export function valuesByName(points: Points<Cell>): Map<string, Map<number, Valu
   return largest(byName, total);
 }
 
-/** The events of each content in each interval, the largest groups first, and all the others together. */
+/** The events of each content in each interval, the largest groups first, then the sum of all others. */
 export function cellsByContent(points: Points<Groups>): {
   contents: Map<string, Map<number, Cell>>;
   others: Map<number, Cell>;

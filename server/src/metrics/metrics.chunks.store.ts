@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare, prepareShapes } from "../db/prepared.ts";
+import { rowLimit } from "../db/row-limit.ts";
 import type { ChunkRow, KeyChange } from "./metrics.payload.ts";
 
 const insertPrepared = prepare<ChunkRow & { applicationId: string }, never>((queries, parameter) =>
@@ -33,10 +34,10 @@ const listSmallPrepared = prepare<{ applicationId: string; after: string; count:
       .selectFrom("metric_chunks")
       .select(["id", "event_count"])
       .where("application_id", "=", parameter("applicationId"))
-      .where("event_count", "<", sql.lit(64)) // as the index has it
+      .where("event_count", "<", sql.lit(64)) // matches the predicate of the partial index
       .where("id", ">", parameter("after"))
       .orderBy("id")
-      .limit(parameter("count")),
+      .limit(rowLimit(parameter("count"))),
 );
 
 /** Chunks of fewer than 64 events, in order. */
@@ -64,7 +65,7 @@ export async function findChunk(applicationId: string, id: string, queries: Quer
 
 const runShape = prepareShapes();
 
-/** Chunks whose ids lie in a range, in order or the other way round. */
+/** Chunks whose ids lie in a range, in ascending or descending order. */
 export function listChunks(
   applicationId: string,
   range: { readonly from: string; readonly to: string },
@@ -79,7 +80,7 @@ export function listChunks(
       .where("id", ">=", parameter("from"))
       .where("id", "<", parameter("to"))
       .orderBy("id", isDown ? "desc" : "asc")
-      .limit(parameter("count")),
+      .limit(rowLimit(parameter("count"))),
   );
 }
 

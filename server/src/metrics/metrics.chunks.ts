@@ -5,11 +5,11 @@ import type { ChunkRow } from "./metrics.payload.ts";
 import { hourOfChunk } from "./metrics.series.ts";
 
 const pageRows = 512;
-/** What becomes one chunk at most. */
+/** The maximum size of a merged chunk. */
 const chunksMax = 64;
 const eventsMax = 1_000;
 
-/** Puts the small chunks of an hour together: a key with an event a minute has a chunk an hour, not sixty. */
+/** Merges the small chunks of an hour, so that a key with an event a minute has one chunk an hour instead of sixty. */
 export async function foldSmallChunks(applicationId: string, database: Database, signal?: AbortSignal): Promise<void> {
   for (let after = ""; ; ) {
     const small = await listSmallChunks(applicationId, after, pageRows, database.reads);
@@ -44,6 +44,7 @@ async function foldChunks(applicationId: string, ids: readonly string[], { diale
     if (last === undefined || chunks.length < 2) return;
     const payload = `[${chunks.map((chunk) => chunk.payload.slice(1, -1)).join(",")}]`;
     await Promise.all(chunks.map(({ id }) => deleteChunk(applicationId, id, queries)));
-    await insertChunk(applicationId, { id: last.id, event_count, payload }, queries); // the last one has the latest event
+    // The id of the last chunk carries the time of the latest event.
+    await insertChunk(applicationId, { id: last.id, event_count, payload }, queries);
   });
 }

@@ -27,7 +27,7 @@ after(async () => {
   await test.close();
 });
 
-/** All that operators can read of an application's events. */
+/** Everything that operators can read about an application's events. */
 async function readAll({ appid }: NewApplication, from: TestApp): Promise<unknown> {
   const read = async (path: string) => {
     const { status, body } = await from.call(`GET /_/api/applications/${appid}/metrics${path}`, { token: operator });
@@ -35,7 +35,8 @@ async function readAll({ appid }: NewApplication, from: TestApp): Promise<unknow
     return body.result;
   };
   const keys: { key: string; count: number }[] = (await read("")).pageResults;
-  const range = `from=${begunAt - 30 * day}&to=${begunAt + day}`; // the same, whatever the hour is by now
+  // Fixed, so that the answers do not depend on the hour in which the test runs.
+  const range = `from=${begunAt - 30 * day}&to=${begunAt + day}`;
   const all: unknown[] = [];
   for (const { key, count } of keys) {
     const paths = ["interval=day", "interval=hour", "interval=week&groupBy=world", "groupBy=world&value=score"];
@@ -59,7 +60,7 @@ async function report(application: NewApplication, count: number, app = test): P
 
 class Killed extends Error {}
 
-/** A database that is out of reach after some transactions, as for a process that was killed. */
+/** A database that becomes unreachable after a number of transactions, as it does for a killed process. */
 function dyingAfter(transactions: number, database: Database): Database {
   let left = transactions;
   return {
@@ -71,8 +72,8 @@ function dyingAfter(transactions: number, database: Database): Database {
   };
 }
 
-describe("the compaction", () => {
-  it("killed after any of its transactions: all is read as before, and counted once when another goes on", async () => {
+describe("metrics compaction", () => {
+  it("a process killed after any transaction loses no event, and the next process counts each event once", async () => {
     const { database, ids, clock } = test.app;
     for (let transactions = 0, isKilled = true; isKilled; transactions += 1) {
       const application = await test.createApplication();
@@ -94,7 +95,7 @@ describe("the compaction", () => {
         break;
       }
 
-      await test.app.compactor.compact(application.appid); // a second process, for which the batch is still taken
+      await test.app.compactor.compact(application.appid); // a second process, which still sees the batch as taken
       assert.deepEqual(await readAll(application, test), expected);
       await report(application, 50);
       const more = await readAll(application, test);
@@ -106,7 +107,7 @@ describe("the compaction", () => {
     }
   });
 
-  it("goes on with a batch that a process has left whose clock was years ahead", async () => {
+  it("takes over a batch that was left by a process whose clock was years ahead", async () => {
     const { database, ids, clock } = test.app;
     const application = await test.createApplication();
     await report(application, 200);
@@ -120,7 +121,7 @@ describe("the compaction", () => {
     assert.deepEqual(await readAll(application, test), expected);
   });
 
-  it("a process that was slow, and has lost its batch to another, writes nothing any more", async () => {
+  it("a slow process that has lost its batch to another writes nothing more", async () => {
     const { database, ids, clock } = test.app;
     const application = await test.createApplication();
     await report(application, 500);
@@ -142,7 +143,7 @@ describe("the compaction", () => {
     assert.deepEqual(await readAll(application, test), expected);
   });
 
-  it("of two processes at one database counts nothing twice and nothing not at all, while more comes in", async () => {
+  it("two processes on one database count each event exactly once while more events arrive", async () => {
     const application = await test.createApplication();
     let isDone = false;
     const compacting = [test, other, test, other].map(async ({ app }) => {
@@ -185,7 +186,7 @@ describe("the compaction", () => {
     assert.deepEqual(await readAll(application, other), before);
   });
 
-  it("an application that is deleted meanwhile leaves nothing behind, and stops no other", async () => {
+  it("deleting an application during compaction leaves no rows and does not stop other applications", async () => {
     const [gone, kept] = [await test.createApplication(), await test.createApplication()];
     for (const application of [gone, kept]) await report(application, 100);
     await test.app.database.write(({ queries }) => updateApplicationDeleted(gone.appid, test.now(), queries));

@@ -6,10 +6,11 @@ import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { Batch } from "./metrics.batch.ts";
 import { BatchLost, type BatchRow, deleteBatch, findBatch, insertBatch, updateBatch } from "./metrics.batches.store.ts";
-import { createBreath } from "./metrics.breath.ts";
 import { deleteInboxRows, findInboxRow, listInboxRows, type WaitingRow } from "./metrics.inbox.store.ts";
 import { readPayload } from "./metrics.payload.ts";
+import { addStoredBytes } from "./metrics.stored-bytes.store.ts";
 import { type PreparedUnit, unitsOf } from "./metrics.units.ts";
+import { createYield } from "./metrics.yield.ts";
 
 export interface CompactionServices {
   readonly database: Database;
@@ -22,23 +23,23 @@ const batchRowsMax = 4_000;
 const batchCellsMax = 30_000;
 const sliceEvents = 250;
 const leaseMs = 30_000;
-// What one transaction writes: a few milliseconds.
+// Bounds what one transaction writes, to keep it to a few milliseconds.
 const transactionUnitsMax = 200;
 const transactionBytesMax = 262_144;
 const deletedRowsMax = 512;
 const deletedBytesMax = 1_048_576;
-/** Behind every position. */
+/** Sorts after every position. */
 const everything = "~";
 
 /**
- * Takes the oldest events out of the inbox and puts them into chunks and roll-ups.
+ * Takes the oldest events from the inbox and writes them into chunks and roll-ups.
  *
- * Many events are taken at once, because a roll-up is read, merged and written as a whole; so many that they are written in
- * many transactions. Each of these moves the batch on to the position up to which it is written, and when a process dies
- * the next one takes the same rows of the inbox and goes on from there: each event is counted once. Readers do the same
- * for what is not written yet.
+ * A roll-up is read, merged and written as a whole, so many events are taken at once, and written in many transactions.
+ * Each transaction advances the batch to the position up to which it is written. When a process dies, the next one
+ * takes the same inbox rows and continues from there, so each event is counted once. Readers do the same for events
+ * that are not written yet.
  *
- * @returns how many events were taken; 0 when none waits, undefined when another process is at it
+ * @returns the number of events taken; 0 when the inbox is empty, undefined when another process is compacting
  */
 export async function compactBatch(
   applicationId: string,
@@ -53,33 +54,41 @@ export async function compactBatch(
     let { row } = begun;
     const { batch, rowBytes } = begun;
 
-    async function moveOn(done_until: string, units: readonly PreparedUnit[]): Promise<void> {
+    async function moveOn(
+      done_until: string,
+      units: readonly PreparedUnit[],
+      growth: ReadonlyMap<string, number>,
+    ): Promise<void> {
       signal?.throwIfAborted();
       const next = { ...row, done_until, leased_until: services.clock.now() + leaseMs };
       await database.write(async ({ queries }) => {
         await updateBatch(row, next, queries);
         await Promise.all(units.map((unit) => unit.write(queries)));
+        for (const [key, bytes] of growth) await addStoredBytes(applicationId, key, bytes, queries);
       });
       row = next;
     }
 
-    const takeBreath = createBreath();
+    const yieldToOthers = createYield();
     let prepared: PreparedUnit[] = [];
+    let growth = new Map<string, number>();
     let size = 0;
     for (const unit of unitsOf(applicationId, batch, row.done_until, ids)) {
       const next = await unit.prepare(database.reads);
       prepared.push(next);
       size += next.size;
+      if (next.growth !== 0) growth.set(unit.key, (growth.get(unit.key) ?? 0) + next.growth);
       if (prepared.length < transactionUnitsMax && size < transactionBytesMax) {
-        await takeBreath();
+        await yieldToOthers();
         continue;
       }
-      await moveOn(unit.position, prepared);
+      await moveOn(unit.position, prepared, growth);
       prepared = [];
+      growth = new Map();
       size = 0;
       await setImmediate();
     }
-    await moveOn(everything, prepared);
+    await moveOn(everything, prepared, growth);
     await endBatch(row, rowBytes, database);
     return batch.eventCount;
   } catch (error) {
@@ -91,11 +100,11 @@ export async function compactBatch(
 interface BegunBatch {
   readonly row: BatchRow;
   readonly batch: Batch;
-  /** By the id of the row of the inbox. */
+  /** By the id of the inbox row. */
   readonly rowBytes: ReadonlyMap<string, number>;
 }
 
-/** A new batch, or one that somebody has left. */
+/** Starts a batch, or takes over an abandoned one. */
 async function beginBatch(
   applicationId: string,
   { database, ids, clock }: CompactionServices,
@@ -123,14 +132,14 @@ async function beginBatch(
 }
 
 async function gather(rows: AsyncIterable<WaitingRow>): Promise<Omit<BegunBatch, "row">> {
-  const takeBreath = createBreath();
+  const yieldToOthers = createYield();
   const batch = new Batch();
   const rowBytes = new Map<string, number>();
   for await (const row of rows) {
     const payload = readPayload(row.payload);
     for (let from = 0; from < payload.events.length; from += sliceEvents) {
       batch.add(row, payload, from, Math.min(from + sliceEvents, payload.events.length));
-      await takeBreath();
+      await yieldToOthers();
     }
     rowBytes.set(row.id, row.payload.length);
     const { eventCount, cellCount } = batch;
@@ -178,11 +187,11 @@ async function* oldestRows(applicationId: string, { reads }: Database): AsyncGen
 async function* rowsOfBatch(batch: BatchRow, { reads }: Database): AsyncGenerator<WaitingRow> {
   for (const id of rowIdsOf(batch)) {
     const row = await findInboxRow(batch.application_id, id, reads);
-    if (row !== undefined) yield row; // those that are missing were deleted when all had been written
+    if (row !== undefined) yield row; // missing rows were deleted after they had been written completely
   }
 }
 
-/** The ids of the rows of the inbox that a batch consists of. */
+/** The ids of the inbox rows in a batch. */
 export function rowIdsOf({ row_ids }: Pick<BatchRow, "row_ids">): string[] {
   return JSON.parse(row_ids); // written by `beginBatch`
 }

@@ -2,28 +2,29 @@ import { setImmediate } from "node:timers/promises";
 import type { Background } from "../background.ts";
 import { foldSmallChunks } from "./metrics.chunks.ts";
 import { type CompactionServices, compactBatch } from "./metrics.compaction.ts";
+import { measureKeys } from "./metrics.stored-bytes.ts";
 
-/** Compacts what has been put into inboxes, in the background and soon. */
+/** Compacts inboxes in the background, shortly after events arrive. */
 export interface Compactor {
-  /** To be called after events have been put down. */
+  /** Must be called after events are stored. */
   note(applicationId: string, eventCount: number): void;
-  /** To be awaited before more are put down: keeps those who send from outrunning the compaction for long. */
+  /** Must be awaited before more events are stored: slows clients down when they outrun the compaction. */
   makeRoom(applicationId: string): Promise<void> | undefined;
   statistics(): { readonly waiting: number; readonly running: number; readonly compacted: number };
-  /** Compacts until the inbox is empty, or another process is at it; not for ever, when more and more comes in. */
+  /** Compacts until the inbox is empty or another process is compacting, with a bound in case events keep arriving. */
   compact(applicationId: string, signal?: AbortSignal): Promise<void>;
 }
 
-/** Fewer events wait so long: readers count them one by one. */
+/** How long fewer than `eventsMin` events wait; until then readers count them one by one. */
 const delayMs = 10_000;
 const batchesMax = 10;
 const eventsMin = 20_000;
-/** From so many on who sends has to wait, but never for long. */
+/** From this many waiting events on, calls that report more are delayed for a bounded time. */
 const crowdEventsMax = 300_000;
 const crowdWaitMsMax = 2_000;
 
 export function createCompactor(services: CompactionServices & { readonly background: Background }): Compactor {
-  /** How many events wait, as far as this process knows. */
+  /** The number of waiting events that this process knows of. */
   const waiting = new Map<string, number>();
   const timers = new Map<string, NodeJS.Timeout>();
   const running = new Map<string, Promise<void>>();
@@ -45,7 +46,9 @@ export function createCompactor(services: CompactionServices & { readonly backgr
       taken > 0 &&
       (untilEmpty ? batches < batchesMax : (waiting.get(applicationId) ?? 0) >= eventsMin)
     );
-    if (untilEmpty) await foldSmallChunks(applicationId, services.database, signal);
+    if (!untilEmpty) return;
+    await foldSmallChunks(applicationId, services.database, signal);
+    await measureKeys(applicationId, services.database, signal);
   }
 
   async function compact(applicationId: string, untilEmpty: boolean, signal?: AbortSignal): Promise<void> {
@@ -64,7 +67,7 @@ export function createCompactor(services: CompactionServices & { readonly backgr
     services.background.run("compact metrics", (signal) => compact(applicationId, false, signal));
   }
 
-  /** Never at once: what notes events may be part of a transaction still, and the compaction is none. */
+  /** Deferred: the caller may still be inside a transaction, and the compaction must not join it. */
   function schedule(applicationId: string, inMs: number): void {
     const timer = timers.get(applicationId);
     if (timer !== undefined && inMs > 0) return;

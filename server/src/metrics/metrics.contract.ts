@@ -1,24 +1,31 @@
 import { type Static, Type } from "../http/schema.ts";
-import { DateInput, IdInput, Integer, List, Members, Scalar, Text } from "../http/wire.ts";
+import { DateInput, IdInput, Integer, List, Members, Scalar, ScalarOrMembers, Text } from "../http/wire.ts";
 
 export const eventsPerCallMax = 1_000;
 export const valuesPerEventMax = 25;
 const keyCharactersMax = 256;
 
-/** The value that is sent as `value`, and one of `values`. */
-export const ValueText = Scalar({ maxLength: 1_000, description: "A text, a number or a truth value." });
+const textCharactersMax = 1_000;
+
+/** One value of an event. */
+export const ValueText = Scalar({ maxLength: textCharactersMax, description: "A text, a number or a truth value." });
 export const ValueName = Text({ minLength: 1, maxLength: 256, keepsEmpty: true });
 const Key = Text({ minLength: 1, maxLength: keyCharactersMax });
 
 export const CreateEventPath = Type.Object({ key: Key });
 
 const eventParameters = {
-  value: Type.Optional(ValueText),
+  value: Type.Optional(
+    ScalarOrMembers({
+      maxLength: textCharactersMax,
+      description: "A text, a number or a truth value; an object is taken as `values`.",
+    }),
+  ),
   values: Type.Optional(Members({ description: `Name to value, up to ${valuesPerEventMax}.` })),
   timestamp: Type.Optional(DateInput({ description: "When it happened; now, when it is not given." })),
 };
 
-/** Body of POST /metrics/events/{key} (surface.md section 9). */
+/** Body of POST /metrics/events/{key} (spec/metrics#report-an-event). */
 export const CreateEvent = Type.Object({
   ...eventParameters,
   timeoutInSeconds: Type.Optional(
@@ -28,13 +35,13 @@ export const CreateEvent = Type.Object({
 
 export const CreatedEvent = Type.Object({ id: Type.String(), success: Type.Literal(true) });
 
-/** Body of POST /metrics/events: what a device gathered while it was offline. */
+/** Body of POST /metrics/events: the events that a device gathered while it was offline. */
 export const CreateEvents = Type.Object({
   events: List({ description: `Up to ${eventsPerCallMax} of {key, value, values, timestamp}.` }),
   sentAt: Type.Optional(DateInput({ description: "What the device's clock showed when it sent this." })),
 });
 
-/** One of the events of such a call. */
+/** One event of POST /metrics/events. */
 export const EventItem = Type.Object({ key: Key, ...eventParameters });
 export type EventItem = Static<typeof EventItem>;
 
@@ -45,5 +52,5 @@ export const CreatedEvents = Type.Object({ accepted: Type.Integer(), rejected: T
 
 export const EventPath = Type.Object({ id: IdInput("MetricEvent") });
 
-/** The first spelling is the one that clients read. */
+/** Listed first because clients read the first spelling. */
 export const EndedEvent = Type.Object({ elaspedTimeInMs: Type.Integer(), elapsedTimeInMs: Type.Integer() });

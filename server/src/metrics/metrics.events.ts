@@ -1,12 +1,12 @@
 import type { Queries } from "../db/database.ts";
 import { isOnSide, type Stream, sortRows, type Take } from "../db/stream.ts";
 import type { Key } from "../lib/keyset.ts";
-import { createBreath } from "./metrics.breath.ts";
 import { listChunks } from "./metrics.chunks.store.ts";
 import type { ChunkPart } from "./metrics.payload.ts";
 import { chunkPrefix, hourMs, latestOfChunk, seriesOf, startOf } from "./metrics.series.ts";
 import { readKey, type WaitingSnapshot } from "./metrics.snapshot.store.ts";
 import { readWaiting } from "./metrics.waiting.ts";
+import { createYield } from "./metrics.yield.ts";
 
 /** One event as it was reported. */
 export interface RawEvent {
@@ -15,14 +15,14 @@ export interface RawEvent {
   readonly device: string;
   readonly user: string | null;
   readonly namesAndValues: readonly (string | number | boolean)[];
-  /** The row of the inbox that it came in, and its place there. */
+  /** The inbox row that the event arrived in, and its index there. */
   readonly rowId: string;
   readonly index: number;
 }
 
 export interface EventRange {
   readonly from: number;
-  /** Not in the range any more. */
+  /** Exclusive upper bound. */
   readonly to: number;
 }
 
@@ -43,30 +43,35 @@ export function eventsStream(
   const seriesId = seriesOf(key);
   return {
     ...order,
-    async take(take) {
+    async take(take, work) {
+      const found = () => {
+        const rows = nearest.rows();
+        work?.examined(rows.length);
+        return { rows };
+      };
       const isDown = take.direction === "forward";
-      // The inbox first: what leaves it meanwhile is then read twice, not missed.
+      // Reads the inbox first: an event that is compacted in between is then read twice rather than missed.
       const { waiting } = await readKey(applicationId, key, queries);
       const nearest = createNearest(take, range);
       await addWaiting(waiting, key, nearest.add);
 
-      const takeBreath = createBreath();
+      const yieldToOthers = createYield();
       const at = Number(take.bound?.key[0] ?? (isDown ? range.to : range.from));
-      // A chunk holds events of one hour, up to the latest, which its id tells.
+      // A chunk holds the events of one hour up to the latest, whose time is in the chunk's id.
       let from = chunkPrefix(seriesId, isDown ? range.from : Math.max(at, range.from));
       let to = chunkPrefix(seriesId, isDown ? Math.min(startOf("hour", at) + hourMs, endOf(range)) : endOf(range));
       for (;;) {
         const chunks = await listChunks(applicationId, { from, to }, { isDown, count: chunksAtOnce }, queries);
         for (const { id, payload } of chunks) {
           const latestAt = latestOfChunk(id);
-          if (nearest.isBeyond(isDown ? latestAt : startOf("hour", latestAt))) return nearest.rows();
+          if (nearest.isBeyond(isDown ? latestAt : startOf("hour", latestAt))) return found();
           addParts(JSON.parse(payload), nearest.add); // written by `metrics.units.ts`
-          await takeBreath();
+          await yieldToOthers();
         }
         const last = chunks.at(-1);
-        if (last === undefined || chunks.length < chunksAtOnce) return nearest.rows();
+        if (last === undefined || chunks.length < chunksAtOnce) return found();
         if (isDown) to = last.id;
-        else from = `${last.id}.`; // behind it
+        else from = `${last.id}.`; // sorts right after the id
       }
     },
   };
@@ -91,7 +96,7 @@ function addParts(parts: readonly ChunkPart[], add: (event: RawEvent) => void): 
   }
 }
 
-/** Keeps those of many events that are next to where the reading begins, each once. */
+/** Keeps the events nearest to the start of the page, each once. */
 function createNearest({ direction, bound, count }: Take, { from, to }: EventRange) {
   let kept: RawEvent[] = [];
   let isSorted = true;
@@ -110,7 +115,7 @@ function createNearest({ direction, bound, count }: Take, { from, to }: EventRan
       isSorted = false;
       if (kept.length > 2 * count + 1_000) shrink();
     },
-    /** Whether nothing from this time on can be among them any more. */
+    /** Whether every event from this time on is too far away to be kept. */
     isBeyond(at: number): boolean {
       shrink();
       const last = kept[count - 1];

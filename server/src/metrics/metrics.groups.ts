@@ -5,15 +5,15 @@ const textsMax = 100;
 const textCharactersMax = 256;
 
 /**
- * Events grouped by the content of one value. The first texts that come have a group of their own, all that come later
- * share one, which has no text and so can be taken for none.
+ * Events grouped by the content of one value. The first distinct texts get a group each, and all later texts share one.
+ * The shared group has no text, so it cannot be confused with a real one.
  */
 export class Groups {
-  // A group that nobody asks for stays as it was read.
+  // Groups stay encoded until they are read.
   readonly #groups = new Map<string, Cell | Uint8Array>();
   #rest: Cell | undefined;
 
-  /** The group of a value's content; texts that begin alike for 256 characters are one. */
+  /** The group of a content; texts with the same first 256 characters share a group. */
   of(content: string | boolean): Cell {
     const text = groupName(content);
     return this.#find(text) ?? this.#add(text) ?? this.#others();

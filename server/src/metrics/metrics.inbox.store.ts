@@ -1,8 +1,9 @@
 import type { Queries } from "../db/database.ts";
 import { prepare, prepareShapes } from "../db/prepared.ts";
+import { rowLimit } from "../db/row-limit.ts";
 import type { InboxRow } from "./metrics.store.ts";
 
-/** A row that waits. */
+/** A waiting row. */
 export type WaitingRow = Omit<InboxRow, "application_id">;
 
 const listPrepared = prepare<{ applicationId: string; after: string; count: number }, WaitingRow>(
@@ -13,10 +14,10 @@ const listPrepared = prepare<{ applicationId: string; after: string; count: numb
       .where("application_id", "=", parameter("applicationId"))
       .where("id", ">", parameter("after"))
       .orderBy("id")
-      .limit(parameter("count")),
+      .limit(rowLimit(parameter("count"))),
 );
 
-/** The oldest rows beyond an id. */
+/** The oldest rows after an id. */
 export function listInboxRows(
   applicationId: string,
   after: string,
@@ -46,14 +47,15 @@ export async function findInboxRow(
 const runShape = prepareShapes();
 const idCounts = [1, 8, 64, 512];
 
-/** Deletes these rows, with one statement for some hundred of them. */
+/** Deletes these rows, with one statement per few hundred. */
 export async function deleteInboxRows(applicationId: string, ids: readonly string[], queries: Queries): Promise<void> {
   for (let from = 0; from < ids.length; ) {
     const some = ids.slice(from, from + (idCounts.at(-1) ?? 1));
     from += some.length;
     const size = idCounts.find((each) => each >= some.length) ?? some.length;
     const values: Record<string, string> = { applicationId };
-    for (let index = 0; index < size; index += 1) values[`${index}`] = some[index] ?? some[0] ?? ""; // may be named twice
+    // Pads with a repeated id.
+    for (let index = 0; index < size; index += 1) values[`${index}`] = some[index] ?? some[0] ?? "";
     await runShape(queries, `delete ${size}`, values, (parameter) =>
       queries
         .deleteFrom("metric_inbox")

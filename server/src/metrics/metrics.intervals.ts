@@ -1,10 +1,10 @@
 import { dayMs, type Granularity, hourMs } from "./metrics.series.ts";
 
-/** What a chart has a point for, in UTC; weeks begin on Monday. */
+/** The interval between two points of a chart, in UTC; weeks begin on Monday. */
 export const intervals = ["hour", "day", "week", "month"] as const;
 export type Interval = (typeof intervals)[number];
 
-/** The buckets that an interval is made of. */
+/** The bucket size that an interval is made of. */
 export function granularityOf(interval: Interval): Granularity {
   return interval === "hour" ? "hour" : "day";
 }
@@ -12,7 +12,7 @@ export function granularityOf(interval: Interval): Granularity {
 /** 1970-01-05, a Monday. */
 const mondayMs = 4 * dayMs;
 
-/** The start of the interval that a time lies in. */
+/** The start of the interval that contains a time. */
 export function intervalStart(interval: Interval, at: number): number {
   switch (interval) {
     case "hour":
@@ -42,6 +42,6 @@ export function nextInterval(interval: Interval, start: number): number {
 
 function startOfMonth(at: number, monthsLater: number): number {
   const date = new Date(at);
-  // Date.UTC would take the years 0 to 99 for 19xx.
+  // Date.UTC maps the years 0 to 99 to 1900 to 1999.
   return new Date(0).setUTCFullYear(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1);
 }

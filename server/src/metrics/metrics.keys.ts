@@ -5,11 +5,11 @@ import { readWaiting } from "./metrics.waiting.ts";
 
 const order = { keyOf: ({ key }: KeyRow) => [key], isDescending: false } as const;
 
-/** The keys that an application has events under, in order, with what waits in the inbox. */
+/** The event keys of an application in order, including keys that are only in the inbox. */
 export function keysStream(applicationId: string, queries: Queries): Stream<KeyRow> {
   return {
     ...order,
-    async take({ direction, bound, count }) {
+    async take({ direction, bound, count }, work) {
       const [key] = bound?.key ?? [];
       const limit = bound === undefined ? undefined : { side: bound.side, key: String(key) };
       const isDown = direction === "backward";
@@ -26,11 +26,12 @@ export function keysStream(applicationId: string, queries: Queries): Stream<KeyR
               lastReceivedAt: Math.max(row.lastReceivedAt, waiting.lastReceivedAt),
             };
       });
-      // One that is stored, but beyond those that were read, stands behind them here too, and is cut off.
+      // A stored key beyond the rows that were read sorts after them here too, and is cut off.
       for (const [each, counted] of more) {
         if (bound === undefined || isOnSide(order, [each], bound)) rows.push({ key: each, ...counted });
       }
-      return sortRows(rows, order, direction).slice(0, count);
+      work?.examined(rows.length);
+      return { rows: sortRows(rows, order, direction).slice(0, count) };
     },
   };
 }

@@ -72,7 +72,7 @@ export const MetricSeries = Type.Object({
   series: Type.Array(Series),
 });
 
-/** The events of each interval, also of those without any. */
+/** The events of each interval, including empty ones. */
 export function presentEventPoints(range: ChartRange, cells: Points<Cell>): Point[] {
   return presentPoints(range, (start) => {
     const cell = cells.get(start);
@@ -80,7 +80,7 @@ export function presentEventPoints(range: ChartRange, cells: Points<Cell>): Poin
   });
 }
 
-/** The values of one name of each interval. */
+/** The values of one name in each interval. */
 export function presentValuePoints(range: ChartRange, stats: Points<ValueStats | undefined>): Point[] {
   return presentPoints(range, (start) => {
     const found = stats.get(start);
@@ -88,7 +88,7 @@ export function presentValuePoints(range: ChartRange, stats: Points<ValueStats |
   });
 }
 
-/** A series for each content that the value to group by has. */
+/** One series per content of the value that is grouped by. */
 export function presentGroups(range: ChartRange, groups: Points<Groups>, value: string | undefined): Series[] {
   const { contents, others } = cellsByContent(groups);
   function present(cells: Points<Cell>): Omit<Series, "group"> {
@@ -107,7 +107,7 @@ function presentStats({ texts, numbers, sum, min, max, sketch }: ValueStats): Om
   if (numbers === 0) return { count };
   const [p50 = 0, p95 = 0, p99 = 0] = sketch.quantiles(shares).map((each) => Math.min(Math.max(each, min), max));
   const percentiles = { p50, p95, p99 };
-  // Numbers that are too large for a sum have none.
+  // Omitted when the numbers are too large to add up.
   return { count, ...(Number.isFinite(sum) && { sum, mean: sum / numbers }), min, max, ...percentiles };
 }
 
@@ -128,7 +128,7 @@ const Event = Type.Object({
   device: Type.String({ description: "A pseudonym." }),
   user: Type.Optional(Type.String({ description: "A pseudonym." })),
   values: Type.Unsafe<Record<string, string | number | boolean>>({
-    type: ["object"], // any names, which the serializer leaves alone
+    type: ["object"], // arbitrary names, which the serializer passes through
   }),
   elapsedTimeInMs: Type.Optional(Type.Integer({ description: "Of one that was ended." })),
 });
@@ -149,7 +149,7 @@ export function presentEvent(
     received: formatDate(receivedAt),
     device,
     ...(user !== null && { user }),
-    values: Object.fromEntries(pairs), // which makes a member of any name, also of __proto__
+    values: Object.fromEntries(pairs), // also creates members with names like __proto__
     ...(handle !== undefined && handle.ended_at !== null && { elapsedTimeInMs: handle.ended_at - handle.started_at }),
   };
 }

@@ -32,7 +32,7 @@ import { readKey } from "./metrics.snapshot.store.ts";
 import { listHandles } from "./metrics.store.ts";
 import { readWaiting } from "./metrics.waiting.ts";
 
-/** What operators read of an application's events (surface.md section 9). */
+/** What operators read about an application's events (spec/metrics#series). */
 export function metricsOperatorRoutes(services: {
   readonly database: Database;
   readonly paging: Paging;
@@ -53,11 +53,11 @@ export function metricsOperatorRoutes(services: {
     status: 200,
     result: MetricPage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters }) {
+    async handle({ caller, path: { appid }, parameters, call }) {
       await requireApplication(appid, reads);
       const listing = `metrics of ${appid}`;
-      const request = paging.read(listing, caller, parameters);
-      const page = await readPage(keysStream(appid, reads), request.position, request.size);
+      const request = await paging.read(listing, caller, parameters, call);
+      const page = await readPage(keysStream(appid, reads), request.position, request.size, call.work);
       return paging.present(listing, caller, request, page, presentMetric);
     },
   });
@@ -117,14 +117,14 @@ export function metricsOperatorRoutes(services: {
     status: 200,
     result: EventPage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid, key }, parameters }) {
+    async handle({ caller, path: { appid, key }, parameters, call }) {
       await requireApplication(appid, reads);
       const listing = JSON.stringify(["metric events", appid, key]);
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       const { from = earliestMs, to = Number.POSITIVE_INFINITY } = request.filters;
       if (!(await isKnown(appid, key))) throw new ApiError("ItemDoesNotExist");
       const stream = eventsStream(appid, key, { from, to: Math.min(to, latestMs + 1) }, reads);
-      const page = await readPage(stream, request.position, request.size);
+      const page = await readPage(stream, request.position, request.size, call.work);
       const alone = page.rows.filter(({ index }) => index === 0).map(({ rowId }) => rowId);
       const handles = new Map((await listHandles(appid, alone, reads)).map((handle) => [handle.id, handle]));
       return paging.present(listing, caller, request, page, (event) => presentEvent(event, handles.get(event.rowId)));

@@ -38,7 +38,7 @@ async function readSeries(key: string, query: string, application = test.applica
   return body.result.series;
 }
 
-/** Only the points where something happened, by the start of their interval. */
+/** The points that have events, by the start of their interval. */
 function filled({ points }: { points: readonly Point[] }): Record<string, unknown> {
   return Object.fromEntries(points.filter(({ count }) => count > 0).map(({ start, ...point }) => [start, point]));
 }
@@ -51,7 +51,7 @@ function compact(application = test.application): Promise<void> {
   return test.app.compactor.compact(application.appid);
 }
 
-/** Each test twice: with all in the inbox, and with all compacted. */
+/** Runs each test twice: with all events in the inbox, and with all events compacted. */
 const states: readonly [name: string, settle: (application: NewApplication) => Promise<void>][] = [
   ["waiting in the inbox", async () => {}],
   ["compacted", compact],
@@ -59,7 +59,7 @@ const states: readonly [name: string, settle: (application: NewApplication) => P
 
 for (const [state, settle] of states) {
   describe(`events of an application, ${state}`, () => {
-    it("GET …/metrics lists the keys with how often and when last, in order, in pages", async () => {
+    it("GET …/metrics lists the keys in order and in pages, with the count and the latest event", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const keys = ["b", "a", "__proto__", "%", "𝒳", "b"];
@@ -89,7 +89,8 @@ for (const [state, settle] of states) {
       assert.deepEqual(back.pageResults, items.slice(2, 4));
     });
 
-    it("GET …/metrics/{key}: a point for each interval, of the events and of each value", async () => {
+    // spec/metrics#series
+    it("GET …/metrics/{key} has a point for each interval, for the events and for each value", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const user = await test.signUp("Jane", application);
@@ -161,7 +162,7 @@ for (const [state, settle] of states) {
       );
     });
 
-    it("days, weeks from Monday and months; the year 1, 1969 and the year 9999", async () => {
+    it("intervals are days, weeks that begin on Monday, or months; dates from the year 1 to 9999 work", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const times = ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "2026-02-28T10:00Z", "2026-03-02T00:00Z"];
@@ -190,7 +191,8 @@ for (const [state, settle] of states) {
       }
     });
 
-    it("GET …/events: as they were reported, the latest first, in pages", async () => {
+    // spec/metrics#raw-events
+    it("GET …/events returns the events as reported, the latest first, in pages", async () => {
       const application = await test.createApplication();
       const user = await test.signUp("Jane", application);
       const token = await test.registerDevice(application);
@@ -250,7 +252,7 @@ for (const [state, settle] of states) {
       assert.equal(within.length, expected.filter(isWithin).length);
     });
 
-    it("how long events took is a value of theirs, and counts none twice", async () => {
+    it("the duration of an ended event becomes one of its values, and the event is counted once", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const body = { timeoutInSeconds: 60 };
@@ -271,7 +273,7 @@ for (const [state, settle] of states) {
       assert.equal(pageResults[0].count, 1);
     });
 
-    it("a hundred contents have a group; the largest fifty are shown, and all else as what no text can be", async () => {
+    it("up to a hundred contents have a group; the largest fifty are returned, and the rest as one group without a text", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const contents = Array.from({ length: 150 }, (_, index) => (index === 0 ? "(other)" : `text ${index}`));
@@ -289,12 +291,17 @@ for (const [state, settle] of states) {
       assert.deepEqual([rest?.isOther, rest?.group, rest && total(rest)], [true, undefined, 211 - 3 - 49 * 2]);
     });
 
-    it('values are kept as they were sent: value as "value", which wins; texts as texts, -0 as 0, nothing as nothing', async () => {
+    it('values are kept as they were sent: "value" wins over values, texts stay texts, -0 becomes 0, null is absent', async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const cases: [sent: string, kept: unknown][] = [
         ['{"value":2,"values":{"value":1,"b":""}}', { value: 2, b: "" }],
         ['{"value":"","values":{"a":null}}', {}],
+        ['{"value":{"value":2,"b":true,"c":null}}', { value: 2, b: true }],
+        ['{"VALUE":{"a":"x","A":"y"},"Values":{"a":1,"b":2}}', { b: 2, a: "x", A: "y" }],
+        ['{"value":{"a":null},"values":{"a":1}}', { a: 1 }],
+        ['{"value":"{\\"a\\":1}"}', { value: '{"a":1}' }],
+        ['{"value":{"__proto__":1}}', JSON.parse('{"__proto__":1}')],
         ['{"value":"12"}', { value: "12" }],
         ['{"value":-0}', { value: 0 }],
         ['{"values":"{\\"a\\":true}"}', { a: true }],
@@ -313,7 +320,7 @@ for (const [state, settle] of states) {
       );
     });
 
-    it("numbers of any size: where a sum is beyond them there is none, and no mean", async () => {
+    it("numbers can have any size; the sum and the mean are omitted when they overflow", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       for (const value of [1.7e308, 1.7e308, 5e-324, -5e-324]) {
@@ -355,8 +362,9 @@ for (const [state, settle] of states) {
   });
 }
 
-describe("what operators ask for", () => {
-  it("404 ItemDoesNotExist for a key that never was, and one of another application", async () => {
+// spec/metrics#series
+describe("requests of operators for metrics", () => {
+  it("404 ItemDoesNotExist for an unknown key, and for a key of another application", async () => {
     const other = await test.createApplication();
     const token = await test.registerDevice(other);
     await test.call("POST /metrics/events/secret", { token });
@@ -366,7 +374,7 @@ describe("what operators ask for", () => {
     assert.equal((await read("/secret", other)).status, 200);
   });
 
-  it("400 for ranges that end before they start and for too many points; 2,000 are fine", async () => {
+  it("400 for ranges that end before they start and for too many points; 2,000 points are allowed", async () => {
     await test.call("POST /metrics/events/a", { token: await test.registerDevice() });
     const wrongOrder = await read("/a?from=2&to=1");
     assertError(wrongOrder, 400, "ParameterOutOfRange", 514, "to must not be before from.");
@@ -380,7 +388,8 @@ describe("what operators ask for", () => {
     assert.equal((await read("/a?from=2015-02-30")).body.error, "ParameterIncorrectFormat");
   });
 
-  it("pseudonyms differ between applications, and are the same for one user all the time", async () => {
+  // spec/metrics#raw-events
+  it("a salted hash differs between applications, and is stable for one user", async () => {
     const of = async (application: NewApplication) => {
       const token = await test.registerDevice(application);
       await test.call("POST /metrics/events/p", { token });
@@ -395,7 +404,8 @@ describe("what operators ask for", () => {
   });
 });
 
-describe("series against a calculation over the same events", () => {
+// spec/metrics#precision
+describe("series match a calculation over the same events", () => {
   const worlds = ["ice", "fire", "", "__proto__", "𝒳"];
   const event = fc.record({
     key: fc.constantFrom("a", "b", "constructor"),
@@ -410,7 +420,7 @@ describe("series against a calculation over the same events", () => {
     compacts: fc.boolean(),
   });
 
-  it("counts, sums, least, greatest and distinct are exact, percentiles within 1 %, whatever was compacted when", async () => {
+  it("counts, sums, extremes and distinct counts are exact and percentiles within 1 %, whenever events are compacted", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 6 }), async (calls) => {
         const application = await test.createApplication();

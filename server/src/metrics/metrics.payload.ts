@@ -1,19 +1,19 @@
 /**
- * An event as it is stored: its key, when it happened, then the name and the value of each of its values. A flat list,
- * because names are the client's: `__proto__` is one like any other.
+ * A stored event: its key, its time, then alternating names and values. A flat list rather than an object, because
+ * clients choose the names, and `__proto__` is a valid one.
  */
 export type StoredEvent = readonly [key: string, occurredAt: number, ...namesAndValues: (string | number | boolean)[]];
 
-/** What one request brought, as it lies in the inbox. Users and devices are pseudonyms (`metrics.pseudonyms.ts`). */
+/** The payload of one request in the inbox. Users and devices are salted hashes (`metrics.salted-hashes.ts`). */
 export interface InboxPayload {
   readonly device: string;
   readonly user: string | null;
   readonly events: readonly StoredEvent[];
-  /** The events have been counted before: what they bring are values alone, and nothing for the raw events. */
+  /** The events were counted before: only their values are added, and no raw events. */
   readonly isEnd?: true;
 }
 
-/** The name of the value that holds how long an ended event took. */
+/** The name of the value that holds the duration of an ended event. */
 export const elapsedName = "elapsedTimeInMs";
 
 export function writePayload(payload: InboxPayload): string {
@@ -24,12 +24,12 @@ export function readPayload(text: string): InboxPayload {
   return JSON.parse(text); // written by `writePayload`
 }
 
-/** An event in a chunk, which knows its key: its place in the request that brought it, then as in {@link StoredEvent}. */
+/** An event in a chunk, which already has the key: its index in its request, then the rest of {@link StoredEvent}. */
 export type ChunkEvent = readonly [index: number, occurredAt: number, ...namesAndValues: (string | number | boolean)[]];
 
-/** The events of a chunk that one request brought. */
+/** The events of a chunk that arrived in one request. */
 export interface ChunkPart {
-  /** Of the row of the inbox. */
+  /** The id of the inbox row. */
   readonly id: string;
   readonly receivedAt: number;
   readonly device: string;
@@ -50,7 +50,7 @@ export interface RollupRow {
   readonly data: Uint8Array;
 }
 
-/** What some events add to what is known of its key. */
+/** What a set of events adds to the totals of its key. */
 export interface KeyChange {
   readonly key: string;
   readonly eventCount: number;

@@ -14,37 +14,46 @@ import type { StoredEvent } from "./metrics.payload.ts";
 type Scalar = string | number | boolean;
 
 /**
- * The values of an event as they are stored: those of `values`, and `value` under the name "value".
+ * Returns the values of an event as they are stored: those of `values`, and a scalar `value` under the name "value".
+ * Shipped clients send an object in `value`, so it is read like `values`. If both contain a name, the one in `value`
+ * wins.
  *
  * @throws ApiError RequestTooLarge, ParameterIncorrectFormat, ParameterOutOfRange
  */
 export function readValues({ value, values }: Pick<EventItem, "value" | "values">): Scalar[] {
+  const isScalar = typeof value !== "object";
+  const winning = isScalar ? undefined : value;
   const read: Scalar[] = [];
-  if (values !== undefined) {
-    for (const name of Object.keys(values)) {
-      if (values[name] === null || (value !== undefined && name === "value")) continue;
-      read.push(readName(name), readScalar(name, values[name]));
-    }
+  for (const [name, given] of Object.entries(values ?? {})) {
+    if (isScalar ? value !== undefined && name === "value" : isGiven(winning, name)) continue;
+    if (given !== null) read.push(readName("values", name), readScalar("values", name, given));
   }
-  if (value !== undefined) read.push("value", value);
+  for (const [name, given] of Object.entries(winning ?? {})) {
+    if (given !== null) read.push(readName("value", name), readScalar("value", name, given));
+  }
+  if (isScalar && value !== undefined) read.push("value", value);
   if (read.length > valuesPerEventMax * 2) {
     throw new ApiError("RequestTooLarge", `An event has at most ${valuesPerEventMax} values.`);
   }
   return read;
 }
 
-function readName(name: string): string {
+function isGiven(values: Readonly<Record<string, unknown>> | undefined, name: string): boolean {
+  return values !== undefined && Object.hasOwn(values, name) && values[name] !== null;
+}
+
+function readName(parameter: string, name: string): string {
   const parsed = readWireValue(ValueName, name);
   if (!("problem" in parsed)) return name;
   const condition = parsed.problem === "range" ? "ParameterOutOfRange" : "ParameterIncorrectFormat";
-  throw new ApiError(condition, `A name in values ${parsed.rule}.`);
+  throw new ApiError(condition, `A name in ${parameter} ${parsed.rule}.`);
 }
 
-function readScalar(name: string, value: unknown): Scalar {
+function readScalar(parameter: string, name: string, value: unknown): Scalar {
   const parsed = readWireValue(ValueText, value);
-  if (!("problem" in parsed)) return parsed.value as Scalar; // what ValueText reads
+  if (!("problem" in parsed)) return parsed.value as Scalar; // ValueText accepts nothing else
   const condition = parsed.problem === "range" ? "ParameterOutOfRange" : "ParameterIncorrectFormat";
-  throw new ApiError(condition, `${name} in values ${parsed.rule}.`);
+  throw new ApiError(condition, `${name} in ${parameter} ${parsed.rule}.`);
 }
 
 const dayMs = 86_400_000;
@@ -54,30 +63,37 @@ const aheadMaxMs = 10 * 60_000;
 const readItem = compileParameters(EventItem);
 
 /**
- * Reads the events of one call, each for itself. A timestamp is what the device's clock showed, so it is moved by as much
- * as that clock was off when it sent the call.
+ * Reads the events of one call independently of each other. Timestamps come from the device's clock, so each is
+ * corrected by the offset that this clock had when the device sent the call.
  *
+ * @returns `indexes` of the events among the items
  * @throws ApiError RequestTooLarge
  */
 export function readEvents(
   items: readonly unknown[],
   { sentAt, now }: { readonly sentAt: number | undefined; readonly now: number },
-): { events: StoredEvent[]; rejected: RejectedEvent[] } {
+): { events: StoredEvent[]; indexes: number[]; rejected: RejectedEvent[] } {
   if (items.length > eventsPerCallMax) {
     throw new ApiError("RequestTooLarge", `A call brings at most ${eventsPerCallMax} events.`);
   }
   const correction = sentAt === undefined ? 0 : now - sentAt;
   const events: StoredEvent[] = [];
+  const indexes: number[] = [];
   const rejected: RejectedEvent[] = [];
   for (const [index, item] of items.entries()) {
     try {
       events.push(readEvent(item, correction, now));
+      indexes.push(index);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      rejected.push({ index, error: errorRow(error.condition).error, message: error.message });
+      rejected.push(presentRejection(index, error));
     }
   }
-  return { events, rejected };
+  return { events, indexes, rejected };
+}
+
+export function presentRejection(index: number, { condition, message }: ApiError): RejectedEvent {
+  return { index, error: errorRow(condition).error, message };
 }
 
 function readEvent(item: unknown, correction: number, now: number): StoredEvent {

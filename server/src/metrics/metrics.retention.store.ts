@@ -1,13 +1,14 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
+import { addStoredBytes, chunkBytes, rollupBytes } from "./metrics.stored-bytes.store.ts";
 
 interface IdRange {
   readonly from: string;
-  /** Not in the range any more. */
+  /** Exclusive upper bound. */
   readonly to: string;
 }
 
-/** Keys of which something is kept that happened before. */
+/** Keys that have data from before a time. */
 export async function listOldKeys(
   applicationId: string,
   before: number,
@@ -24,7 +25,7 @@ export async function listOldKeys(
   return rows.map(({ key }) => key);
 }
 
-/** Deletes some chunks of a key, and counts their events off. @returns how many */
+/** Deletes some chunks of a key, and subtracts their events from its totals. @returns how many */
 export async function deleteChunks(
   applicationId: string,
   key: string,
@@ -34,7 +35,7 @@ export async function deleteChunks(
 ): Promise<number> {
   const old = await queries
     .selectFrom("metric_chunks")
-    .select(["id", "event_count"])
+    .select(["id", "event_count", chunkBytes.as("bytes")])
     .where("application_id", "=", applicationId)
     .where("id", ">=", from)
     .where("id", "<", to)
@@ -54,7 +55,12 @@ export async function deleteChunks(
     .where("application_id", "=", applicationId)
     .where("key", "=", key)
     .execute();
+  await addStoredBytes(applicationId, key, -sumOfBytes(old), queries);
   return ids.length;
+}
+
+function sumOfBytes(rows: readonly { readonly bytes: number }[]): number {
+  return rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
 }
 
 /** The first roll-up of a range. */
@@ -75,16 +81,17 @@ export async function findFirstRollup(
   return row?.id;
 }
 
-/** Deletes some roll-ups. @returns how many */
+/** Deletes some roll-ups of a key, and subtracts their bytes from its totals. @returns how many */
 export async function deleteRollups(
   applicationId: string,
+  key: string,
   { from, to }: IdRange,
   count: number,
   queries: Queries,
 ): Promise<number> {
   const old = await queries
     .selectFrom("metric_rollups")
-    .select("id")
+    .select(["id", rollupBytes.as("bytes")])
     .where("application_id", "=", applicationId)
     .where("id", ">=", from)
     .where("id", "<", to)
@@ -97,10 +104,11 @@ export async function deleteRollups(
     .where("application_id", "=", applicationId)
     .where("id", "in", ids)
     .execute();
+  await addStoredBytes(applicationId, key, -sumOfBytes(old), queries);
   return ids.length;
 }
 
-/** Nothing is kept of the key any more that happened before. */
+/** Records that the key has no data from before a time. */
 export async function updateEarliest(
   applicationId: string,
   key: string,
@@ -115,7 +123,7 @@ export async function updateEarliest(
     .execute();
 }
 
-/** Deletes a key that has no events. */
+/** Deletes a key without events. */
 export async function deleteKey(applicationId: string, key: string, queries: Queries): Promise<void> {
   await queries
     .deleteFrom("metric_keys")
@@ -125,7 +133,7 @@ export async function deleteKey(applicationId: string, key: string, queries: Que
     .execute();
 }
 
-/** Deletes some of the handles whose ids sort before this one. @returns how many */
+/** Deletes some handles whose ids sort before this one. @returns how many */
 export async function deleteHandles(
   applicationId: string,
   beforeId: string,

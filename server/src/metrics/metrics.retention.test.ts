@@ -44,8 +44,9 @@ async function total(application: NewApplication, interval: string): Promise<num
   return points.reduce((sum, { count }) => sum + count, 0);
 }
 
-describe("retention", () => {
-  it("90 days of events are kept, by when they happened; then nothing of them is left", async () => {
+// spec/metrics#metric-retention
+describe("metrics retention", () => {
+  it("events are kept for 90 days from when they happened, and then removed completely", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const start = test.now();
@@ -74,7 +75,7 @@ describe("retention", () => {
     assert.equal(ended.status, 404);
   });
 
-  it("as many days as the application's settings say, in each application", async () => {
+  it("each application's settings define how many days its events are kept", async () => {
     const [short, long] = [await test.createApplication(), await test.createApplication()];
     await test.app.database.write(({ queries }) =>
       updateApplicationSettings(short.appid, { oidc: {}, retention: { metricsDays: 10 } }, queries),
@@ -92,7 +93,7 @@ describe("retention", () => {
     for (const application of [short, long]) assert.equal((await read(application, "/old")).status, 404);
   });
 
-  it("deletes many rows in bounded steps, breaks off and goes on", async () => {
+  it("deletes many rows in bounded steps, and can be stopped and resumed", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     const events = Array.from({ length: 700 }, (_, hours) => ({
@@ -112,7 +113,7 @@ describe("retention", () => {
     assert.equal((await countRows(application))["metric_chunks"], 0);
   });
 
-  it("small chunks of an hour become one, and hold the same events", async () => {
+  it("the small chunks of an hour are merged into one that holds the same events", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     for (let round = 0; round < 5; round += 1) {

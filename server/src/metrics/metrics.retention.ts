@@ -13,12 +13,12 @@ import { chunksBefore, rollupsBefore, rollupsOf, seriesOf, startOf } from "./met
 
 const keysAtOnce = 100;
 const handlesPerStep = 500;
-/** They may be large. */
+/** Few per step, because chunks may be large. */
 const rowsPerStep = 50;
 
 /**
- * Deletes what happened before, to the hour, and with it the handles of events that were received before. In bounded steps:
- * can be stopped at any moment and begun again.
+ * Deletes what happened before a time, to the hour, and the handles of events that were received before it. Works in
+ * bounded steps, so that it can be stopped at any moment and resumed.
  */
 export async function deleteOldMetrics(
   applicationId: string,
@@ -52,7 +52,7 @@ export async function deleteOldMetrics(
         const first = await findFirstRollup(applicationId, left, database.reads);
         if (first === undefined) break;
         const { from, to, next } = rollupsBefore(first, before);
-        await repeat((queries) => deleteRollups(applicationId, { from, to }, rowsPerStep, queries));
+        await repeat((queries) => deleteRollups(applicationId, key, { from, to }, rowsPerStep, queries));
         if ((await findFirstRollup(applicationId, { from, to: next }, database.reads)) !== undefined) rollupsLeft += 1;
         left = { ...left, from: next };
       }

@@ -2,10 +2,10 @@ import { ByteReader, ByteWriter } from "../lib/bytes.ts";
 import { Cell } from "./metrics.cell.ts";
 import { Groups } from "./metrics.groups.ts";
 
-// The first byte of each row, for the day when one is written otherwise.
+// The first byte of each row is its format version.
 const version = 1;
 
-/** All events of a bucket, or those that have a value of some name, by its contents. */
+/** The cells of a bucket: all its events, or those that have a value of one name, grouped by its contents. */
 export type Rollup = Cell | Groups;
 
 export function writeRollup(rollup: Rollup): Uint8Array {
@@ -15,12 +15,12 @@ export function writeRollup(rollup: Rollup): Uint8Array {
   return writer.finish();
 }
 
-/** What is stored of a bucket and a dimension, if there is anything, with what is to be added. */
+/** Merges what is stored for a bucket and a dimension with what is added. */
 export function mergeRollups(dimension: string, stored: Uint8Array | undefined, added: readonly Rollup[]): Rollup {
   const [first] = added;
   if (stored === undefined && added.length === 1 && first !== undefined) return first;
   const merged = stored === undefined ? createRollup(dimension) : readRollup(dimension, stored);
-  for (const rollup of added) merged.merge(rollup as never); // all are of one dimension
+  for (const rollup of added) merged.merge(rollup as never); // all have the same dimension
   return merged;
 }
 
@@ -46,7 +46,7 @@ function open(data: Uint8Array): ByteReader {
   return reader;
 }
 
-/** What stands in `metric_rollups.dimension` for the name of a value: never empty, which is for all events. */
+/** The content of `metric_rollups.dimension` for a value name: never empty, because empty means all events. */
 export function dimensionOf(name: string): string {
   return `=${name}`;
 }

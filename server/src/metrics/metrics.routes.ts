@@ -1,6 +1,8 @@
 import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { ApiError } from "../errors.ts";
+import type { Call } from "../http/call.ts";
+import type { RateLimits } from "../http/rate-limits.ts";
 import { type Caller, type Route, route } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
@@ -14,27 +16,48 @@ import {
   EndedEvent,
   EventPath,
 } from "./metrics.contract.ts";
+import type { CheckedKeys, KeyLimits } from "./metrics.key-limits.ts";
 import { elapsedName, type InboxPayload, type StoredEvent, writePayload } from "./metrics.payload.ts";
-import type { Pseudonyms } from "./metrics.pseudonyms.ts";
-import { readEvents, readValues } from "./metrics.reading.ts";
+import { presentRejection, readEvents, readValues } from "./metrics.reading.ts";
+import type { SaltedHashes } from "./metrics.salted-hashes.ts";
 import { insertHandle, insertInboxRow, updateHandleEnded } from "./metrics.store.ts";
+import type { MetricRoom } from "./metrics.stored-bytes.ts";
 
-/** Events that apps report (surface.md section 9). They are put down as they come; the compaction makes them readable. */
+/** Events above this size, about that of an event with ten values, count as several against the limits. */
+const bytesPerEvent = 1_024;
+
+/**
+ * Endpoints for reporting events (spec/metrics#reporting). Events are stored as they arrive; the compaction makes them
+ * readable.
+ */
 export function metricsRoutes(services: {
   readonly database: Database;
-  readonly pseudonyms: Pseudonyms;
+  readonly saltedHashes: SaltedHashes;
   readonly compactor: Compactor;
+  readonly keyLimits: KeyLimits;
+  readonly metricRoom: MetricRoom;
+  readonly rateLimits: RateLimits;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, pseudonyms, compactor, clock, ids } = services;
+  const { database, saltedHashes, compactor, keyLimits, metricRoom, rateLimits, clock, ids } = services;
 
   function payloadOf({ applicationId, deviceId, userId }: Caller, events: readonly StoredEvent[]): InboxPayload {
     return {
-      device: pseudonyms.of(applicationId, deviceId),
-      user: userId === undefined ? null : pseudonyms.of(applicationId, userId),
+      device: saltedHashes.of(applicationId, deviceId),
+      user: userId === undefined ? null : saltedHashes.of(applicationId, userId),
       events,
     };
+  }
+
+  /** Counts events against the limits of the caller, a large one as several. @throws RateLimitExceeded */
+  function admit(call: Call, caller: Caller, eventCount: number, payload: string): void {
+    rateLimits.admitEvents(call, caller, Math.max(eventCount, Math.ceil(Buffer.byteLength(payload) / bytesPerEvent)));
+  }
+
+  function noteStored(applicationId: string, eventCount: number, payload: string): void {
+    compactor.note(applicationId, eventCount);
+    metricRoom.add(applicationId, Buffer.byteLength(payload));
   }
 
   const createEvent = route({
@@ -49,15 +72,21 @@ export function metricsRoutes(services: {
     status: 201,
     result: CreatedEvent,
     errors: [],
-    async handle({ caller, path: { key }, parameters }) {
+    async handle({ call, caller, path: { key }, parameters }) {
       const { applicationId: application_id, deviceId, userId } = caller;
       const { timestamp, timeoutInSeconds } = parameters;
       const now = clock.now();
       const occurredAt = timestamp ?? now;
       const payload = writePayload(payloadOf(caller, [[key, occurredAt, ...readValues(parameters)]]));
+      admit(call, caller, 1, payload);
+      metricRoom.require(application_id);
+      const checked = await keyLimits.check(caller, new Set([key]));
+      throwRefused(checked.refused, key);
       const id = ids.newId("MetricEvent");
-      await database.write(async ({ queries, afterCommit }) => {
-        afterCommit(() => compactor.note(application_id, 1));
+      await database.write(async (transaction) => {
+        const { queries, afterCommit } = transaction;
+        throwRefused(await keyLimits.add(application_id, checked, transaction), key);
+        afterCommit(() => noteStored(application_id, 1, payload));
         await insertHandle(
           {
             application_id,
@@ -72,7 +101,7 @@ export function metricsRoutes(services: {
           },
           queries,
         ).catch((error) => {
-          // The user has been deleted since the token was checked.
+          // The user was deleted after the token was checked.
           throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
         });
         await insertInboxRow({ application_id, id, received_at: now, payload }, queries);
@@ -92,26 +121,40 @@ export function metricsRoutes(services: {
     status: 201,
     result: CreatedEvents,
     errors: [],
-    async handle({ caller, parameters: { events: items, sentAt } }) {
+    async handle({ call, caller, parameters: { events: items, sentAt } }) {
       const now = clock.now();
-      const { events, rejected } = readEvents(items, { sentAt, now });
+      const { events, indexes, rejected } = readEvents(items, { sentAt, now });
+      const payload = writePayload(payloadOf(caller, events));
+      admit(call, caller, items.length, payload);
+      if (events.length > 0) metricRoom.require(caller.applicationId);
+      let refused: CheckedKeys["refused"] = new Map();
       if (events.length > 0) {
         const { applicationId } = caller;
+        const checked = await keyLimits.check(caller, new Set(events.map(([key]) => key)));
         const room = compactor.makeRoom(applicationId);
-        // Nobody may wait for room in a transaction that what makes room waits for.
+        // Never waits inside a transaction: the compaction that makes room may be waiting for that transaction.
         if (room !== undefined) await database.apart("room for events", () => room);
-        const row = {
-          application_id: applicationId,
-          id: ids.newId("MetricEvent"),
-          received_at: now,
-          payload: writePayload(payloadOf(caller, events)),
-        };
-        await database.write(({ queries, afterCommit }) => {
-          afterCommit(() => compactor.note(applicationId, events.length));
-          return insertInboxRow(row, queries);
+        const row = { application_id: applicationId, id: ids.newId("MetricEvent"), received_at: now, payload };
+        refused = await database.write(async (transaction) => {
+          const { queries, afterCommit } = transaction;
+          const refused = await keyLimits.add(applicationId, checked, transaction);
+          const taken = refused.size === 0 ? events : events.filter(([key]) => !refused.has(key));
+          if (taken.length === 0) return refused;
+          const isWhole = taken.length === events.length;
+          const stored = isWhole ? row : { ...row, payload: writePayload(payloadOf(caller, taken)) };
+          afterCommit(() => noteStored(applicationId, taken.length, stored.payload));
+          await insertInboxRow(stored, queries);
+          return refused;
         });
       }
-      return { accepted: events.length, rejected };
+      if (refused.size === 0) return { accepted: events.length, rejected };
+      const before = rejected.length;
+      for (const [index, [key]] of events.entries()) {
+        const error = refused.get(key);
+        if (error !== undefined) rejected.push(presentRejection(indexes[index] ?? index, error));
+      }
+      const accepted = events.length - (rejected.length - before);
+      return { accepted, rejected: rejected.sort((one, other) => one.index - other.index) };
     },
   });
 
@@ -145,4 +188,10 @@ export function metricsRoutes(services: {
   });
 
   return [createEvent, createEvents, endEvent];
+}
+
+/** @throws the error of the key */
+function throwRefused(refused: CheckedKeys["refused"], key: string): void {
+  const error = refused.get(key);
+  if (error !== undefined) throw error;
 }

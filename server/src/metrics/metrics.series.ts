@@ -4,16 +4,16 @@ import { earliestMs } from "../lib/dates.ts";
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
 
-/** What events are rolled up by: the hour and the day, in UTC. */
+/** The bucket sizes of roll-ups: the hour and the day, in UTC. */
 export type Granularity = "hour" | "day";
 
 export const bucketMs: Readonly<Record<Granularity, number>> = { hour: hourMs, day: dayMs };
 
 const letters: Readonly<Record<Granularity, string>> = { hour: "h", day: "d" };
 const digestCharacters = 16; // 96 bits
-const timeDigits = 10; // base 36 milliseconds since the year 1: all dates there are
+const timeDigits = 10; // base 36 milliseconds since the year 1, enough for all dates
 
-/** What the ids of everything that is kept of one key begin with. A digest, because a key may have a kilobyte. */
+/** The id prefix of everything that is stored for one key. A digest, because a key may have a kilobyte. */
 export function seriesOf(key: string): string {
   return digest(key);
 }
@@ -22,18 +22,18 @@ function digest(text: string): string {
   return hash("sha256", text, "base64url").slice(0, digestCharacters);
 }
 
-/** A time as texts sort. */
+/** A time in a form that sorts as text. */
 function sortable(at: number): string {
   return (at - earliestMs).toString(36).padStart(timeDigits, "0");
 }
 
-/** The start of the bucket that a time falls into. */
+/** The start of the bucket that contains a time. */
 export function startOf(granularity: Granularity, at: number): number {
   return Math.floor(at / bucketMs[granularity]) * bucketMs[granularity];
 }
 
 /**
- * Roll-ups of one series and dimension are sorted by time.
+ * Returns the id of a roll-up; the roll-ups of one series and dimension sort by time.
  *
  * @param dimension as in `metric_rollups.dimension`
  */
@@ -47,7 +47,7 @@ export function startOfRollup(id: string): number {
   return Number.parseInt(id.slice(from, from + timeDigits), 36) + earliestMs;
 }
 
-/** What the id of a chunk begins with: chunks of a series are sorted by their latest event. */
+/** The id prefix of a chunk: the chunks of a series sort by their latest event. */
 export function chunkPrefix(series: string, latestAt: number): string {
   return series + sortable(latestAt);
 }
@@ -57,32 +57,37 @@ export function latestOfChunk(id: string): number {
   return Number.parseInt(id.slice(digestCharacters, digestCharacters + timeDigits), 36) + earliestMs;
 }
 
-/** What the chunks of one hour have in common. */
+/** The id prefix that the chunks of one hour share. */
 export function hourOfChunk(id: string): string {
   return id.slice(0, digestCharacters) + startOf("hour", latestOfChunk(id));
 }
 
-/** Where the events of an hour stand in the order in which a batch is written. */
+/** The position of an hour's events in the order in which a batch is written. */
 export function eventsPosition(series: string, hour: number): string {
   return `${series}c${sortable(hour)}`;
 }
 
-/** Where a key stands in that order: behind all that it has. */
+/** The position of a key in that order: after all its events. */
 export function keyPosition(series: string): string {
   return `${series}k`;
 }
 
-/** What the ids of the chunks lie between of which every event happened before this time. */
+/** The id range of the chunks whose events all happened before this time. */
 export function chunksBefore(series: string, at: number): { from: string; to: string } {
   return { from: series, to: series + sortable(at) };
 }
 
-/** What the ids of all roll-ups of a series lie between: only days and hours have any. */
+/** The id range of all chunks of a series. */
+export function chunksOfSeries(series: string): { from: string; to: string } {
+  return { from: series, to: `${series}~` };
+}
+
+/** The id range of all roll-ups of a series, of hours and days. */
 export function rollupsOf(series: string): { from: string; to: string } {
   return { from: `${series}d`, to: `${series}i` };
 }
 
-/** What the ids of those roll-ups lie between that are of one dimension with this one, and of buckets that ended in time. */
+/** The id range of the roll-ups that have the dimension of this one and whose buckets ended in time. */
 export function rollupsBefore(id: string, at: number): { from: string; to: string; next: string } {
   const from = id.slice(0, 2 * digestCharacters + 1);
   const length = id[digestCharacters] === letters.day ? dayMs : hourMs;

@@ -1,10 +1,11 @@
 import { type Compilable, type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepareShapes } from "../db/prepared.ts";
+import { rowLimit } from "../db/row-limit.ts";
 import type { BatchRow } from "./metrics.batches.store.ts";
 import type { WaitingRow } from "./metrics.inbox.store.ts";
 
-/** What waits in the inbox, and what of it is being compacted. */
+/** What waits in the inbox, and how far it has been compacted. */
 export interface WaitingSnapshot {
   readonly rows: readonly WaitingRow[];
   readonly batch: Pick<BatchRow, "row_ids" | "done_until"> | undefined;
@@ -22,11 +23,11 @@ interface SnapshotRow {
 const runShape = prepareShapes();
 
 /**
- * What is stored and what waits as they were at one moment, which on both engines is what one statement sees: so nothing is
- * missed or counted twice that is compacted meanwhile.
+ * Reads stored and waiting events in one statement, which sees one moment on both engines: a concurrent compaction
+ * makes no event missing or counted twice.
  *
- * @param stored selects what else is wanted, in the columns of {@link SnapshotRow}
- * @param known a further select, behind those that tell PostgreSQL the types of its columns
+ * @param stored selects the other rows to read, in the columns of {@link SnapshotRow}
+ * @param known a further select, placed after those from which PostgreSQL infers the types of its columns
  */
 async function readSnapshot(
   shape: string,
@@ -106,7 +107,7 @@ export async function readKeys(
           event_count as first, last_received_at as second
         from metric_keys where application_id = ${parameter("applicationId")}
         ${bound === undefined ? sql`` : sql`and key ${operators[bound.side]} ${parameter("key")}`}
-        order by key ${isDown ? sql`desc` : sql`asc`} limit ${parameter("count")}
+        order by key ${isDown ? sql`desc` : sql`asc`} limit ${rowLimit(parameter("count"))}
       ) as keys`,
     () => sql``,
     queries,

@@ -15,7 +15,7 @@ const insertPrepared = prepare<InboxRow, never>((queries, parameter) =>
   }),
 );
 
-/** Puts down what a request brought, for the compaction to take. */
+/** Stores the events of a request in the inbox, where the compaction takes them from. */
 export async function insertInboxRow(row: InboxRow, queries: Queries): Promise<void> {
   await insertPrepared(queries, row);
 }
@@ -59,9 +59,9 @@ const endPrepared = prepare<
 );
 
 /**
- * Ends an event of this caller: of its user, if it has one, else of its device.
+ * Ends an event of this caller: of its user, if it has one, else of its device. Of concurrent calls, one succeeds.
  *
- * @returns undefined when the caller has no such event, or it has ended or expired. Of many at once one gets it
+ * @returns undefined when the caller has no such event, or it has ended or expired
  */
 export async function updateHandleEnded(
   applicationId: string,
@@ -75,7 +75,7 @@ export async function updateHandleEnded(
   return ended;
 }
 
-/** Those of the events of these ids that were reported alone. */
+/** Returns those of these ids that belong to events which were reported alone. */
 export async function listHandles(
   applicationId: string,
   ids: readonly string[],

@@ -35,12 +35,12 @@ function assertNotThere(answer: Answer): void {
 
 const day = 86_400_000;
 
-describe("POST /metrics/events/{key}: surface.md section 9", () => {
-  it("201 with an empty body, no body at all, and with what nobody asked for", async () => {
+describe("POST /metrics/events/{key}: spec/metrics#report-an-event", () => {
+  it("201 with an empty body, without a body, and with unknown parameters", async () => {
     for (const body of [undefined, "", {}, { location: [], id: {}, foo: { bar: 1 } }]) await newEvent(body);
   });
 
-  it("201 with a value of each kind, with values, with both, and with null for nothing", async () => {
+  it("201 with a value of each kind, with values, with both, and with null as absent", async () => {
     const values = { text: "a", number: 1.5, yes: true, none: null };
     for (const value of ["a", "", 0, -1e300, true, false, null]) await newEvent({ value });
     for (const body of [{ values }, { VALUES: JSON.stringify(values) }, { values, value: 7 }, { values: {} }]) {
@@ -48,7 +48,32 @@ describe("POST /metrics/events/{key}: surface.md section 9", () => {
     }
   });
 
-  it("takes any Unicode up to 256 characters as key, name and 1,000 as value; and __proto__ as any other", async () => {
+  it("an object in value is read like values, alone and in each of many events (shipped clients send it)", async () => {
+    for (const value of [{}, { score: 12, world: "ice", won: true, none: null }]) {
+      await newEvent({ value });
+      await newEvent({ VALUE: value, Values: { other: 1 } });
+    }
+    const long = "x".repeat(257);
+    const name = "A name in value must have at";
+    const tooLong = await report("a", { value: { [long]: 1 } });
+    assertError(tooLong, 400, "ParameterOutOfRange", 514, `${name} most 256 characters.`);
+    const tooLongText = await report("a", { value: { b: "x".repeat(1_001) } });
+    assertError(tooLongText, 400, "ParameterOutOfRange", 514, "b in value must have at most 1000 characters.");
+    const many = [
+      { key: "a", value: { b: 1 } },
+      { key: "a", value: [1] },
+      { key: "a", Value: { b: {} } },
+    ];
+    const answer = await reportMany({ events: many });
+    const messages = answer.body.result.rejected.map(({ message }: { message: string }) => message);
+    assert.equal(answer.body.result.accepted, 1);
+    assert.deepEqual(messages, [
+      "value must be a text, a number, a truth value or an object of those.",
+      "b in value must be a text, a number or a truth value.",
+    ]);
+  });
+
+  it("keys and names of 256 and values of 1,000 Unicode characters are accepted, also __proto__", async () => {
     for (const key of ["𝒳".repeat(256), "a/b?c#d%", "%_", "../..", "\u202Ea", "a\u0301".repeat(128)]) {
       assert.equal((await report(key, { values: { [key]: "𝒳".repeat(1_000) } })).status, 201, key);
     }
@@ -57,7 +82,7 @@ describe("POST /metrics/events/{key}: surface.md section 9", () => {
     }
   });
 
-  it("400 ParameterOutOfRange beyond those lengths", async () => {
+  it("400 ParameterOutOfRange for longer ones", async () => {
     const long = "x".repeat(257);
     assertError(await report(long), 400, "ParameterOutOfRange", 514, "key must have at most 256 characters.");
     const value = "x".repeat(1_001);
@@ -71,11 +96,16 @@ describe("POST /metrics/events/{key}: surface.md section 9", () => {
     assertError(empty, 400, "ParameterOutOfRange", 514, `${name} least 1 characters.`);
   });
 
-  it("400 ParameterIncorrectFormat for what is no scalar, no object, no Unicode", async () => {
+  it("400 ParameterIncorrectFormat for what is not a scalar, an object or Unicode", async () => {
     const scalar = "must be a text, a number or a truth value.";
+    const list = await report("a", { value: [1] });
+    const orObject = "must be a text, a number, a truth value or an object of those.";
+    assertError(list, 400, "ParameterIncorrectFormat", 515, `value ${orObject}`);
+    const number = await report("a", '{"value":1e400}');
+    assertError(number, 400, "ParameterIncorrectFormat", 515, `value ${scalar}`);
     for (const json of ["{}", "[1]", "1e400"]) {
-      const answer = await report("a", `{"value":${json}}`);
-      assertError(answer, 400, "ParameterIncorrectFormat", 515, `value ${scalar}`);
+      const nested = await report("a", `{"value":{"__proto__":${json}}}`);
+      assertError(nested, 400, "ParameterIncorrectFormat", 515, `__proto__ in value ${scalar}`);
       const inside = await report("a", `{"values":{"__proto__":${json}}}`);
       assertError(inside, 400, "ParameterIncorrectFormat", 515, `__proto__ in values ${scalar}`);
     }
@@ -93,16 +123,23 @@ describe("POST /metrics/events/{key}: surface.md section 9", () => {
     assert.equal(deep.body.error, "ParameterIncorrectFormat");
   });
 
-  it("413 RequestTooLarge for 26 values, however they come; 25 are fine", async () => {
+  it("413 RequestTooLarge for 26 values, in any combination; 25 are accepted", async () => {
     const values = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`name ${index}`, index]));
     await newEvent({ values: { ...values, none: null } });
+    await newEvent({ value: { ...values, none: null } });
+    await newEvent({ value: { "name 1": "twice" }, values });
     const message = "An event has at most 25 values.";
-    for (const body of [{ values: { ...values, more: 1 } }, { values, value: 1 }]) {
+    for (const body of [
+      { values: { ...values, more: 1 } },
+      { value: { ...values, more: 1 } },
+      { values, value: 1 },
+      { values, value: { more: 1 } },
+    ]) {
       assertError(await report("a", body), 413, "RequestTooLarge", 1281, message);
     }
   });
 
-  it("takes a timestamp of any date, also far back and ahead, in any form", async () => {
+  it("a timestamp may be any date in any form, far in the past or the future", async () => {
     for (const timestamp of ["0001-01-01", "9999-12-31", -1, "/Date(1436425641000)/", "Jul 9, 1981 7:07:21 AM"]) {
       await newEvent({ timestamp });
     }
@@ -110,7 +147,7 @@ describe("POST /metrics/events/{key}: surface.md section 9", () => {
     assert.equal(answer.body.error, "ParameterIncorrectFormat");
   });
 
-  it("400 ParameterOutOfRange for a time-out of no second or of more than a year", async () => {
+  it("400 ParameterOutOfRange for a timeout below one second or above one year", async () => {
     for (const timeoutInSeconds of [1, "31536000"]) await newEvent({ timeoutInSeconds });
     for (const timeoutInSeconds of [0, -1, 31_536_001]) {
       assert.equal((await report("a", { timeoutInSeconds })).body.error, "ParameterOutOfRange");
@@ -119,8 +156,9 @@ describe("POST /metrics/events/{key}: surface.md section 9", () => {
   });
 });
 
+// spec/metrics#report-many-events
 describe("POST /metrics/events: many at once", () => {
-  it("201 {accepted, rejected}; good ones count although others are bad", async () => {
+  it("201 {accepted, rejected}; valid events are stored although others are invalid", async () => {
     const events = [
       { key: "a", value: 1 },
       { KEY: "a", Values: { b: "c" }, TimeStamp: test.now(), location: "1,2" },
@@ -155,7 +193,7 @@ describe("POST /metrics/events: many at once", () => {
     });
   });
 
-  it("takes none, a thousand, and a text that holds them; 413 for a thousand and one", async () => {
+  it("accepts no event, a thousand, and a text that contains them; 413 for a thousand and one", async () => {
     assertResult(await reportMany({ events: [] }), 201, { accepted: 0, rejected: [] });
     const events = Array.from({ length: 1_000 }, (_, index) => ({ key: `key ${index % 7}`, value: index }));
     assertResult(await reportMany({ events: JSON.stringify(events) }), 201, { accepted: 1_000, rejected: [] });
@@ -164,14 +202,14 @@ describe("POST /metrics/events: many at once", () => {
     assertError(answer, 413, "RequestTooLarge", 1281, "A call brings at most 1000 events.");
   });
 
-  it("400 for no events at all and for what is no array", async () => {
+  it("400 without events and for what is not an array", async () => {
     assertError(await reportMany({}), 400, "ParameterMissingRequiredValue", 513, "events is required.");
     for (const events of [{}, 1, "x", '{"length":1}', "null", true]) {
       assertError(await reportMany({ events }), 400, "ParameterIncorrectFormat", 515, "events must be an array.");
     }
   });
 
-  it("refuses an event of 26 values and one of a key of 257 characters, and takes the others", async () => {
+  it("rejects an event of 26 values and one with a key of 257 characters, and accepts the others", async () => {
     const values = Object.fromEntries(Array.from({ length: 26 }, (_, index) => [`name ${index}`, index]));
     const answer = await reportMany({ events: [{ key: "a", values }, { key: "x".repeat(257) }, { key: "a" }] });
     assertResult(answer, 201, {
@@ -183,7 +221,7 @@ describe("POST /metrics/events: many at once", () => {
     });
   });
 
-  it("a timestamp may be 30 days old and 10 minutes ahead, after it is corrected by sentAt", async () => {
+  it("after the correction by sentAt, a timestamp may be 30 days old and 10 minutes ahead", async () => {
     const now = test.now();
     const at = [now - 30 * day, now - 30 * day - 1, now + 600_000, now + 600_001];
     const tooFar = [1, 3].map((index) => ({
@@ -197,12 +235,13 @@ describe("POST /metrics/events: many at once", () => {
       assertResult(await reportMany({ events, sentAt }), 201, { accepted: 2, rejected: tooFar });
     }
     const answer = await reportMany({ events: [{ key: "a" }], sentAt: 0 });
-    assertResult(answer, 201, { accepted: 1, rejected: [] }); // without a timestamp nothing is corrected
+    assertResult(answer, 201, { accepted: 1, rejected: [] }); // without a timestamp there is nothing to correct
   });
 });
 
+// spec/metrics#timed-events
 describe("DELETE /metrics/events/{id}: ends an event", () => {
-  it("200 with the time since the server received it, whatever the timestamp said; in both spellings", async () => {
+  it("200 with the time since the server received the event, regardless of its timestamp; in both spellings", async () => {
     const ids = [
       await newEvent({ timeoutInSeconds: 60 }),
       await newEvent({ timeoutInSeconds: 60, timestamp: 0 }),
@@ -212,7 +251,7 @@ describe("DELETE /metrics/events/{id}: ends an event", () => {
     for (const id of ids) assertResult(await end(id), 200, { elaspedTimeInMs: 1_234, elapsedTimeInMs: 1_234 });
   });
 
-  it("404 ItemDoesNotExist when it has ended already; of many at once exactly one succeeds", async () => {
+  it("404 ItemDoesNotExist for an event that has ended; of concurrent calls exactly one succeeds", async () => {
     const id = await newEvent();
     const answers = await Promise.all(Array.from({ length: 30 }, () => end(id)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
@@ -220,7 +259,7 @@ describe("DELETE /metrics/events/{id}: ends an event", () => {
     assertNotThere(await end(id));
   });
 
-  it("404 when a timed one was not ended in time; at the last moment it still is", async () => {
+  it("404 after the timeout of a timed event; just before it, the event can be ended", async () => {
     const [first, second] = [await newEvent({ timeoutInSeconds: 60 }), await newEvent({ timeoutInSeconds: 60 })];
     test.advance(60_000);
     assertResult(await end(first), 200, { elaspedTimeInMs: 60_000, elapsedTimeInMs: 60_000 });
@@ -228,7 +267,7 @@ describe("DELETE /metrics/events/{id}: ends an event", () => {
     assertNotThere(await end(second));
   });
 
-  it("404 for everybody but the user of the event, else its device; the user may use another device", async () => {
+  it("404 for callers other than the event's user, or its device; the user may use another device", async () => {
     const [user, other] = [await test.signUp(), await test.signUp()];
     const ofDevice = await newEvent({}, user.deviceToken);
     const ofUser = await newEvent({}, user.token);
@@ -244,7 +283,7 @@ describe("DELETE /metrics/events/{id}: ends an event", () => {
     assertNotThere(await end(test.app.ids.newId("MetricEvent")));
   });
 
-  it("400 for what is no id of an event", async () => {
+  it("400 for text that is not the id of an event", async () => {
     assertError(await end("x"), 400, "ParameterIncorrectFormat", 515, "id must be an id.");
     const message = "Incorrect id type, expected MetricEvent.";
     assertError(await end(test.app.ids.newId("Checkin")), 400, "ParameterOutOfRange", 514, message);

@@ -14,31 +14,35 @@ import {
   seriesOf,
   startOf,
 } from "./metrics.series.ts";
+import { bytesOfChunk } from "./metrics.stored-bytes.store.ts";
 
-/** A part of a batch that is written whole. */
+/** A part of a batch that is written in one transaction. */
 export interface Unit {
-  /** Units are written in the order of their positions, so that one of them tells how far a batch has come. */
+  readonly key: string;
+  /** Units are written in the order of their positions, so that a single position records the progress of a batch. */
   readonly position: string;
-  /** Reads what is there, before the transaction; what it gives writes in the transaction. */
+  /** Reads before the transaction; the returned function writes in the transaction. */
   prepare(queries: Queries): Promise<PreparedUnit>;
 }
 
 export interface PreparedUnit {
-  /** About how many bytes it writes. */
+  /** The approximate number of bytes that it writes. */
   readonly size: number;
+  /** The number of bytes by which the metrics of the key grow. */
+  readonly growth: number;
   write(queries: Queries): Promise<void>;
 }
 
-/** The units of a batch that come behind a position, in order. */
+/** The units of a batch after a position, in order. */
 export function* unitsOf(applicationId: string, batch: Batch, after: string, ids: IdGenerator): Generator<Unit> {
   const series = [...batch.series].map(([key, each]) => ({ key, seriesId: seriesOf(key), each }));
   series.sort((a, b) => (a.seriesId < b.seriesId ? -1 : 1));
   for (const { key, seriesId, each } of series) {
     if (keyPosition(seriesId) <= after) continue;
     const units = [
-      ...[...each.hours].map(([start, hour]) => chunksUnit(applicationId, seriesId, start, hour, ids)),
-      ...rollupUnits(applicationId, seriesId, "day", each),
-      ...rollupUnits(applicationId, seriesId, "hour", each),
+      ...[...each.hours].map(([start, hour]) => chunksUnit(applicationId, key, start, hour, ids)),
+      ...rollupUnits(applicationId, key, "day", each),
+      ...rollupUnits(applicationId, key, "hour", each),
       keyUnit(applicationId, seriesId, changeOfKey(key, each)),
     ];
     units.sort((a, b) => (a.position < b.position ? -1 : 1));
@@ -46,8 +50,9 @@ export function* unitsOf(applicationId: string, batch: Batch, after: string, ids
   }
 }
 
-/** One for each bucket and dimension; hours that make up a day are merged when its turn comes. */
-function rollupUnits(applicationId: string, seriesId: string, granularity: Granularity, { hours }: Series): Unit[] {
+/** One unit for each bucket and dimension; the hours of a day are merged when the unit is processed. */
+function rollupUnits(applicationId: string, key: string, granularity: Granularity, { hours }: Series): Unit[] {
+  const seriesId = seriesOf(key);
   const parts = new Map<string, { dimension: string; rollups: Rollup[] }>();
   for (const [hourStart, hour] of hours) {
     const start = startOf(granularity, hourStart);
@@ -58,21 +63,29 @@ function rollupUnits(applicationId: string, seriesId: string, granularity: Granu
       else known.rollups.push(rollup);
     }
   }
-  return [...parts].map(([id, { dimension, rollups }]) => rollupUnit(applicationId, id, dimension, rollups));
+  return [...parts].map(([id, { dimension, rollups }]) => rollupUnit(applicationId, key, id, dimension, rollups));
 }
 
 function rollupsOf({ all, dimensions }: Hour): (readonly [dimension: string, rollup: Rollup])[] {
   return [["", all], ...[...dimensions].map(([name, groups]) => [dimensionOf(name), groups] as const)];
 }
 
-function rollupUnit(applicationId: string, id: string, dimension: string, rollups: readonly Rollup[]): Unit {
+function rollupUnit(
+  applicationId: string,
+  key: string,
+  id: string,
+  dimension: string,
+  rollups: readonly Rollup[],
+): Unit {
   return {
+    key,
     position: id,
     async prepare(queries) {
       const stored = await findRollup(applicationId, id, queries);
       const data = writeRollup(mergeRollups(dimension, stored, rollups));
       return {
         size: data.length,
+        growth: data.length - (stored?.length ?? 0),
         write: (transaction) => insertOrUpdateRollup(applicationId, { id, dimension, data }, transaction),
       };
     },
@@ -81,13 +94,16 @@ function rollupUnit(applicationId: string, id: string, dimension: string, rollup
 
 const chunkEventsMax = 1_000;
 
-function chunksUnit(applicationId: string, seriesId: string, start: number, hour: Hour, ids: IdGenerator): Unit {
+function chunksUnit(applicationId: string, key: string, start: number, hour: Hour, ids: IdGenerator): Unit {
+  const seriesId = seriesOf(key);
   return {
+    key,
     position: eventsPosition(seriesId, start),
     async prepare() {
       const rows = [...chunksOf(hour, seriesId, ids)];
       return {
         size: rows.reduce((sum, { payload }) => sum + payload.length, 0),
+        growth: rows.reduce((sum, { payload }) => sum + bytesOfChunk(payload), 0),
         async write(queries) {
           await Promise.all(rows.map((row) => insertChunk(applicationId, row, queries)));
         },
@@ -120,9 +136,10 @@ function chunkOf(parts: readonly ChunkPart[], event_count: number, seriesId: str
 
 function keyUnit(applicationId: string, seriesId: string, change: KeyChange): Unit {
   return {
+    key: change.key,
     position: keyPosition(seriesId),
     async prepare() {
-      return { size: 0, write: (queries) => insertOrUpdateKey(applicationId, change, queries) };
+      return { size: 0, growth: 0, write: (queries) => insertOrUpdateKey(applicationId, change, queries) };
     },
   };
 }

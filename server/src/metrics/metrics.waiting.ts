@@ -1,23 +1,23 @@
 import { Batch, type Bucket, bucketsOf, type Wanted } from "./metrics.batch.ts";
-import { createBreath } from "./metrics.breath.ts";
 import { rowIdsOf } from "./metrics.compaction.ts";
 import type { WaitingRow } from "./metrics.inbox.store.ts";
 import { type InboxPayload, readPayload, type StoredEvent } from "./metrics.payload.ts";
 import { dimensionOf } from "./metrics.rollups.ts";
 import { eventsPosition, type Granularity, keyPosition, rollupId, seriesOf, startOf } from "./metrics.series.ts";
 import type { WaitingSnapshot } from "./metrics.snapshot.store.ts";
+import { createYield } from "./metrics.yield.ts";
 
 /**
- * What is in no chunk and no roll-up yet, read together with those that are there: rows of the inbox, of which some may be
- * under compaction, and are then counted from the position on that it has come to.
+ * Events that are in no chunk or roll-up yet, read together with those that are. Of inbox rows under compaction, only
+ * events after the batch's position count.
  */
 export interface Waiting {
-  /** Whether there is anything of the key, and the buckets that are to be added to the roll-ups of one dimension. */
+  /** Whether the key has waiting events, and the buckets to add to the roll-ups of one dimension. */
   buckets(
     wanted: Wanted,
     granularity: Granularity,
   ): Promise<{ isAny: boolean; found: (readonly [start: number, bucket: Bucket])[] }>;
-  /** How many events there are to be added to each key, and when the last of them came. */
+  /** The number of events to add to each key, and the time of the latest. */
   keys(): Promise<Map<string, { eventCount: number; lastReceivedAt: number }>>;
   /** Calls back for each event of a key that is in no chunk. */
   eachEvent(
@@ -35,14 +35,14 @@ export function readWaiting({ rows, batch }: WaitingSnapshot): Waiting {
       const { key, groupBy } = wanted;
       const seriesId = seriesOf(key);
       const dimension = groupBy === undefined ? "" : dimensionOf(groupBy);
-      const takeBreath = createBreath();
+      const yieldToOthers = createYield();
       const [waiting, taken] = [new Batch(wanted), new Batch(wanted)];
       let isAny = false;
       for (const row of rows) {
         const payload = readPayload(row.payload);
         isAny ||= payload.events.some(([each]) => each === key);
         (ofBatch.has(row.id) ? taken : waiting).add(row, payload, 0, payload.events.length);
-        await takeBreath();
+        await yieldToOthers();
       }
       const found = [...bucketsIn(waiting, key, granularity)];
       for (const each of bucketsIn(taken, key, granularity)) {
@@ -53,7 +53,7 @@ export function readWaiting({ rows, batch }: WaitingSnapshot): Waiting {
 
     async keys() {
       const counts = new Map<string, { eventCount: number; lastReceivedAt: number }>();
-      const takeBreath = createBreath();
+      const yieldToOthers = createYield();
       for (const { id, received_at, payload } of rows) {
         const { events, isEnd } = readPayload(payload);
         for (const [key] of events) {
@@ -63,14 +63,14 @@ export function readWaiting({ rows, batch }: WaitingSnapshot): Waiting {
           counted.lastReceivedAt = Math.max(counted.lastReceivedAt, received_at);
           counts.set(key, counted);
         }
-        await takeBreath();
+        await yieldToOthers();
       }
       return counts;
     },
 
     async eachEvent(key, found) {
       const seriesId = seriesOf(key);
-      const takeBreath = createBreath();
+      const yieldToOthers = createYield();
       for (const row of rows) {
         const { events, isEnd, device, user } = readPayload(row.payload);
         if (isEnd === true) continue;
@@ -79,7 +79,7 @@ export function readWaiting({ rows, batch }: WaitingSnapshot): Waiting {
           if (ofBatch.has(row.id) && eventsPosition(seriesId, startOf("hour", event[1])) <= doneUntil) continue;
           found({ ...row, device, user }, index, event);
         }
-        await takeBreath();
+        await yieldToOthers();
       }
     },
   };

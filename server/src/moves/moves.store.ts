@@ -1,7 +1,7 @@
 import type { Queries } from "../db/database.ts";
 import { putApplicationRegion } from "../regions/regions.directory.store.ts";
 
-/** What of an application tells whether it is served here. */
+/** The columns that determine whether an application is served here. */
 export interface Presence {
   readonly deleted_at: number | null;
   readonly moving_to: string | null;
@@ -15,12 +15,12 @@ export function findPresence(applicationId: string, queries: Queries): Promise<P
     .executeTakeFirst();
 }
 
-/** Whether that is here, all of it, and nowhere else. */
+/** True if the application is complete here and in no other region. */
 export function isServed(here: Presence | undefined): boolean {
   return here?.deleted_at === null && here.moving_to === null;
 }
 
-/** From now on nothing is served of it. @returns false when there is none, or it moves elsewhere */
+/** Stops serving the application. @returns false if it does not exist, or moves to another region */
 export async function markMoving(applicationId: string, to: string, queries: Queries): Promise<boolean> {
   const marked = await queries
     .updateTable("applications")
@@ -32,7 +32,7 @@ export async function markMoving(applicationId: string, to: string, queries: Que
   return marked.numUpdatedRows === 1n;
 }
 
-/** It stays, and is served again. */
+/** Serves the application again, after a move that did not happen. */
 export async function unmarkMoving(applicationId: string, queries: Queries): Promise<void> {
   await queries
     .updateTable("applications")
@@ -42,9 +42,9 @@ export async function unmarkMoving(applicationId: string, queries: Queries): Pro
 }
 
 /**
- * The other region has all of it: from here on there is no way back.
+ * Records that the other region has the whole application: from here on the move cannot be reverted.
  *
- * @returns false when it has been deleted meanwhile, or served again, so that it is not as it was sent
+ * @returns false if it was deleted or served again meanwhile, so that it may differ from what was sent
  */
 export async function decideMove(applicationId: string, to: string, at: number, queries: Queries): Promise<boolean> {
   const decided = await queries
@@ -61,11 +61,11 @@ export async function decideMove(applicationId: string, to: string, at: number, 
 }
 
 /**
- * What has arrived here is served from now on. Tokens that it had here, before it once moved away, stay dead.
+ * Starts to serve an application that has arrived. Tokens that it had here before an earlier move stay revoked.
  *
- * @returns false when nothing has arrived
+ * @returns false if it has not arrived
  */
-export async function openArrived(applicationId: string, own: string, queries: Queries): Promise<boolean> {
+export async function serveArrived(applicationId: string, own: string, queries: Queries): Promise<boolean> {
   const opened = await queries
     .updateTable("applications")
     .set((row) => ({ moving_to: null, token_version: row("token_version", "+", 1) }))
@@ -76,7 +76,7 @@ export async function openArrived(applicationId: string, own: string, queries: Q
   return opened.numUpdatedRows === 1n;
 }
 
-/** What has arrived here, and is not served yet. */
+/** Lists the applications that have arrived here and are not served yet. */
 export async function listArrived(own: string, queries: Queries): Promise<string[]> {
   const rows = await queries
     .selectFrom("applications")
@@ -87,7 +87,7 @@ export async function listArrived(own: string, queries: Queries): Promise<string
   return rows.map(({ application_id }) => application_id);
 }
 
-/** What has arrived here, and is not served yet, is dropped. @returns false when nothing has arrived */
+/** Drops an application that has arrived here and is not served yet. @returns false if there is none */
 export async function dropArrived(applicationId: string, own: string, at: number, queries: Queries): Promise<boolean> {
   const dropped = await queries
     .updateTable("applications")

@@ -2,21 +2,26 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
+import { putTogether, splitArchive, withLines } from "../../test/forged-archives.ts";
+import { readTables } from "../../test/full-application.ts";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { startProxy } from "../../test/regions.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
-import { deletionHandler } from "../applications/applications.elsewhere.ts";
+import { deletionHandler } from "../applications/applications.remote.ts";
+import { archiveApplication } from "../archives/export-application.ts";
 import { applicationCommands } from "../cli.applications.ts";
+import { noProgress } from "../cli.progress.ts";
 import { regionCommands } from "../cli.regions.ts";
 import { userCommands } from "../cli.users.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { movingError } from "../http/policy.ts";
 import { maintain } from "../maintenance.ts";
 import { findApplicationRegion, putApplicationRegion } from "../regions/regions.directory.store.ts";
-import { cancelMove, finishMove, MoveRefused, moveApplication } from "./moves.departure.ts";
+import { loadGuardedSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
+import { cancelMove, finishMove, MoveRefused, moveApplication } from "./moves.export.ts";
 import { findPresence, markMoving, unmarkMoving } from "./moves.store.ts";
 
-/** Moves between two servers of one process; between real ones: `test/regions.moves.process.test.ts`. */
+/** Moves between two servers in one process; between separate processes: `test/regions.moves.process.test.ts`. */
 
 let main: TestApp;
 let eu: TestApp;
@@ -43,7 +48,7 @@ function servicesOf({ app, config }: TestApp) {
   return { ...app, ...config, secrets: config.secrets ?? [] };
 }
 
-/** An application of the region eu that the main region knows of. */
+/** Creates an application in the region eu that is registered in the main region. */
 async function createInEu() {
   const application = await eu.createApplication();
   const row = { application_id: application.appid, region: "eu", state: "there", changed_at: 0 } as const;
@@ -51,8 +56,20 @@ async function createInEu() {
   return application;
 }
 
+// spec/regions#moving-operators, spec/regions#moving-cleanup
 describe("moveApplication", () => {
-  it("a decided move is finished by maintenance, and the tokens that were known here are refused at once", async () => {
+  it("the mail server moves along, sealed with the secret of the other region", async () => {
+    const { appid } = await main.createApplication();
+    const mail = { smtpUrl: "smtps://someone:s3cret@mail.example" };
+    const { settings, sealed } = main.app.settingsSealer.seal(appid, { oidc: {}, mail }, null);
+    await main.app.database.write(({ queries }) => updateApplicationSettings(appid, settings, queries, { sealed }));
+    await moveApplication(appid, "eu", servicesOf(main));
+    const arrived = await loadGuardedSettings(appid, eu.app.database.reads);
+    assert.ok(!JSON.stringify(arrived).includes("s3cret"));
+    assert.deepEqual(eu.app.settingsSealer.open(appid, arrived).settings, { oidc: {}, mail });
+  });
+
+  it("maintenance finishes a decided move, and tokens that were valid here are refused at once", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -68,7 +85,7 @@ describe("moveApplication", () => {
     assert.deepEqual([gone.status, gone.body.serviceRoot], [401, euProxy.root]);
     assert.equal(await findPresence(appid, main.app.database.reads), undefined);
     assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
-    await moveApplication(appid, "eu", services); // it has moved
+    await moveApplication(appid, "eu", services); // it has already moved
   });
 
   it("an application that the other region has lost meanwhile is served here again", async () => {
@@ -84,7 +101,7 @@ describe("moveApplication", () => {
   });
 
   for (const [when, isAskedFirst] of Object.entries({ "before it came back": true, "when it was back": false })) {
-    it(`who finishes a move late, and asked ${when}, has no part in the next one`, async () => {
+    it(`a late attempt to finish a move that checked ${when} does not affect the next move`, async () => {
       const { appid } = await main.createApplication();
       const services = servicesOf(main);
       const { regionCalls } = services;
@@ -103,7 +120,7 @@ describe("moveApplication", () => {
         ...regionCalls,
         async call(region, name, message) {
           const first = isAskedFirst ? await ask(region, name, message) : undefined;
-          await finishMove(appid, services); // somebody else
+          await finishMove(appid, services); // another process
           await maintain(main.app);
           await moveApplication(appid, "main", servicesOf(eu));
           const answer = isAskedFirst ? first : await ask(region, name, message);
@@ -113,7 +130,7 @@ describe("moveApplication", () => {
         },
       };
       await finishMove(appid, { ...services, regionCalls: late }).catch(() => {});
-      // The region eu serves it, and the next move is finished as ever.
+      // The region eu serves it, and the next move can finish.
       assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
       assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: "eu" });
       await maintain(main.app);
@@ -121,7 +138,7 @@ describe("moveApplication", () => {
     });
   }
 
-  it("an application that is deleted where it has arrived does not come back where it was, which has not heard of it", async () => {
+  it("an application that is deleted after a move is not restored by the region that missed the move's end", async () => {
     const application = await main.createApplication();
     const { appid, appkey } = application;
     const services = servicesOf(main);
@@ -145,12 +162,12 @@ describe("moveApplication", () => {
     assert.equal(await findPresence(appid, main.app.database.reads), undefined);
     const registered = await main.call("POST /devices", { body: { appid, appkey, platform: "test" } });
     assert.notEqual(registered.status, 201);
-    // What is known of it stands in nobody's way who brings it there again.
+    // The records about it do not prevent the next move.
     const { reads } = eu.app.database;
     assert.equal(await findApplicationRegion(appid, reads), undefined);
   });
 
-  it("what a move that broke off has left in the main region stands in nobody's way, and is erased", async () => {
+  it("what an interrupted move has left in the main region does not prevent the next move, and is erased", async () => {
     const { appid, appkey } = await createInEu();
     const services = servicesOf(eu);
     const stopping = new AbortController();
@@ -176,7 +193,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
   });
 
-  it("what has arrived stays until it is known where it is served", async () => {
+  it("an application that has arrived stays until its region is settled", async () => {
     const { appid } = await createInEu();
     const services = servicesOf(eu);
     const lost = { ...services.regionCalls, call: failAt("openApplication", services.regionCalls.call) };
@@ -187,7 +204,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: null });
   });
 
-  it("one that is on its way is deleted neither where it was nor where it has arrived, and so does not come back", async () => {
+  it("a moving application can be deleted in neither region, so that it does not come back", async () => {
     const { appid } = await main.createApplication();
     await moveApplication(appid, "eu", servicesOf(main));
     const services = servicesOf(eu);
@@ -200,7 +217,7 @@ describe("moveApplication", () => {
     await assert.rejects(deletion(), { condition: "ObjectPermissionDenied", message: /lives in the region main/ });
   });
 
-  it("what is here already, or elsewhere, or being deleted, or not there, does not move", async () => {
+  it("an application does not move if it is already there, in another region, being deleted or missing", async () => {
     const { appid } = await main.createApplication();
     const services = servicesOf(main);
     const never = main.app.ids.newId("App");
@@ -217,7 +234,7 @@ describe("moveApplication", () => {
     assert.equal(await findApplicationRegion(appid, reads), undefined);
   });
 
-  it("an archive that was altered on the way is not served by anybody", async () => {
+  it("an archive that was altered in transit is not served by any region", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -231,19 +248,43 @@ describe("moveApplication", () => {
       assert.equal((await main.call("GET /users/me", { token })).status, 200);
       assert.notEqual((await findPresence(appid, eu.app.database.reads))?.deleted_at, null);
     }
-    // Neither is one of another application than was said.
+    // Bytes of a different application are refused as well.
     const other = await main.createApplication();
     const misnaming: typeof send = (region, name, _subject, bytes) => send(region, name, other.appid, bytes);
     const regionCalls = { ...services.regionCalls, send: misnaming };
-    await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /It is of/);
+    await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /The archive is of/);
   });
 
-  it("one whose files are not in the store does not move, unless it is said that they are to be given up", async () => {
+  it("an archive in which another region names rows of other applications is refused as a whole (hostile.md 39)", async () => {
+    const application = await main.createApplication();
+    const { appid } = application;
+    await main.signUp("Jane", application);
+    const victim = await eu.createApplication();
+    const { regionCalls } = main.app;
+    const pieces = await splitArchive(
+      archiveApplication(appid, { ...servicesOf(main), databaseUrl: main.config.databaseUrl }),
+    );
+    const before = await readTables(eu.config.databaseUrl);
+    for (const name of ["APPLICATION_ID", "Application_id", "application_id"]) {
+      const forged = withLines(pieces, "application_keys", (lines) =>
+        lines.map((line) => line.replace("{", `{"${name}":"${victim.appid}",`)),
+      );
+      const sent = regionCalls.send("eu", "takeIn", appid, Readable.from(putTogether(forged)));
+      await assert.rejects(
+        sent,
+        { condition: "ParameterIncorrectFormat", message: /^Row 1 of application_keys / },
+        name,
+      );
+      assert.deepEqual(await readTables(eu.config.databaseUrl), before);
+    }
+  });
+
+  it("an application with missing files does not move, unless the operator gives them up", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
     await upload(main, token, "/blobs", dataPart(Buffer.from("bytes")));
-    await main.app.bytes.deleteAll(`${appid}/`); // or another store than that of the server
+    await main.app.bytes.deleteAll(`${appid}/`); // as if the server used another store
     const lost = { name: "MoveRefused", message: /1 files have no bytes in the store/ };
     await assert.rejects(moveApplication(appid, "eu", servicesOf(main)), lost);
     assert.equal((await main.call("GET /users/me", { token })).status, 200);
@@ -251,7 +292,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
   });
 
-  it("one whose files lie in a store that both regions have does not move, and keeps them", async () => {
+  it("an application whose store both regions use does not move, and keeps its files", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -272,7 +313,7 @@ describe("moveApplication", () => {
     assert.equal(await eu.app.bytes.size(key), 5);
   });
 
-  it("one that is suspended moves as it is, and one that moves cannot be changed by operators", async () => {
+  it("a suspended application stays suspended after a move, and operators cannot change a moving one", async () => {
     const { appid } = await main.createApplication();
     const { token } = await main.createOperator();
     await main.call(`POST /_/api/applications/${appid}/suspend`, { token });
@@ -289,8 +330,8 @@ describe("moveApplication", () => {
     assert.equal(read.body.result.movingTo, "eu");
     await main.app.database.write(({ queries }) => unmarkMoving(appid, queries));
     await moveApplication(appid, "eu", servicesOf(main));
-    const elsewhere = await main.call("GET /_/api/applications-elsewhere?pageSize=1000", { token });
-    const found = elsewhere.body.result.pageResults.find(({ id }: { id: string }) => id === appid);
+    const remote = await main.call("GET /_/api/applications-elsewhere?pageSize=1000", { token });
+    const found = remote.body.result.pageResults.find(({ id }: { id: string }) => id === appid);
     const changed = `/Date(${main.now()})/`;
     assert.deepEqual(found, { id: appid, region: "eu", serviceRoot: euProxy.root, state: "there", changed });
     const euToken = (await eu.createOperator()).token;
@@ -299,10 +340,10 @@ describe("moveApplication", () => {
   });
 });
 
-describe("PostgreSQL: what operators do in the moment in which a move begins is refused", {
+describe("PostgreSQL: operator actions at the moment in which a move begins are refused", {
   skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
 }, () => {
-  /** Begins something while an application has been marked, and nobody can see that yet. */
+  /** Begins work while an application has been marked in an uncommitted transaction. */
   async function beginBesideMark<T>(appid: string, begin: () => Promise<T>): Promise<PromiseSettledResult<T>> {
     let begun: Promise<PromiseSettledResult<T>[]> | undefined;
     await main.app.database.write(async ({ queries }) => {
@@ -345,15 +386,16 @@ describe("PostgreSQL: what operators do in the moment in which a move begins is 
     }
   });
 
-  it("by commands, and by the main region", async () => {
+  it("by commands and by the main region", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { id } = await main.signUp("Jane", application);
     const deletion = deletionHandler(main.app);
+    const notices = { progress: noProgress, warn() {} };
     for (const [name, begin] of Object.entries({
-      "apps delete": () => regionCommands["apps delete"]?.(main.config, { yes: true }, [appid]),
-      "apps suspend": () => applicationCommands["apps suspend"]?.(main.config, {}, [appid]),
-      "users disable": () => userCommands["users disable"]?.(main.config, {}, [appid, id]),
+      "apps delete": () => regionCommands["apps delete"]?.(main.config, { yes: true }, [appid], notices),
+      "apps suspend": () => applicationCommands["apps suspend"]?.(main.config, {}, [appid], notices),
+      "users disable": () => userCommands["users disable"]?.(main.config, {}, [appid, id], notices),
       deletion: () => deletion.answer({ appid }, "main"),
     })) {
       const answered = await beginBesideMark(appid, async () => begin());
@@ -364,7 +406,7 @@ describe("PostgreSQL: what operators do in the moment in which a move begins is 
   });
 });
 
-/** Makes calls of this name, and learns nothing of what came of them. */
+/** Makes calls of this name, but loses their responses. */
 function failAt(name: string, call: (region: string, name: string, message: unknown) => Promise<unknown>) {
   return async (region: string, called: string, message: unknown) => {
     if (called === name) throw new Error("no answer");

@@ -1,11 +1,11 @@
 import type { OperatorRow } from "../db/tables.ts";
 import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { Choice, IdInput, Text, WireDate } from "../http/wire.ts";
+import { Choice, Flag, IdInput, Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { type OperatorRole, operatorRoles } from "../lib/roles.ts";
 
-/** Longer than those of users: an operator reads what all of them have. */
+/** Longer than for users, because an operator reads the data of all of them. */
 const NewPassword = Text({ minLength: 12, maxLength: 1024, keepsEmpty: true });
 
 const Name = Text({ maxLength: 1024, description: "Unique, at most 256 characters." });
@@ -32,19 +32,27 @@ export const ChangeOwnOperator = Type.Object({
 });
 
 export const SignIn = Type.Object({
-  // Without bounds: what is too long is an unknown name or a wrong password.
+  // Without bounds: a text that is too long is an unknown name or a wrong password.
   name: Text({}),
   password: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
+  cookie: Type.Optional(
+    Flag({
+      description:
+        "Marks this browser for 180 days with a cookie that signs nobody in: guesses of others do not delay its sign-ins.",
+    }),
+  ),
 });
 
 const members = {
   id: Type.String(),
   name: Type.String(),
   role: Type.Unsafe<OperatorRole>({ type: "string", enum: operatorRoles }),
-  /** Who has none cannot sign in. */
+  /** An operator without a password cannot sign in. */
   hasPassword: Type.Boolean(),
   created: WireDate,
   lastLogin: Type.Optional(WireDate),
+  /** Absent otherwise. */
+  mustChangePassword: Type.Optional(Type.Literal(true)),
 };
 
 export const Operator = Type.Object(members);
@@ -60,7 +68,7 @@ export const Session = Type.Object({
   operator: Operator,
 });
 
-/** Never the hash of the password. */
+/** Never includes the hash of the password. */
 export function presentOperator(row: OperatorRow): Static<typeof Operator> {
   return {
     id: row.id,
@@ -69,5 +77,6 @@ export function presentOperator(row: OperatorRow): Static<typeof Operator> {
     hasPassword: row.password_hash !== "",
     created: formatDate(row.created_at),
     ...(row.last_login_at !== null && { lastLogin: formatDate(row.last_login_at) }),
+    ...(row.must_change_password === 1 && { mustChangePassword: true as const }),
   };
 }

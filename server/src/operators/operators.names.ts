@@ -1,10 +1,10 @@
 const nameCharactersMax = 256;
 
-/** The name of an operator is not as it must be; the message is the rule. */
+/** An invalid operator name; the message states the rule. */
 export class OperatorNameError extends Error {}
 
 /**
- * The name as it is stored: trimmed, and in the one form that Unicode has for what looks alike to the byte.
+ * The name as stored: trimmed and normalized, so that names that look alike are equal byte by byte.
  *
  * @throws OperatorNameError
  */

@@ -1,3 +1,4 @@
+import { type HashTicket, operatorTicket } from "../auth/hash-queue.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -5,18 +6,24 @@ import type { IdGenerator } from "../lib/ids.ts";
 import type { OperatorRole } from "../lib/roles.ts";
 import { newOperatorPassword } from "../lib/secrets.ts";
 
-/** An operator that is not stored yet, with the password that only its hash is stored of. */
+/** An operator that is not stored yet, with its password, of which only the hash will be stored. */
 export interface NewOperator {
   readonly row: OperatorRow;
   readonly password: string;
 }
 
-/** Makes an operator; takes as long as a hash does, so it belongs before the transaction. */
+/** Makes an operator. Takes as long as a hash, so it must run before the transaction. */
 export async function newOperator(
-  { name, role, password = newOperatorPassword() }: { name: string; role: OperatorRole; password?: string | undefined },
+  {
+    name,
+    role,
+    password = newOperatorPassword(),
+    mustChangePassword = false,
+  }: { name: string; role: OperatorRole; password?: string | undefined; mustChangePassword?: boolean },
   { passwords, clock, ids }: { readonly passwords: Passwords; readonly clock: Clock; readonly ids: IdGenerator },
+  ticket: HashTicket = operatorTicket(undefined, "command"),
 ): Promise<NewOperator> {
-  const password_hash = await passwords.hash(password);
+  const password_hash = await passwords.hash(password, ticket);
   const row: OperatorRow = {
     id: ids.newId("Operator"),
     name,
@@ -24,6 +31,7 @@ export async function newOperator(
     password_hash,
     created_at: clock.now(),
     last_login_at: null,
+    must_change_password: mustChangePassword ? 1 : 0,
   };
   return { row, password };
 }

@@ -1,5 +1,6 @@
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import type { Audit } from "../audit/audit.ts";
+import { operatorTicket } from "../auth/hash-queue.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { Database } from "../db/database.ts";
@@ -34,7 +35,7 @@ import {
   updateOperator,
 } from "./operators.store.ts";
 
-/** Operators manage operators: owners all of them, the others their own password. */
+/** Operators manage operators: owners manage all of them, the others their own password. */
 export function operatorsRoutes(services: {
   readonly database: Database;
   readonly passwords: Passwords;
@@ -59,8 +60,8 @@ export function operatorsRoutes(services: {
     status: 200,
     result: OperatorPage,
     errors: [],
-    async handle({ caller, parameters }) {
-      const request = paging.read("operators", caller, parameters);
+    async handle({ caller, parameters, call }) {
+      const request = await paging.read("operators", caller, parameters, call);
       const page = await listOperatorPage(request.position, request.size, reads);
       return paging.present("operators", caller, request, page, presentOperator);
     },
@@ -78,8 +79,9 @@ export function operatorsRoutes(services: {
     status: 201,
     result: CreatedOperator,
     errors: ["ItemAlreadyExists"],
-    async handle({ parameters: { name, role, password: given } }) {
-      const { row, password } = await newOperator({ name: requireName(name), role, password: given }, services);
+    async handle({ caller, parameters: { name, role, password: given }, call }) {
+      const ticket = operatorTicket(call, caller.operatorId);
+      const { row, password } = await newOperator({ name: requireName(name), role, password: given }, services, ticket);
       const isCreated = await database.write(({ queries }) => insertOperator(row, queries));
       if (!isCreated) throw refusalError("has a taken name");
       return { ...presentOperator(row), ...(given === undefined && { password }) };
@@ -93,12 +95,13 @@ export function operatorsRoutes(services: {
     summary: "Read who one is",
     tag: "Operators",
     caller: "operator",
+    withFirstPassword: true,
     status: 200,
     result: Operator,
     errors: [],
     async handle({ caller }) {
       const operator = await findOperator(caller.operatorId, reads);
-      if (operator === undefined) throw new ApiError("AuthFailed"); // deleted since the session was checked
+      if (operator === undefined) throw new ApiError("AuthFailed"); // deleted after the session check
       return presentOperator(operator);
     },
   });
@@ -110,37 +113,46 @@ export function operatorsRoutes(services: {
     summary: "Change one's own password; the other sessions end",
     tag: "Operators",
     caller: "operator",
+    withFirstPassword: true,
     role: "viewer",
     parameters: ChangeOwnOperator,
     status: 200,
     result: Operator,
     errors: ["AuthBadUsernameOrPassword"],
     async handle({ caller, parameters: { password, currentPassword }, call }) {
-      const { operatorId, sessionId } = caller;
+      const { operatorId, sessionId, mustChangePassword } = caller;
+      if (mustChangePassword && password === currentPassword)
+        throw new ApiError("ParameterOutOfRange", "password: must differ from the current one.");
       async function change(): Promise<OperatorRow | OperatorRefusal> {
         const known = await requireCurrentPassword(caller, currentPassword, call);
-        const change = { password_hash: await passwords.hash(password) };
+        const change = { password_hash: await passwords.hash(password, operatorTicket(call, operatorId)) };
         return database.write(({ queries }) =>
           updateOperator(operatorId, change, dialect, queries, { keptSession: sessionId, password_hash: known }),
         );
       }
       const changed = await change();
-      // A login at the same time may have made the hash anew, of this very password.
+      // A concurrent login may have rehashed the same password.
       return presentOperator(orThrow(changed === "has another password" ? await change() : changed));
     },
   });
 
-  /** @returns its hash @throws ApiError AuthBadUsernameOrPassword, AuthFailed */
+  /**
+   * @returns the hash of the current password
+   * @returns its hash
+   * @throws ApiError AuthBadUsernameOrPassword, AuthFailed
+   */
   async function requireCurrentPassword(caller: OperatorCaller, currentPassword: string, call: Call): Promise<string> {
     const { operatorId } = caller;
     const operator = await findOperator(operatorId, reads);
-    if (operator === undefined) throw new ApiError("AuthFailed"); // deleted since the session was checked
+    if (operator === undefined) throw new ApiError("AuthFailed"); // deleted after the session check
     const { name, password_hash } = operator;
-    // With the failed sign-ins under this name: it is the same password that is guessed.
-    const attempt = { applicationId: undefined, deviceId: undefined, nameKey: name, address: call.address };
+    // Counted with the failed sign-ins under this name, because the guesses are for the same password.
+    const origin = { deviceId: undefined, recognizedOrigin: undefined, hasToken: true, address: call.address };
+    const attempt = { applicationId: undefined, nameKey: name, ...origin };
+    const ticket = operatorTicket(call, operatorId);
     const isRight = await database.apart(
       `current password ${password_hash} ${currentPassword}`,
-      () => signInGuard.check(attempt, () => passwords.verify(password_hash || undefined, currentPassword)),
+      () => signInGuard.check(attempt, () => passwords.verify(password_hash || undefined, currentPassword, ticket)),
       { hasEffect: true },
     );
     if (isRight) return password_hash;
@@ -179,17 +191,18 @@ export function operatorsRoutes(services: {
     status: 200,
     result: Operator,
     errors: ["ItemDoesNotExist", "ItemAlreadyExists"],
-    async handle({ caller, path: { operatorId }, parameters: { name, role, password } }) {
+    async handle({ caller, path: { operatorId }, parameters: { name, role, password }, call }) {
+      const ticket = operatorTicket(call, caller.operatorId);
       const change = {
         ...(name !== undefined && { name: requireName(name) }),
         ...(role !== undefined && { role }),
-        ...(password !== undefined && { password_hash: await passwords.hash(password) }),
+        ...(password !== undefined && { password_hash: await passwords.hash(password, ticket) }),
       };
       const known = operatorId === caller.operatorId ? { keptSession: caller.sessionId } : {};
       const changed = await database
         .write(({ queries }) => updateOperator(operatorId, change, dialect, queries, known))
         .catch((error) => {
-          throw isUniqueViolation(error) ? refusalError("has a taken name") : error; // by one created meanwhile
+          throw isUniqueViolation(error) ? refusalError("has a taken name") : error; // by a concurrent request
         });
       return presentOperator(orThrow(changed));
     },

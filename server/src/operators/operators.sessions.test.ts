@@ -57,8 +57,9 @@ function median(numbers: number[]): number {
   return numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
+// spec/operators#operator-sign-in
 describe("POST /_/api/sessions", () => {
-  it("201 a token, when it ends, and who one is; the password and the token are stored as digests alone", async () => {
+  it("201 a token, its expiry and the operator; the password and the token are stored only as digests", async () => {
     const operator = await test.createOperator("Ada", "editor");
     const answer = await signIn("Ada", operator.password);
     const { token } = answer.body.result;
@@ -84,17 +85,17 @@ describe("POST /_/api/sessions", () => {
     assert.ok(!JSON.stringify(test.logLines).includes(operator.password));
   });
 
-  it("a name is the same however its letters are composed and whatever blanks are around it", async () => {
+  it("a name matches in any Unicode composition and with surrounding blanks", async () => {
     const { password } = await test.createOperator("Ådä".normalize("NFC"));
     assert.equal((await signIn(" Ådä ".normalize("NFD"), password)).status, 201);
     assert.equal((await signIn("ådä", password)).status, 401);
   });
 
-  it("401 AuthFailed, alike for an unknown name and a wrong password (hostile.md 6)", async () => {
+  it("401 AuthFailed for an unknown name and a wrong password alike (hostile.md 6)", async () => {
     const { name, password } = await test.createOperator("Known");
-    const nobody = await test.createOperator("No password");
+    const withoutPassword = await test.createOperator("No password");
     await test.app.database.write(({ queries }) =>
-      queries.updateTable("operators").set({ password_hash: "" }).where("id", "=", nobody.id).execute(),
+      queries.updateTable("operators").set({ password_hash: "" }).where("id", "=", withoutPassword.id).execute(),
     );
     const tries: [unknown, unknown][] = [
       [name, "wrong"],
@@ -103,7 +104,7 @@ describe("POST /_/api/sessions", () => {
       [name, password.toUpperCase()],
       [name, 0],
       ["No password", ""],
-      ["No password", nobody.password],
+      ["No password", withoutPassword.password],
       ["Unknown", password],
       ["Unknown", ""],
       ["%", password],
@@ -131,12 +132,12 @@ describe("POST /_/api/sessions", () => {
         times[kind].push(user + system);
       }
     }
-    // Work, not time, and within a wide margin: without the hash the unknown name would cost a tenth.
+    // Compares processor work, not time, with a wide margin: without the hash an unknown name would cost a tenth.
     const ratio = median(times.unknown) / median(times.known);
     assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
   });
 
-  it("after the cost of hashes was raised an old one is good, and made anew at the next login (hostile.md 10)", async (t) => {
+  it("after the cost of hashes was raised an old hash is accepted, and replaced at the next login (hostile.md 10)", async (t) => {
     const operator = await test.createOperator();
     const settings = { DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "2" };
     const dearer = await startTestApp(settings);
@@ -148,7 +149,7 @@ describe("POST /_/api/sessions", () => {
     assert.equal((await signIn(operator.name, operator.password)).status, 201);
   });
 
-  it("of several logins at once with such an old one all are good", async (t) => {
+  it("several concurrent logins with an old hash all succeed", async (t) => {
     const operator = await test.createOperator();
     const settings = { DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "2" };
     const dearer = await startTestApp(settings);
@@ -159,7 +160,7 @@ describe("POST /_/api/sessions", () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
   });
 
-  it("no batch signs in, and none does what operators do (hostile.md 28)", async () => {
+  it("a batch can neither sign in nor run operator operations (hostile.md 28)", async () => {
     const { name, password, token } = await test.createOperator();
     const { token: userToken } = await test.signUp();
     const requests = [
@@ -180,6 +181,7 @@ describe("POST /_/api/sessions", () => {
   });
 });
 
+// spec/operators#session-lifetime
 describe("a session", () => {
   it("ends when it has not been used for OPERATOR_IDLE_MS, and not before", async () => {
     const token = await tokenOf(await test.createOperator());
@@ -191,7 +193,7 @@ describe("a session", () => {
     test.advance(12 * hourMs);
     assert.ok(!(await isAlive(token)));
     test.advance(-hourMs);
-    assert.ok(!(await isAlive(token)), "a clock that steps back brings nothing back");
+    assert.ok(!(await isAlive(token)), "a clock that steps back revives no session");
     test.advance(hourMs);
   });
 
@@ -208,7 +210,7 @@ describe("a session", () => {
     assert.ok(!(await isAlive(token)));
   });
 
-  it("is written to once a minute at most, however much it is used", async () => {
+  it("is written at most once a minute, however much it is used", async () => {
     const operator = await test.createOperator();
     const token = await tokenOf(operator);
     const startedAt = test.now();
@@ -224,7 +226,7 @@ describe("a session", () => {
     assert.equal(await usedAt(), startedAt + 60_000);
   });
 
-  it("that is over is dropped by maintenance, and no other", async () => {
+  it("is deleted by maintenance once it has ended, and live sessions are not", async () => {
     const [used, idle] = [await test.createOperator(), await test.createOperator()];
     const token = await tokenOf(used);
     for (let days = 0; days < 3; days += 1) {
@@ -241,7 +243,7 @@ describe("a session", () => {
     assert.ok(await isAlive(token));
   });
 
-  it("DELETE /_/api/sessions/current ends it on every process at once, and no other, for every role", async () => {
+  it("DELETE /_/api/sessions/current ends this session only, in every process at once, for every role", async () => {
     for (const role of ["viewer", "editor", "owner"] as const) {
       const operator = await test.createOperator(undefined, role);
       const token = await tokenOf(operator);
@@ -252,7 +254,7 @@ describe("a session", () => {
     }
   });
 
-  /** When it was used is written behind the answer. */
+  /** Waits until the last use is stored, which happens after the answer. */
   async function settled(token: string): Promise<void> {
     const digest = digestSecret(token);
     for (let tries = 0; tries < 200; tries += 1) {
@@ -272,7 +274,7 @@ describe("a session", () => {
 describe("PATCH /_/api/operators/me", () => {
   const fresh = "an entirely new one";
 
-  it("sets a new password for every role: the other sessions end, this one goes on, and the old one is wrong", async () => {
+  it("sets a new password for every role: the other sessions end, this one continues, and the old password is wrong", async () => {
     for (const role of ["viewer", "editor", "owner"] as const) {
       const operator = await test.createOperator(undefined, role);
       const { id, name, password } = operator;
@@ -305,7 +307,7 @@ describe("PATCH /_/api/operators/me", () => {
     assert.ok(await isAlive(token));
   });
 
-  it("beside logins that make an old hash anew it is the same password, and is changed (hostile.md 10)", async (t) => {
+  it("is not disturbed by concurrent logins that rehash the old password (hostile.md 10)", async (t) => {
     const dearer = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "2" });
     t.after(() => dearer.close());
     for (let round = 0; round < 5; round += 1) {
@@ -320,7 +322,7 @@ describe("PATCH /_/api/operators/me", () => {
     }
   });
 
-  it("of several changes at once with the same current password one wins", async () => {
+  it("only one of several concurrent changes with the same current password succeeds", async () => {
     const operator = await test.createOperator();
     const answers = await Promise.all(
       [0, 1, 2, 3].map((n) =>

@@ -8,7 +8,7 @@ import { scopeStream } from "../db/scope.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
-/** Why an operator is not created, changed or deleted. */
+/** Why an operator cannot be created, changed or deleted. */
 export type OperatorRefusal = "is not there" | "is the last owner" | "has a taken name" | "has another password";
 
 /** @returns false when the name is taken */
@@ -25,7 +25,7 @@ export function findOperator(id: string, queries: Queries): Promise<OperatorRow 
   return queries.selectFrom("operators").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** @param name as `readOperatorName` gives it */
+/** @param name in the form of `readOperatorName` */
 export function findOperatorByName(name: string, queries: Queries): Promise<OperatorRow | undefined> {
   return queries.selectFrom("operators").selectAll().where("name", "=", name).executeTakeFirst();
 }
@@ -39,7 +39,7 @@ export function listOperators(queries: Queries): Promise<OperatorRow[]> {
   return queries.selectFrom("operators").selectAll().orderBy("created_at").orderBy("id").execute();
 }
 
-/** A page of them, oldest first. */
+/** A page of operators, oldest first. */
 export function listOperatorPage(position: Position, size: number, queries: Queries): Promise<Page<OperatorRow>> {
   const scope = {
     shape: "operators",
@@ -50,11 +50,11 @@ export function listOperatorPage(position: Position, size: number, queries: Quer
   return readPage(scopeStream<OperatorRow>(scope, numberOrder("created_at"), false, queries), position, size);
 }
 
-/** What can be changed of an operator. */
+/** The columns of an operator that can be changed. */
 export type OperatorChange = Partial<Pick<OperatorRow, "name" | "role" | "password_hash">>;
 
 /**
- * Changes an operator; a new password ends its sessions, but for the one that is to be kept.
+ * Changes an operator; a new password ends its sessions except the one to keep.
  *
  * @param known with `password_hash`, nothing is changed when the operator has another one by now
  */
@@ -74,8 +74,10 @@ export async function updateOperator(
     if ((await findOperatorByName(change.name, queries)) !== undefined) return "has a taken name";
   }
   const changed = { ...operator, ...change };
-  const { name, role, password_hash } = changed;
-  await queries.updateTable("operators").set({ name, role, password_hash }).where("id", "=", id).execute();
+  if (change.password_hash !== undefined) changed.must_change_password = 0;
+  const { name, role, password_hash, must_change_password } = changed;
+  const columns = { name, role, password_hash, must_change_password };
+  await queries.updateTable("operators").set(columns).where("id", "=", id).execute();
   if (change.password_hash !== undefined) await deleteOperatorSessions(id, known.keptSession, queries);
   return changed;
 }
@@ -95,7 +97,7 @@ export async function deleteOperator(
 }
 
 /**
- * Notes a login, and the hash with today's costs where there is a new one.
+ * Records a login, and a hash with the current costs if there is a new one.
  *
  * @returns false when the password has been changed since it was checked, or the operator deleted
  */
@@ -115,8 +117,8 @@ export async function updateOperatorLogin(
 }
 
 /**
- * Changes of operators come one after the other: of two that would leave no owner, the second sees the first. Who signs in
- * meanwhile has done so before, or does it afterwards.
+ * Serializes changes of operators: of two that would leave no owner, the second sees the first. A concurrent sign-in
+ * completes before or after.
  */
 async function lockOperator(id: string, dialect: Dialect, queries: Queries): Promise<OperatorRow | undefined> {
   for (const statement of dialect.takeTurns("operators")) await statement.execute(queries);

@@ -33,7 +33,7 @@ function signIn(name: string, password: string): Promise<Answer> {
   return test.call("POST /_/api/sessions", { body: { name, password } });
 }
 
-/** What is shown of an operator that has not signed in yet. */
+/** The representation of an operator that has not signed in yet. */
 function shown({ id, name, role }: Pick<TestOperator, "id" | "name" | "role">) {
   return { id, name, role, hasPassword: true, created: `/Date(${test.now()})/` };
 }
@@ -55,8 +55,9 @@ async function makeOwners(count: number): Promise<TestOperator[]> {
 
 const lastOwner = "The last owner cannot be deleted or given another role.";
 
+// spec/operators#operator-names-and-passwords
 describe("POST /_/api/operators", () => {
-  it("201 the operator, with a password of its own this once, which signs in", async () => {
+  it("201 the operator with a generated password, shown only this once, that signs in", async () => {
     const answer = await call("POST /_/api/operators", { name: "Grace", role: "EDITOR" });
     const { id, password } = answer.body.result;
     assertResult(answer, 201, { ...shown({ id, name: "Grace", role: "editor" }), password });
@@ -69,14 +70,14 @@ describe("POST /_/api/operators", () => {
     });
   });
 
-  it("with a password given the answer has none", async () => {
+  it("returns no password when one was given", async () => {
     const answer = await call("POST /_/api/operators", { name: "Joan", role: "viewer", password: "a good long one" });
     const { id } = answer.body.result;
     assertResult(answer, 201, shown({ id, name: "Joan", role: "viewer" }));
     assert.equal((await signIn("Joan", "a good long one")).status, 201);
   });
 
-  it("takes no fields of the server's (hostile.md 9)", async () => {
+  it("ignores fields that only the server sets (hostile.md 9)", async () => {
     const forged = { id: owner.id, created: 0, lastLogin: 0, hasPassword: false, password_hash: "x", sessionId: "x" };
     const answer = await call("POST /_/api/operators", { name: "Forger", role: "viewer", ...forged });
     const { id, password } = answer.body.result;
@@ -87,7 +88,7 @@ describe("POST /_/api/operators", () => {
     assert.equal((await signIn("Forger", password)).status, 201);
   });
 
-  it("words that mean something to JavaScript are names like any other (hostile.md 15)", async () => {
+  it("names that are special in JavaScript are ordinary names (hostile.md 15)", async () => {
     for (const name of ["__proto__", "constructor", "toString", "me"]) {
       const { status, body } = await call("POST /_/api/operators", { name, role: "viewer" });
       assert.deepEqual([status, body.result.name], [201, name]);
@@ -95,7 +96,7 @@ describe("POST /_/api/operators", () => {
     }
   });
 
-  it("400 for what is no name, no role or no password, and nothing is created", async () => {
+  it("400 for an invalid name, role or password, and nothing is created", async () => {
     const count = async () => (await test.app.database.reads.selectFrom("operators").selectAll().execute()).length;
     const before = await count();
     const wrong: [body: object, error: string][] = [
@@ -120,7 +121,7 @@ describe("POST /_/api/operators", () => {
     assert.equal(await count(), before);
   });
 
-  it("of twenty at once with one name one is created (hostile.md 4)", async () => {
+  it("only one of twenty concurrent requests with one name succeeds (hostile.md 4)", async () => {
     const body = { name: "Twin", role: "viewer", password: "a good long one" };
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => call("POST /_/api/operators", body, owner, n % 2 === 0 ? test : other)),
@@ -146,7 +147,7 @@ describe("GET /_/api/operators", () => {
     );
   });
 
-  it("a page token is good for the operator alone whom it was given to", async () => {
+  it("a page token opens only for the operator that it was issued to", async () => {
     const { nextToken } = (await call("GET /_/api/operators?pageSize=1")).body.result;
     const path = `GET /_/api/operators?pagingToken=${nextToken}`;
     assert.equal((await call(path)).status, 200);
@@ -154,7 +155,7 @@ describe("GET /_/api/operators", () => {
     assertError(answer, 400, "ParameterIncorrectFormat", 515, "pagingToken must be a token of this listing.");
   });
 
-  it("me is who calls, for every role", async () => {
+  it("me is the caller, for every role", async () => {
     for (const role of ["viewer", "editor", "owner"] as const) {
       const operator = await test.createOperator(undefined, role);
       assertResult(await call("GET /_/api/operators/me", undefined, operator), 200, shown(operator));
@@ -163,7 +164,7 @@ describe("GET /_/api/operators", () => {
 });
 
 describe("PATCH /_/api/operators/{operatorId}", () => {
-  it("changes name and role, which count from the next request on, on every process", async () => {
+  it("changes name and role, which apply from the next request in every process", async () => {
     const operator = await test.createOperator(undefined, "viewer");
     const create = (app: TestApp) =>
       call("POST /_/api/operators", { name: `by ${app.port}`, role: "viewer" }, operator, app);
@@ -177,7 +178,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assert.equal((await signIn(operator.name, operator.password)).status, 401);
   });
 
-  it("a new password ends the sessions of the operator; one's own goes on", async () => {
+  it("a new password ends the sessions of the operator, except the caller's own", async () => {
     const operator = await test.createOperator();
     const password = "an entirely new one";
     assert.equal((await call(`PATCH /_/api/operators/${operator.id}`, { password })).status, 200);
@@ -190,7 +191,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assert.equal((await call("GET /_/api/operators/me")).status, 200);
   });
 
-  it("400 ItemAlreadyExists for the name of another one; one's own name is no change", async () => {
+  it("400 ItemAlreadyExists for the name of another operator; its own name is no change", async () => {
     const operator = await test.createOperator();
     const taken = await call(`PATCH /_/api/operators/${operator.id}`, { name: owner.name });
     const message = "The value is already in use. Choose a unique one.";
@@ -198,7 +199,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assert.equal((await call(`PATCH /_/api/operators/${operator.id}`, { name: operator.name })).status, 200);
   });
 
-  it("and while one of that name is created: one of both has it", async () => {
+  it("only one of a rename and a concurrent creation with one name succeeds", async () => {
     const operator = await test.createOperator();
     for (let round = 0; round < 20; round += 1) {
       const name = `wanted ${round}`;
@@ -213,8 +214,9 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
   });
 });
 
+// spec/operators#operator-roles
 describe("the last owner", () => {
-  it("can be neither deleted nor demoted, not by itself either, but renamed", async () => {
+  it("can be renamed, but neither deleted nor demoted, not even by itself", async () => {
     const [last] = await makeOwners(1);
     assert.ok(last !== undefined);
     const refused = [
@@ -228,7 +230,7 @@ describe("the last owner", () => {
     assertResult(renamed, 200, shown({ ...last, name: "The last" }));
   });
 
-  it("is there whatever several owners do at once to each other, on two processes", async () => {
+  it("remains whatever several owners do to each other at once, in two processes", async () => {
     for (let round = 0; round < 6; round += 1) {
       const owners = await makeOwners(4);
       const answers = await Promise.all(
@@ -246,7 +248,7 @@ describe("the last owner", () => {
     }
   });
 
-  it("two who delete themselves at once: one stays", async () => {
+  it("one of two owners who delete themselves at once remains", async () => {
     for (let round = 0; round < 6; round += 1) {
       const owners = await makeOwners(2);
       const answers = await Promise.all(
@@ -259,7 +261,7 @@ describe("the last owner", () => {
 });
 
 describe("DELETE /_/api/operators/{operatorId}", () => {
-  it("200 true; the operator's sessions end on every process, and the name is free", async () => {
+  it("200 true; the operator's sessions end in every process, and the name is free", async () => {
     const operator = await test.createOperator();
     assertResult(await call(`DELETE /_/api/operators/${operator.id}`), 200, true);
     for (const app of [other, test]) {
@@ -270,7 +272,7 @@ describe("DELETE /_/api/operators/{operatorId}", () => {
     await test.createOperator(operator.name);
   });
 
-  it("while the operator signs in: whatever comes first, no session is left", async () => {
+  it("concurrent with a sign-in, in any order, leaves no session", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id, name, password } = await test.createOperator();
       const signIns = [0, 1, 2].map(async () => {

@@ -10,8 +10,8 @@ import { FrameReader, frameHead } from "./decoder-frames.ts";
 import { decoderPriority, madeBytesMax, type PictureAnswer, type PictureJob, pictureBytesMax } from "./picture-job.ts";
 
 /**
- * How long the process may take: to start, to be given the bytes of a picture, and to decode it. It ends by itself when that
- * takes too much of a processor; this is for what hangs, and for a machine that has no time for it.
+ * Wall-clock limits for starting the process, for sending a picture to it and for decoding. The process limits its own
+ * processor time; these limits catch hangs and overloaded machines.
  */
 export interface DecoderTimes {
   readonly startMs: number;
@@ -20,23 +20,23 @@ export interface DecoderTimes {
 }
 
 interface DecoderEnd {
-  /** Whether it went without being told to. */
+  /** Whether the process ended without being asked to. */
   readonly isCrash: boolean;
   readonly signal: NodeJS.Signals | null;
 }
 
 const program = fileURLToPath(new URL(`./decoder-process${extname(import.meta.url)}`, import.meta.url));
-/** Of the server's environment, which has its secrets, only what a system may need to find libraries. */
+/** The variables that libraries may need; all others stay out, because they include secrets. */
 const inherited = ["LD_LIBRARY_PATH", "SystemRoot"];
 
-/** A process that decodes pictures, as the server sees it. It keeps the server running only while it is asked something. */
+/** The server's handle of a process that decodes pictures. It keeps the server running only during a job. */
 export class DecoderChild {
   readonly #child: ChildProcess & { readonly stdin: Writable; readonly stdout: Readable };
   readonly #frames: AsyncGenerator<Buffer>;
   readonly #times: DecoderTimes;
   #isReady = false;
   #isKilled = false;
-  /** Resolves when it is gone. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<DecoderEnd>;
 
   constructor(times: DecoderTimes) {
@@ -48,10 +48,10 @@ export class DecoderChild {
     });
     this.#frames = readFrames(this.#child.stdout);
     this.ended = this.#end();
-    // At once; the threads that it has started before lower themselves.
+    // Set immediately; threads that the process has already started lower themselves.
     if (this.#child.pid !== undefined) lowerPriority(this.#child.pid);
     for (const pipe of [this.#child.stdin, this.#child.stdout]) {
-      pipe.on("error", () => {}); // it is noticed where something is sent or awaited
+      pipe.on("error", () => {}); // errors surface where something is sent or awaited
       if (pipe instanceof Socket) pipe.unref();
     }
     this.#child.unref();
@@ -62,10 +62,10 @@ export class DecoderChild {
   }
 
   /**
-   * Leaves it as it was only when it answers: after a rejection it has to be killed.
+   * Decodes one picture. After a rejection the process is in an unknown state and must be killed.
    *
-   * @throws ApiError FileUploadFailed when it dies of the picture or takes too long, ServiceUnavailable when it does not
-   * start or the bytes do not arrive; and what the stream throws
+   * @throws ApiError FileUploadFailed when the process crashes or takes too long, ServiceUnavailable when
+   *   it does not start or the bytes do not arrive; and errors of the stream
    */
   async ask(job: PictureJob, bytes: Readable): Promise<{ answer: PictureAnswer; made: Buffer }> {
     this.#child.ref();
@@ -86,7 +86,7 @@ export class DecoderChild {
     this.#child.kill("SIGKILL");
   }
 
-  /** Kills it, and waits until it is gone. */
+  /** Kills the process, and waits until it has ended. */
   async end(): Promise<void> {
     this.#child.ref();
     this.kill();
@@ -107,7 +107,7 @@ export class DecoderChild {
     const late = new ApiError("ServiceUnavailable", "The bytes of the picture did not arrive in time.");
     let isLate = false;
     const timer = setTimeout(() => {
-      isLate = true; // whichever of the two has not gone on
+      isLate = true; // either the source or the process has stalled
       bytes.destroy(late);
       this.kill();
     }, this.#times.arrivalMs);
@@ -118,7 +118,7 @@ export class DecoderChild {
         const part: Buffer = chunk; // streams of stores have no encoding
         length += part.length;
         if (length > pictureBytesMax) throw new ApiError("FileUploadFailed", "The picture has too many bytes.");
-        if (part.length > 0) await this.#write(part); // an empty one would say that this is all
+        if (part.length > 0) await this.#write(part); // an empty frame would mark the end
       }
       await this.#write(Buffer.alloc(0));
     } catch (error) {
@@ -128,7 +128,7 @@ export class DecoderChild {
     }
   }
 
-  /** Resolves when the system has the frame, so that no more than one waits in memory. */
+  /** Resolves when the frame has been handed to the system, so that at most one waits in memory. */
   #write(frame: Buffer): Promise<void> {
     const { stdin } = this.#child;
     return new Promise((resolve, reject) => {
@@ -139,7 +139,7 @@ export class DecoderChild {
     });
   }
 
-  /** What does not end by itself is ended by killing the process. */
+  /** Kills the process when the work exceeds its time. */
   async #within<T>(ms: number, work: () => Promise<T>): Promise<T> {
     const timer = setTimeout(() => this.kill(), ms);
     try {
@@ -156,7 +156,7 @@ export class DecoderChild {
     } catch (cause) {
       throw diedOfIt(cause);
     }
-    await this.ended; // else nobody could tell a crash from being killed for it
+    await this.ended; // otherwise a crash and this kill could not be told apart
     throw diedOfIt();
   }
 
@@ -165,7 +165,7 @@ export class DecoderChild {
       const [, signal] = await once(this.#child, "exit");
       return { isCrash: !this.#isKilled, signal };
     } catch {
-      return { isCrash: true, signal: null }; // it has not even started
+      return { isCrash: true, signal: null }; // it failed to start
     }
   }
 }
@@ -175,7 +175,7 @@ function minimalEnvironment(): Record<string, string> {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  // One picture at a time needs one thread; memory of many arenas would not go back.
+  // One picture at a time needs one thread; with several arenas, memory would not be returned to the system.
   return { ...Object.fromEntries(kept), UV_THREADPOOL_SIZE: "1", MALLOC_ARENA_MAX: "2" };
 }
 
@@ -183,7 +183,7 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, decoderPriority);
   } catch {
-    // A sandbox may forbid it, or it is gone already.
+    // A sandbox may forbid this, or the process has already ended.
   }
 }
 
@@ -196,7 +196,7 @@ function diedOfIt(cause?: unknown): ApiError {
   return new ApiError("FileUploadFailed", "The picture is damaged or too large.", { cause });
 }
 
-/** It reads what anybody has uploaded, so that it is not believed either. */
+/** The process reads untrusted bytes, so its answers are not trusted either. */
 function parseAnswer(frame: Buffer): PictureAnswer {
   const answer: unknown = JSON.parse(frame.toString());
   if (typeof answer === "object" && answer !== null) {

@@ -1,18 +1,18 @@
 /**
- * What the server and the process that decodes say to each other over its pipes: frames, each behind its length. A job is
- * its JSON, the bytes of the picture in as many frames as they come in, and an empty frame. The process says that it is
- * ready with an empty frame, and answers a job with a frame of JSON and a frame of bytes.
+ * The protocol between the server and the decoder process over its pipes: frames with a length prefix. A job is a JSON
+ * frame, the bytes of the picture in any number of frames, and an empty frame. The process signals readiness with an
+ * empty frame, and answers a job with a JSON frame and a frame of bytes.
  */
 const headBytes = 4;
 
-/** Goes before a frame of so many bytes. */
+/** The length prefix of a frame with `length` bytes. */
 export function frameHead(length: number): Buffer {
   const head = Buffer.alloc(headBytes);
   head.writeUInt32BE(length);
   return head;
 }
 
-/** Puts frames together again, of which each comes in any number of chunks. */
+/** Reassembles frames that arrive in any number of chunks. */
 export class FrameReader {
   readonly #lengthMax: number;
   readonly #head = Buffer.alloc(headBytes);
@@ -23,7 +23,7 @@ export class FrameReader {
     this.#lengthMax = lengthMax;
   }
 
-  /** The frames that end within this chunk. @throws RangeError when one says that it is longer than any may be */
+  /** The frames that this chunk completes. @throws RangeError for a frame that declares more than the maximum length */
   *read(chunk: Buffer): Generator<Buffer> {
     for (let at = 0; at < chunk.length; ) {
       if (this.#body === undefined) {

@@ -7,13 +7,13 @@ import { decoderPriority, madeBytesMax, type PictureAnswer, type PictureJob, pic
 import { doPictureJob } from "./picture-work.ts";
 
 /**
- * The process in which pictures are decoded (see decoder-child.ts, which starts it). It has no settings, no secrets and no
- * database, and it ends when the server closes its input or is gone, also in the midst of a picture.
+ * The process that decodes pictures (started by decoder-child.ts). It has no settings, secrets or database, and it ends
+ * when the server closes its input or dies, even in the middle of a picture.
  */
 
 process.stdin.on("end", end).on("error", end);
 process.stdout.on("error", end);
-// What ends the server reaches this process too, at a terminal; the server may have pictures to finish.
+// A terminal sends these signals to this process too, while the server may have pictures to finish.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 volunteerForOutOfMemory();
 lowerThreads(decoderPriority);
@@ -21,7 +21,7 @@ lowerThreads(decoderPriority);
 await loadDecoder();
 process.stdout.write(frameHead(0));
 
-/** Of processor time: at the lowest priority a picture may have to wait for its turn. */
+/** Processor time, not wall-clock time: at the lowest priority a picture may wait long for the processor. */
 const decodingMsMax = 20_000;
 
 const frames = new FrameReader(pictureBytesMax);
@@ -33,7 +33,7 @@ process.stdin.on("data", (chunk) => {
 
 function receive(frame: Buffer): void {
   if (job === undefined) {
-    job = JSON.parse(frame.toString()) as PictureJob; // of our own server
+    job = JSON.parse(frame.toString()) as PictureJob; // from our own server
   } else if (frame.length > 0) {
     parts.push(frame);
   } else {
@@ -56,7 +56,7 @@ async function answer(of: PictureJob, picture: Buffer): Promise<void> {
     else send({ w, h }, bytes);
   } catch (error) {
     const known = error instanceof ApiError ? error.message : undefined;
-    // Whatever the library cannot read is the fault of the picture.
+    // Errors of the library are attributed to the picture.
     send({ refusal: known ?? "The picture is damaged or too large." });
   } finally {
     clearInterval(watch);
@@ -71,16 +71,16 @@ function send(head: PictureAnswer, bytes: Buffer = Buffer.alloc(0)): void {
   }
 }
 
-/** An exit in good order would wait for the threads of the library. */
+/** Exits immediately: a regular exit would wait for the threads of the library. */
 function end(): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-/** When memory runs out, Linux ends this process and not the server or its neighbours. */
+/** Makes Linux kill this process first when memory runs out, instead of the server. */
 function volunteerForOutOfMemory(): void {
   try {
     writeFileSync("/proc/self/oom_score_adj", "1000");
   } catch {
-    // Other systems have no such file.
+    // Only Linux has this file.
   }
 }

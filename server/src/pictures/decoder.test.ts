@@ -2,18 +2,19 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
 import { afterEach, before, describe, it } from "node:test";
+import { asOneCaller, type PicturesOfOneCaller } from "../../test/picture-queue.ts";
 import { png } from "../../test/uploads.ts";
 import { ApiError, type ErrorCondition } from "../errors.ts";
 import { createLog } from "../log.ts";
 import { FrameReader, frameHead } from "./decoder-frames.ts";
-import { createPictures, type Pictures } from "./pictures.ts";
+import { createPictures } from "./pictures.ts";
 
-/** The process in which pictures are decoded, whatever becomes of it. */
+/** Decoding survives any failure of the decoder process. */
 
 type Limits = Parameters<typeof createPictures>[1];
 
 const isLinux = process.platform === "linux";
-const opened: Pictures[] = [];
+const opened: PicturesOfOneCaller[] = [];
 let logged: Record<string, unknown>[] = [];
 let small: Buffer;
 let large: Buffer;
@@ -26,24 +27,25 @@ afterEach(async () => {
   logged = [];
 });
 
-function open(limits?: Limits): Pictures {
+function open(limits?: Limits): PicturesOfOneCaller {
   const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
-  const pictures = createPictures(log, limits);
+  const pictures = asOneCaller(createPictures(log, limits));
   opened.push(pictures);
   return pictures;
 }
 
-/** Pictures whose process is there. */
-async function openStarted(limits?: Limits): Promise<Pictures & { readonly decoderPid: number }> {
+/** Pictures with a decoder process that has started. */
+async function openStarted(limits?: Limits): Promise<PicturesOfOneCaller & { readonly decoderPid: number }> {
   const pictures = open(limits);
   assert.equal(pictures.decoderPid, undefined);
   assert.deepEqual(await pictures.readPictureSize(stream(small)), { w: 12, h: 9 });
   assert.ok(pictures.decoderPid !== undefined);
-  return pictures as Pictures & { readonly decoderPid: number }; // as just found
+  return pictures as PicturesOfOneCaller & { readonly decoderPid: number }; // as just checked
 }
 
-describe("the process that decodes", () => {
-  it("starts with the first picture, is the same for the next ones, and goes when nobody needs it", async () => {
+// spec/files#valid-pictures
+describe("the decoder process", () => {
+  it("starts with the first picture, is reused for the next ones, and ends when idle", async () => {
     const pictures = await openStarted({ idleMs: 300 });
     const first = pictures.decoderPid;
     await pictures.readPictureSize(stream(small));
@@ -55,7 +57,7 @@ describe("the process that decodes", () => {
     assert.deepEqual(logged, []);
   });
 
-  it("killed in the midst of a picture, costs that picture alone; those that wait have their turn", async () => {
+  it("killed during a picture, costs only that picture; waiting ones are decoded", async () => {
     const pictures = await openStarted();
     const answers = Promise.allSettled([
       takeLong(pictures),
@@ -71,14 +73,14 @@ describe("the process that decodes", () => {
     assert.deepEqual(logged[0]?.["signal"], "SIGKILL");
   });
 
-  it("killed while nobody needs it, costs nothing", async () => {
+  it("killed while idle, costs nothing", async () => {
     const pictures = await openStarted();
     process.kill(pictures.decoderPid, "SIGKILL");
     await until(() => pictures.decoderPid === undefined);
     assert.deepEqual(await pictures.readPictureSize(stream(small)), { w: 12, h: 9 });
   });
 
-  it("that does not get on with a picture is killed, and the picture is refused", { skip: !isLinux }, async () => {
+  it("that hangs on a picture is killed, and the picture is refused", { skip: !isLinux }, async () => {
     const pictures = await openStarted({ decodingMs: 300 });
     const stopped = pictures.decoderPid;
     process.kill(stopped, "SIGSTOP");
@@ -91,7 +93,7 @@ describe("the process that decodes", () => {
     assert.ok(!isAlive(stopped));
   });
 
-  it("that takes no bytes, or gets none, is given up without blame for the picture", { skip: !isLinux }, async () => {
+  it("that receives no bytes, or reads none, is killed without blaming the picture", { skip: !isLinux }, async () => {
     const pictures = await openStarted({ arrivalMs: 300 });
     process.kill(pictures.decoderPid, "SIGSTOP");
     const endless = Readable.from(
@@ -111,7 +113,7 @@ describe("the process that decodes", () => {
     assert.ok(endless.destroyed && silent.destroyed);
   });
 
-  it("ends when the server closes, with what it is at and what waits", async () => {
+  it("ends when the server closes, with its current job and the queue", async () => {
     const pictures = await openStarted();
     const { decoderPid } = pictures;
     const under = Promise.allSettled([takeLong(pictures), pictures.readPictureSize(stream(small))]);
@@ -143,7 +145,7 @@ describe("the process that decodes", () => {
     );
   });
 
-  it("has the lowest priority, and is the first to go when memory runs out", { skip: !isLinux }, async () => {
+  it("has the lowest priority, and is killed first when memory runs out", { skip: !isLinux }, async () => {
     const { decoderPid } = await openStarted();
     for (const thread of readdirSync(`/proc/${decoderPid}/task`)) {
       const [, rest = ""] = readFileSync(`/proc/${decoderPid}/task/${thread}/stat`, "utf8").split(") ");
@@ -152,7 +154,7 @@ describe("the process that decodes", () => {
     assert.equal(readFileSync(`/proc/${decoderPid}/oom_score_adj`, "utf8"), "1000\n");
   });
 
-  it("lets the server go on at signals that are meant for it", { skip: process.platform === "win32" }, async () => {
+  it("does not end at signals that are meant for the server", { skip: process.platform === "win32" }, async () => {
     const pictures = await openStarted();
     const first = pictures.decoderPid;
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.kill(first, signal);
@@ -160,7 +162,7 @@ describe("the process that decodes", () => {
     assert.equal(pictures.decoderPid, first);
   });
 
-  it("does three hundred pictures one after the other, damaged ones among them", async () => {
+  it("decodes three hundred pictures in a row, damaged ones among them", async () => {
     const pictures = await openStarted();
     const first = pictures.decoderPid;
     for (let n = 0; n < 300; n += 1) {
@@ -173,7 +175,7 @@ describe("the process that decodes", () => {
 });
 
 describe("frames", () => {
-  it("are put together again, however they are cut, empty ones, too", () => {
+  it("are reassembled from any chunks, empty frames too", () => {
     const frames = ["one", "", "", "twenty-two", "x".repeat(300), ""].map((text) => Buffer.from(text));
     const bytes = Buffer.concat(frames.flatMap((frame) => [frameHead(frame.length), frame]));
     for (let size = 1; size <= bytes.length; size += 1) {
@@ -184,13 +186,13 @@ describe("frames", () => {
     }
   });
 
-  it("of more than was agreed are refused", () => {
+  it("that exceed the maximum length are refused", () => {
     assert.throws(() => [...new FrameReader(300).read(frameHead(301))], RangeError);
   });
 });
 
-/** A second or so. */
-function takeLong(pictures: Pictures): Promise<unknown> {
+/** Takes about a second. */
+function takeLong(pictures: PicturesOfOneCaller): Promise<unknown> {
   return pictures.scalePicture(stream(large), "image/png", { w: 5_999, h: 5_999 });
 }
 
@@ -215,7 +217,7 @@ function isAlive(pid: number): boolean {
 async function until(isSo: () => boolean): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!isSo()) {
-    assert.ok(Date.now() < deadline, "it did not come about in time");
+    assert.ok(Date.now() < deadline, "the expected state was not reached in time");
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -4,21 +4,23 @@ import type { Log } from "../log.ts";
 import { DecoderChild, type DecoderTimes } from "./decoder-child.ts";
 import type { PictureJob, PictureSize } from "./picture-job.ts";
 
-/** Decodes pictures in a process of its own, whatever they do to it. It is there while it is needed. */
+/** Decodes pictures in a separate process, isolated from crashes, which runs only while it is needed. */
 export interface Decoder {
-  /** Of the process, while there is one. */
+  /** The id of the process, while there is one. */
   readonly pid: number | undefined;
   /**
-   * One at a time; the callers see to that. @throws ApiError FileUploadFailed when this cannot be decoded,
-   * ServiceUnavailable when nothing can; and what the stream throws
+   * Decodes one picture; callers must not overlap calls.
+   *
+   * @throws ApiError FileUploadFailed when the picture cannot be decoded, ServiceUnavailable when the process does not
+   *   work; and errors of the stream
    */
   decode(job: PictureJob, bytes: Readable): Promise<PictureSize & { readonly made: Buffer }>;
-  /** Ends the process, and whatever it is at. */
+  /** Ends the process and its current job. */
   close(): Promise<void>;
 }
 
 export interface DecoderLimits extends DecoderTimes {
-  /** After so long without a picture the process ends, and its memory goes back to the system. */
+  /** Idle time after which the process ends, to return its memory to the system. */
   readonly idleMs: number;
 }
 
@@ -34,7 +36,7 @@ export function createDecoder(log: Log, given: Partial<DecoderLimits> = {}): Dec
     const started = new DecoderChild(limits);
     child = started;
     started.ended.then(({ isCrash, signal }) => {
-      if (isCrash) log.warn({ signal }, "the process that decodes pictures has died");
+      if (isCrash) log.warn({ signal }, "the picture decoder process has died, and the next picture starts a new one");
       if (child === started) child = undefined;
     });
     return started;
@@ -60,7 +62,7 @@ export function createDecoder(log: Log, given: Partial<DecoderLimits> = {}): Dec
         return { ...answer, made };
       } catch (error) {
         if (error instanceof Refusal) throw new ApiError("FileUploadFailed", error.message);
-        drop(); // nobody knows what it is at
+        drop(); // its state is unknown
         throw isClosed ? closed() : error;
       } finally {
         idleTimer = setTimeout(drop, limits.idleMs).unref();
@@ -75,5 +77,5 @@ export function createDecoder(log: Log, given: Partial<DecoderLimits> = {}): Dec
   };
 }
 
-/** Of a picture, by a process that can go on. */
+/** A refused picture; the process can continue. */
 class Refusal extends Error {}

@@ -5,29 +5,29 @@ import { hasEnd } from "./picture-ends.ts";
 
 type Decode = (bytes: Buffer, options: SharpOptions) => Sharp;
 
-/** Of one frame. Most are read row by row, so that the memory is a few rows. */
+/** Pixels per frame. Most formats are decoded row by row, so memory stays at a few rows. */
 const pixelsMax = 100_000_000;
 
-/** What a picture may take that has to be in memory as a whole: progressive, turned by its EXIF, WebP, AVIF. */
+/** The decoded size of a picture that must be in memory as a whole: progressive, rotated by its EXIF, WebP, AVIF. */
 const decodedBytesMax = 200_000_000;
 
-/** Its decoder and encoder have a picture in memory several times (measured). */
+/** The AVIF decoder and encoder hold several copies of a picture in memory (measured). */
 const avifCopies = 4;
 
-/** Later frames of an animation are left out; as many count as also fit into `decodedBytesMax`. */
+/** Later frames of an animation are dropped, as are those that exceed `decodedBytesMax`. */
 const framesMax = 100;
 
-/** A picture within the limits whose pixels have not been read yet. */
+/** A picture within the limits whose pixels have not been decoded yet. */
 export interface DecodablePicture {
   readonly contentType: PictureType;
   readonly metadata: Metadata;
-  /** A fresh pipeline that starts at the pixels. It reads the first `frames` of an animation, one when not told. */
+  /** A new pipeline that starts at the pixels. Decodes the first `frames` frames of an animation, one by default. */
   decode(options?: { readonly autoOrient?: boolean; readonly frames?: number }): Sharp;
-  /** How many frames of it may be decoded at once. */
+  /** How many of its frames may be decoded at once. */
   readonly frames: number;
 }
 
-/** @throws ApiError FileUploadFailed when it is not a whole picture within the limits; what the library throws */
+/** @throws ApiError FileUploadFailed when it is not a complete picture within the limits; errors of the library */
 export async function openPicture(bytes: Buffer): Promise<DecodablePicture> {
   const contentType = sniffPicture(bytes);
   if (contentType === undefined) throw new ApiError("FileUploadFailed", "This is no picture.");
@@ -37,12 +37,12 @@ export async function openPicture(bytes: Buffer): Promise<DecodablePicture> {
 
 let loading: Promise<Decode> | undefined;
 
-/** Loads the library, for the formats that we read and nothing else. */
+/** Loads the library, restricted to the supported formats. */
 export function loadDecoder(): Promise<Decode> {
   loading ??= import("sharp").then(({ default: sharp }) => {
-    sharp.cache(false); // no picture is the same twice
+    sharp.cache(false); // the same picture is rarely decoded twice
     sharp.concurrency(1);
-    // The library reads many formats, among them such that name files; ours alone, and from memory alone.
+    // The library supports formats that can reference files, so only these formats are allowed, from memory only.
     sharp.block({ operation: ["VipsForeignLoad"] });
     sharp.unblock({
       operation: ["Jpeg", "Png", "Nsgif", "Webp", "Heif"].map((name) => `VipsForeignLoad${name}Buffer`),
@@ -53,7 +53,7 @@ export function loadDecoder(): Promise<Decode> {
 }
 
 async function open(decode: Decode, bytes: Buffer, contentType: PictureType): Promise<DecodablePicture> {
-  // A broken checksum or a cut end fails; an odd comment, as cameras write them, does not.
+  // A broken checksum or a truncated file fails; the unusual comments that cameras write do not.
   const options: SharpOptions = { failOn: "error", limitInputPixels: pixelsMax };
   const metadata = await decode(bytes, options).metadata();
   const frameHeight = metadata.pageHeight ?? metadata.height;

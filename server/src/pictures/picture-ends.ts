@@ -4,20 +4,20 @@ const pngEnd = Buffer.from("\0\0\0\0IEND\xae\x42\x60\x82", "latin1");
 const jpegEnd = Buffer.from([0xff, 0xd9]);
 
 /**
- * False when the bytes stop before the format's own end mark, which decoders that show as much as there is overlook. The
- * formats that are not looked at here have decoders that insist on their end.
+ * False when the bytes stop before the format's end marker, which lenient decoders ignore. The decoders of the
+ * remaining formats detect a missing end themselves.
  */
 export function hasEnd(bytes: Buffer, type: PictureType): boolean {
-  if (type === "image/jpeg") return bytes.includes(jpegEnd); // among pixels these two do not occur
+  if (type === "image/jpeg") return bytes.includes(jpegEnd); // this byte pair does not occur in pixel data
   if (type === "image/png") return bytes.includes(pngEnd);
   if (type === "image/gif") return hasGifTrailer(bytes);
   return true;
 }
 
-/** Of 255 bytes usually: more than any picture has, and walked past in some milliseconds. */
+/** Blocks usually have 255 bytes: more than any picture needs, and scanned in milliseconds. */
 const gifBlocksMax = 2_000_000;
 
-/** Walks from block to block, without decoding any. What follows a head is in blocks that begin with their length. */
+/** Skips from block to block without decoding. Data after a header is in blocks that begin with their length. */
 function hasGifTrailer(bytes: Buffer): boolean {
   let at = 13 + colourTableBytes(bytes[10]);
   let isWithin = false;
@@ -25,7 +25,7 @@ function hasGifTrailer(bytes: Buffer): boolean {
     const first = bytes[at] ?? 0;
     if (isWithin) {
       at += 1 + first;
-      isWithin = first !== 0; // an empty one is the last
+      isWithin = first !== 0; // an empty block is the last one
     } else if (first === 0x3b) {
       return true;
     } else if (first === 0x21 || first === 0x2c) {

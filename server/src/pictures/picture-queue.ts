@@ -1,66 +1,35 @@
 import { ApiError } from "../errors.ts";
-import { runAsPart } from "../lib/current-call.ts";
-
-interface Waiting {
-  readonly isWanted: () => boolean;
-  begin(): void;
-  drop(error: ApiError): void;
-}
-
-/** More are turned away at once; each that waits holds nothing but its place and an open file. */
-const waitingMax = 32;
-
-export interface PictureQueue {
-  /** Runs a job when its turn comes, unless nobody wants it any more by then. */
-  enqueue<T>(job: () => Promise<T>, isWanted?: () => boolean): Promise<T>;
-  readonly waitingCount: number;
-  readonly isRunning: boolean;
-}
+import { createFairQueue, type FairQueue, type Ticket } from "../lib/fair-queue.ts";
 
 /**
- * Runs one job after the other, in the order in which they come: decoding takes a processor and memory, whatever the number
- * of callers. `enqueue` throws ApiError ServiceUnavailable at once when too many already wait, and for a job that nobody
- * wants any more.
+ * Why a picture is decoded: for its size during an upload; for a scaled or stripped variant for the holder of a token;
+ * or the same for the holder of a signedUrl, which may have been shared with anyone.
  */
-export function createPictureQueue(): PictureQueue {
-  const waiting: Waiting[] = [];
-  let isRunning = false;
+export type PictureLane = "upload" | "read" | "link";
 
-  /** Else who asks and goes away keeps the places from who stays. */
-  function dropUnwanted(): void {
-    for (const each of waiting.splice(0)) {
-      if (each.isWanted()) waiting.push(each);
-      else each.drop(new ApiError("ServiceUnavailable", "Nobody waits for the picture any more."));
-    }
-  }
+export type PictureTicket = Ticket<PictureLane>;
 
-  async function enqueue<T>(job: () => Promise<T>, isWanted = () => true): Promise<T> {
-    if (isRunning) {
-      if (waiting.length >= waitingMax) dropUnwanted();
-      if (waiting.length >= waitingMax) {
-        throw new ApiError("ServiceUnavailable", "Too many pictures are waiting. Try again.");
-      }
-      // The one that ends hands its place over.
-      await new Promise<void>((begin, drop) => waiting.push({ isWanted, begin, drop }));
-    }
-    isRunning = true;
-    try {
-      return await job();
-    } finally {
-      dropUnwanted();
-      const next = waiting.shift();
-      if (next === undefined) isRunning = false;
-      else next.begin();
-    }
-  }
+/** The number of decoder processes; each may take 600 MB. */
+export const decodersMax = 2;
 
-  return {
-    enqueue: (job, isWanted) => runAsPart("decode picture", () => enqueue(job, isWanted)),
-    get waitingCount() {
-      return waiting.length;
+/**
+ * The queue for decoding pictures. A waiting job holds no file and negligible memory. One slot is reserved for uploads,
+ * so that thumbnails delay no upload.
+ */
+export function createPictureQueue(): FairQueue<PictureLane> {
+  return createFairQueue<PictureLane>({
+    name: "decode picture",
+    runningMax: decodersMax,
+    lanes: {
+      upload: { weight: 4, reserved: 1, waitingMax: 256, waitingPerApplicationMax: 128, waitingPerCallerMax: 16 },
+      // Clients request a whole page of thumbnails at once.
+      read: { weight: 4, waitingMax: 256, waitingPerApplicationMax: 128, waitingPerCallerMax: 32 },
+      link: { weight: 1, waitingMax: 128, waitingPerApplicationMax: 64, waitingPerCallerMax: 16 },
     },
-    get isRunning() {
-      return isRunning;
-    },
-  };
+    refuse: (reason) =>
+      new ApiError(
+        "ServiceUnavailable",
+        reason === "full" ? "Too many pictures are waiting. Try again." : "The client no longer waits for the picture.",
+      ),
+  });
 }

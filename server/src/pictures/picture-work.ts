@@ -5,15 +5,19 @@ import { type DecodablePicture, openPicture } from "./picture-decoder.ts";
 import type { PictureJob, PictureSize } from "./picture-job.ts";
 
 interface DonePicture extends PictureSize {
-  /** None where only the size was asked for. */
+  /** Empty when only the size was requested. */
   readonly bytes: Buffer;
 }
 
-/** Does the job where it may crash. @throws whatever is wrong with the picture; ApiError FileUploadFailed where that is known */
+/**
+ * Does the job in the decoder process, where it may crash.
+ *
+ * @throws ApiError FileUploadFailed for known faults of the picture; errors of the library
+ */
 export async function doPictureJob(job: PictureJob, bytes: Buffer): Promise<DonePicture> {
   const picture = await openPicture(bytes);
   if (job.kind === "size") return { ...(await readSize(picture)), bytes: Buffer.alloc(0) };
-  // What is answered under the stored type is of that type.
+  // The result is served under the stored type, so the bytes must be of that type.
   if (picture.contentType !== job.contentType) {
     throw new ApiError("FileUploadFailed", `The picture is ${picture.contentType}, not ${job.contentType}.`);
   }
@@ -24,7 +28,7 @@ export async function doPictureJob(job: PictureJob, bytes: Buffer): Promise<Done
 }
 
 async function readSize({ metadata, decode, frames }: DecodablePicture): Promise<PictureSize> {
-  // The last pixel alone is kept; all before it have to be decoded to get there.
+  // Extracting the last pixel forces all pixels before it to be decoded.
   const frameHeight = metadata.pageHeight ?? metadata.height;
   await decode({ frames })
     .extract({ left: metadata.width - 1, top: frameHeight - 1, width: 1, height: 1 })
@@ -35,7 +39,7 @@ async function readSize({ metadata, decode, frames }: DecodablePicture): Promise
   return { w: width, h: isTurned ? height : frameHeight };
 }
 
-/** Metadata is not copied unless asked for; colours are converted to those that are meant without a profile. */
+/** The library drops metadata by default, and converts colours to sRGB so that they are right without a profile. */
 async function encode({ contentType }: DecodablePicture, pixels: Sharp, quality: number): Promise<DonePicture> {
   const encoded = inFormat[contentType](pixels, quality);
   const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
@@ -43,11 +47,11 @@ async function encode({ contentType }: DecodablePicture, pixels: Sharp, quality:
 }
 
 const inFormat: Record<PictureType, (pixels: Sharp, quality: number) => Sharp> = {
-  // The best codes are known only when the whole picture is in memory; the usual ones are nearly as good.
+  // Optimal coding needs the whole picture in memory; the default tables are nearly as good.
   "image/jpeg": (pixels, quality) => pixels.jpeg({ quality, optimiseCoding: false }),
   "image/png": (pixels) => pixels.png(),
   "image/gif": (pixels) => pixels.gif({ effort: 3 }),
   "image/webp": (pixels, quality) => pixels.webp({ quality, effort: 2 }),
-  // As good to the eye as the others at a lower number; more effort would take seconds.
+  // AVIF needs a lower number for the same visual quality; more effort would take seconds.
   "image/avif": (pixels, quality) => pixels.avif({ quality: quality - 20, effort: 1, chromaSubsampling: "4:2:0" }),
 };

@@ -5,11 +5,12 @@ import { Readable } from "node:stream";
 import { after, describe, it } from "node:test";
 import { crc32, deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
+import { asOneCaller, type PicturesOfOneCaller } from "../../test/picture-queue.ts";
 import { ApiError } from "../errors.ts";
 import { createLog } from "../log.ts";
-import { createPictures, type Pictures } from "./pictures.ts";
+import { createPictures } from "./pictures.ts";
 
-const pictures = createPictures(createLog("silent"));
+const pictures = asOneCaller(createPictures(createLog("silent")));
 const { readPictureSize, scalePicture, stripPicture } = pictures;
 after(() => pictures.close());
 
@@ -19,7 +20,7 @@ type Format = (typeof formats)[number];
 
 describe("pictures", () => {
   for (const format of formats) {
-    it(`${format}: has a size, is scaled to fit and never up, and stays what it is`, async () => {
+    it(`${format}: has a size, is scaled to fit and never up, and keeps its format`, async () => {
       const picture = await noise(64, 48).toFormat(format).toBuffer();
       assert.deepEqual(await readPictureSize(stream(picture)), { w: 64, h: 48 });
       for (const [fit, shown] of [
@@ -53,7 +54,7 @@ describe("pictures", () => {
       assert.deepEqual(await readPictureSize(stream(stripped)), { w: 64, h: 48 });
     });
 
-    it(`${format}: damaged in any way, it is refused or has a size, and nothing else happens`, async () => {
+    it(`${format}: with any damage, it is refused or has a size, and nothing else happens`, async () => {
       const picture = await noise(12, 9).toFormat(format).toBuffer();
       for (let at = 0; at < picture.length; at += 7) {
         const damaged = Buffer.from(picture);
@@ -66,7 +67,7 @@ describe("pictures", () => {
       }
     });
 
-    it(`${format}: cut off anywhere, it is refused`, async () => {
+    it(`${format}: truncated anywhere, it is refused`, async () => {
       const picture = await noise(12, 9).toFormat(format).toBuffer();
       for (let length = 0; length < picture.length; length += 1) {
         await refused(readPictureSize(stream(picture.subarray(0, length))), `${length} of ${picture.length}`);
@@ -75,8 +76,8 @@ describe("pictures", () => {
   }
 
   for (const format of ["jpeg", "png", "webp", "avif"] as const) {
-    it(`${format}: scaled and stripped, it tells nothing of place and camera`, async () => {
-      const picture = await withPlace(noise(64, 48), format);
+    it(`${format}: scaled and stripped, it reveals no location or camera`, async () => {
+      const picture = await withLocation(noise(64, 48), format);
       const before = await sharp(picture).metadata();
       assert.ok(before.exif?.includes("Secret camera"));
       assert.ok(before.xmp?.includes("Secret place"));
@@ -122,24 +123,25 @@ describe("pictures", () => {
   }
 });
 
+// spec/files#valid-pictures
 describe("limits", () => {
-  // Its process has had no picture yet that would have taken the memory before.
-  const watched = createPictures(createLog("silent"));
+  // A process that has not decoded a picture yet, so that earlier pictures do not count in its peak memory.
+  const watched = asOneCaller(createPictures(createLog("silent")));
   after(() => watched.close());
 
   it("a decompression bomb is refused before it is decoded", { skip: !isLinux }, async () => {
-    const before = await memoryMost(watched);
+    const before = await peakMemory(watched);
     await refused(watched.readPictureSize(stream(png(50_000, 50_000, 100))));
     await refused(watched.scalePicture(stream(png(50_000, 50_000, 100)), "image/png", { w: 10, h: 10 }));
     await refused(watched.stripPicture(stream(png(50_000, 50_000, 100)), "image/png"));
-    assert.ok((await memoryMost(watched)) - before < 50_000_000);
+    assert.ok((await peakMemory(watched)) - before < 50_000_000);
   });
 
-  it("a picture of many pixels is read row by row", { skip: !isLinux }, async () => {
+  it("a picture of many pixels is decoded row by row", { skip: !isLinux }, async () => {
     const picture = png(8_000, 8_000, 8_000); // 192 MB
-    const before = await memoryMost(watched);
+    const before = await peakMemory(watched);
     assert.deepEqual(await watched.readPictureSize(stream(picture)), { w: 8_000, h: 8_000 });
-    assert.ok((await memoryMost(watched)) - before < 100_000_000);
+    assert.ok((await peakMemory(watched)) - before < 100_000_000);
   });
 
   it("bytes without an end are refused", async () => {
@@ -153,11 +155,11 @@ describe("limits", () => {
     assert.ok(endless.destroyed);
   });
 
-  it("too many at once are told to come back, the others have their turn", async () => {
+  it("excess concurrent requests get 503, the others are processed", async () => {
     const picture = await noise(12, 9).png().toBuffer();
     const answers = await Promise.allSettled(Array.from({ length: 60 }, () => readPictureSize(stream(picture))));
     const [good, bad] = ["fulfilled", "rejected"].map((status) => answers.filter((one) => one.status === status));
-    assert.deepEqual([good?.length, bad?.length], [33, 27]);
+    assert.deepEqual([good?.length, bad?.length], [18, 42]);
     for (const one of bad ?? []) {
       assert.ok(one.status === "rejected" && one.reason instanceof ApiError);
       assert.equal(one.reason.condition, "ServiceUnavailable");
@@ -165,7 +167,7 @@ describe("limits", () => {
     assert.deepEqual(await readPictureSize(stream(picture)), { w: 12, h: 9 });
   });
 
-  it("the bytes are of the type that was stored, and no format is read but the five", async () => {
+  it("the bytes must have the stored type, and only the five formats are read", async () => {
     const picture = await noise(12, 9).png().toBuffer();
     await refused(scalePicture(stream(picture), "image/jpeg", { w: 10, h: 10 }));
     await refused(stripPicture(stream(picture), "text/html"));
@@ -175,12 +177,12 @@ describe("limits", () => {
     await refused(readPictureSize(stream(await noise(12, 9).tiff().toBuffer())));
   });
 
-  it("a store that fails is no fault of the picture", async () => {
+  it("a failing store is not blamed on the picture", async () => {
     const failing = new Readable({ read: () => failing.destroy(new Error("The disk is gone")) });
     await assert.rejects(readPictureSize(failing), /The disk is gone/);
   });
 
-  it("the library is never loaded by the server", () => {
+  it("the server never loads the library", () => {
     const app = JSON.stringify(import.meta.resolve("../app.ts"));
     const picture = JSON.stringify(png(12, 9, 9).toString("base64"));
     const script = `
@@ -188,14 +190,15 @@ describe("limits", () => {
       await import(${app});
       const { createPictures } = await import(${JSON.stringify(import.meta.resolve("./pictures.ts"))});
       const pictures = createPictures({ warn() {} });
-      await pictures.readPictureSize(Readable.from([Buffer.from(${picture}, "base64")]));
+      const ticket = { lane: "upload", application: "app", caller: "caller" };
+      await pictures.readPictureSize(() => Readable.from([Buffer.from(${picture}, "base64")]), ticket);
       process.stdout.write(String(process.report.getReport().sharedObjects.some((file) => /sharp|vips/.test(file))));`;
     assert.equal(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" }), "false");
   });
 });
 
-/** The most that a fresh process for decoding has had in memory so far. */
-async function memoryMost(watched: Pictures): Promise<number> {
+/** The peak memory of a new decoder process so far. */
+async function peakMemory(watched: PicturesOfOneCaller): Promise<number> {
   if (watched.decoderPid === undefined) await watched.readPictureSize(stream(await noise(12, 9).png().toBuffer()));
   const [, kib] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${watched.decoderPid}/status`, "utf8")) ?? [];
   return Number(kib) * 1_024;
@@ -211,7 +214,7 @@ function noise(w: number, h: number, seed = 1): Sharp {
   return sharp(garbage(seed, w * h * 3), { raw: { width: w, height: h, channels: 3 } });
 }
 
-/** The same bytes for the same seed. */
+/** Pseudo-random bytes, the same for the same seed. */
 function garbage(seed: number, length: number): Buffer {
   let state = seed + 1;
   return Buffer.from(
@@ -222,7 +225,7 @@ function garbage(seed: number, length: number): Buffer {
   );
 }
 
-function withPlace(picture: Sharp, format: Format): Promise<Buffer> {
+function withLocation(picture: Sharp, format: Format): Promise<Buffer> {
   const gps = { GPSLatitudeRef: "N", GPSLatitude: "51/1 30/1 0/1", GPSLongitudeRef: "E", GPSLongitude: "7/1 0/1 0/1" };
   return picture
     .withExif({ IFD0: { Model: "Secret camera" }, IFD3: gps })
@@ -232,7 +235,7 @@ function withPlace(picture: Sharp, format: Format): Promise<Buffer> {
     .toBuffer();
 }
 
-/** A true-colour picture that says it has `h` rows, and has `rows` black ones. */
+/** A true-colour picture that declares `h` rows, and contains `rows` black ones. */
 function png(w: number, h: number, rows: number): Buffer {
   const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
   header.writeUInt32BE(w, 0);

@@ -1,86 +1,105 @@
 import type { Readable } from "node:stream";
+import type { LaneStatistics } from "../lib/fair-queue.ts";
 import type { Log } from "../log.ts";
 import { createDecoder, type DecoderLimits } from "./decoder.ts";
 import type { PictureJob, PictureSize } from "./picture-job.ts";
-import { createPictureQueue } from "./picture-queue.ts";
+import { createPictureQueue, decodersMax, type PictureLane, type PictureTicket } from "./picture-queue.ts";
 
 export interface ScaledPicture extends PictureSize {
   readonly contentType: string;
   readonly bytes: Buffer;
 }
 
+/** Opens the bytes of a picture when its turn to be decoded comes. */
+export type PictureSource = () => Readable | Promise<Readable>;
+
 /**
- * What is done with pictures: one at a time, in a process of its own. The bytes come from a store and not from a client
- * that may be slow; their stream is left destroyed. Whatever a picture does, to that process too, only it is refused.
+ * Picture operations, in processes of their own. The bytes come from a store instead of a possibly slow client; their
+ * stream is destroyed afterwards. A picture that crashes its process is refused without affecting others.
  */
 export interface Pictures {
   /**
-   * The size as shown, which is the stored one turned by the EXIF orientation, of a picture that is read to its end: a
-   * damaged one has none (surface.md section 10). @throws ApiError FileUploadFailed, ServiceUnavailable
-   */
-  readPictureSize(bytes: Readable): Promise<PictureSize>;
-  /**
-   * The picture in the same format, scaled to fit and never up, upright, without metadata (where it was taken, by which
-   * camera), an animation with its first frames. @throws ApiError FileUploadFailed, ServiceUnavailable
+   * The displayed size: the stored one rotated by the EXIF orientation. The picture is decoded to its end, so a damaged
+   * one has no size (spec/files#valid-pictures).
    *
-   * @param isWanted asked when its turn comes: what nobody waits for any more is not made
+   * @throws ApiError FileUploadFailed, ServiceUnavailable
+   */
+  readPictureSize(source: PictureSource, ticket: PictureTicket): Promise<PictureSize>;
+  /**
+   * The picture in the same format, scaled to fit and never up, upright, without metadata such as location and camera,
+   * and with the first frames of an animation.
+   *
+   * @throws ApiError FileUploadFailed, ServiceUnavailable
    */
   scalePicture(
-    bytes: Readable,
+    source: PictureSource,
     contentType: string,
     fit: PictureSize,
-    isWanted?: () => boolean,
+    ticket: PictureTicket,
   ): Promise<ScaledPicture>;
   /**
-   * The same picture upright and without metadata: what others see when its owner does not tell where they are.
-   * @throws ApiError FileUploadFailed, ServiceUnavailable
+   * The same picture upright and without metadata: the variant for other users while its owner has locationFuzzing.
    *
-   * @param isWanted as of `scalePicture`
+   * @throws ApiError FileUploadFailed, ServiceUnavailable
    */
-  stripPicture(bytes: Readable, contentType: string, isWanted?: () => boolean): Promise<Buffer>;
-  /** Of the process that decodes, while there is one. */
-  readonly decoderPid: number | undefined;
-  statistics(): { readonly running: number; readonly waiting: number };
-  /** Ends that process; what is asked of it from then on is refused with ServiceUnavailable. */
+  stripPicture(source: PictureSource, contentType: string, ticket: PictureTicket): Promise<Buffer>;
+  /** The ids of the running decoder processes. The first one is used while one is enough. */
+  readonly decoderPids: readonly number[];
+  statistics(): Readonly<Record<PictureLane, LaneStatistics>>;
+  /** Ends the decoder processes; later calls are refused with ServiceUnavailable. */
   close(): Promise<void>;
 }
 
-/** @param limits other times than the usual ones, for tests */
+/** @param limits other limits than the defaults, for tests */
 export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictures {
-  const queue = createPictureQueue();
-  const decoder = createDecoder(log, limits);
+  const turns = createPictureQueue();
+  const decoders = Array.from({ length: decodersMax }, () => createDecoder(log, limits));
+  const idle = new Set(decoders);
 
-  async function decode(job: PictureJob, bytes: Readable, isWanted?: () => boolean) {
-    bytes.on("error", () => {}); // one that fails while it waits is told when it is read
-    try {
-      return await queue.enqueue(() => decoder.decode(job, bytes), isWanted);
-    } finally {
-      bytes.destroy();
-    }
+  function decode(job: PictureJob, source: PictureSource, ticket: PictureTicket) {
+    return turns.run(ticket, async () => {
+      // As many jobs run as there are decoders. Takes the first idle one, so that the second starts only when needed.
+      const decoder = decoders.find((each) => idle.has(each));
+      if (decoder === undefined) throw new Error("More pictures are decoded than there are decoders.");
+      idle.delete(decoder);
+      try {
+        const bytes = await source();
+        bytes.on("error", () => {}); // the reader gets the error
+        try {
+          return await decoder.decode(job, bytes);
+        } finally {
+          bytes.destroy();
+        }
+      } finally {
+        idle.add(decoder);
+      }
+    });
   }
 
   return {
-    async readPictureSize(bytes) {
-      const { w, h } = await decode({ kind: "size" }, bytes);
+    async readPictureSize(source, ticket) {
+      const { w, h } = await decode({ kind: "size" }, source, ticket);
       return { w, h };
     },
 
-    async scalePicture(bytes, contentType, fit, isWanted) {
-      const { w, h, made } = await decode({ kind: "scale", contentType, fit }, bytes, isWanted);
+    async scalePicture(source, contentType, fit, ticket) {
+      const { w, h, made } = await decode({ kind: "scale", contentType, fit }, source, ticket);
       return { contentType, w, h, bytes: made };
     },
 
-    async stripPicture(bytes, contentType, isWanted) {
-      const { made } = await decode({ kind: "strip", contentType }, bytes, isWanted);
+    async stripPicture(source, contentType, ticket) {
+      const { made } = await decode({ kind: "strip", contentType }, source, ticket);
       return made;
     },
 
-    get decoderPid() {
-      return decoder.pid;
+    get decoderPids() {
+      return decoders.flatMap(({ pid }) => pid ?? []);
     },
 
-    statistics: () => ({ running: queue.isRunning ? 1 : 0, waiting: queue.waitingCount }),
+    statistics: turns.statistics,
 
-    close: () => decoder.close(),
+    async close() {
+      await Promise.all(decoders.map((decoder) => decoder.close()));
+    },
   };
 }

@@ -9,61 +9,85 @@ import type { IdGenerator } from "../lib/ids.ts";
 import { bearingTo, destination, distanceMeters, halfRoundMeters, type Location } from "../lib/locations.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 
-/** Whose object lies where. */
+/** An object of a user at a location. */
 export interface Placing {
   readonly applicationId: string;
   /** The owner of the object. */
   readonly userId: string;
-  /** Who says where it lies: the owner, or somebody who may write it. */
+  /** The user who sets the location: the owner, or a user who may write the object. */
   readonly setterId: string;
   readonly location: Location;
 }
 
 /**
- * locationFuzzing (surface.md section 5): where others see what a user has located.
+ * The fuzzing secrets of a user. Each stands for its own rotation of the map, so that learning one reveals nothing of
+ * the others (docs/decisions/0005):
  *
- * A place is remembered the first time that something lies there. It is shown shifted by a kilometre, always to the same
- * point, whatever of the place is meant: nothing is learnt by moving about in it. All places of a user are shifted as by
- * one turn of the globe about a secret pole, so that together they are the truth, moved as a whole: however many shifted
- * points somebody collects, their mean is as far off as each of them. Why this and nothing else: docs/decisions/0005.
+ * - `profile`: the user's own location; searched, and never shown.
+ * - `shown`: objects that others have seen at their true location, because they were shared when locationFuzzing was
+ *   switched on.
+ * - `kept <n>`: objects that were private when it was switched on.
+ * - `new <n>`: objects located while it is on.
+ */
+export type ShiftSecret = "profile" | "shown" | `kept ${number}` | `new ${number}`;
+
+/**
+ * locationFuzzing (spec/privacy#fuzzed-locations): computes where others see the objects of a user.
+ *
+ * A place is stored when the first object lies there. All locations of a place are fuzzed to the same point, about a
+ * kilometre off, so that moving about within it reveals nothing. A secret fuzzes all its places by one rotation of the
+ * globe about a secret pole, so the mean of any number of fuzzed locations is as far off as each of them.
+ * docs/decisions/0005 has the alternatives.
  */
 export interface Fuzzing {
-  /** The columns of an object that lies there, as its owner's settings have it; to be written in the same transaction. */
+  /** The location columns of an object under its owner's setting; must be written in the same transaction. */
   locate(placing: Placing, queries: Queries): Promise<LocatedRow>;
-  /** Whether a user has locationFuzzing; it stays so until the transaction ends. */
-  isFuzzed(applicationId: string, userId: string, queries: Queries): Promise<boolean>;
+  /** The setting of a user, locked until the transaction ends. */
+  findSetting(applicationId: string, userId: string, queries: Queries): Promise<FuzzingSetting>;
+  /** Like `locate`, fuzzed by this secret, or not at all. */
+  locateAs(secret: ShiftSecret | undefined, placing: Placing, queries: Queries): Promise<LocatedRow>;
   /**
-   * Like `locate`, where it is known whether others see a shifted point: of where a user is they always do, because nobody
-   * else is told where that is, and a search must not tell either.
+   * Must be called when others get to see the true location of an object that they may have seen fuzzed, because its
+   * owner has switched locationFuzzing off. Unless they could compute the shift anyway, the secrets of this generation
+   * count as known from then on.
+   *
+   * @param seen the fuzzed location; undefined when it is not stored any more
    */
-  locateAs(isFuzzed: boolean, placing: Placing, queries: Queries): Promise<LocatedRow>;
+  noteShown(placing: Placing, seen: Location | undefined, queries: Queries): Promise<void>;
+  /** The generation of secrets for a user who switches locationFuzzing on. */
+  nextGeneration(applicationId: string, userId: string, generation: number, queries: Queries): Promise<number>;
+}
+
+export interface FuzzingSetting {
+  readonly isFuzzed: boolean;
+  readonly generation: number;
 }
 
 /** How far a place is shifted. */
 const shiftMeters = 1_000;
-/** What lies within this distance of where a place began belongs to it: shown 510 to 1,490 m off. */
+/** Locations within this distance of a place's first one belong to it, and are shown 510 to 1,490 m off. */
 const placeRadiusMeters = 490;
-/** Places begin at least so far apart, so that few are near. */
+/** The minimum distance of places bounds how many are near a location. */
 const nearPlacesMax = 200;
 
 export function createFuzzing({ database, ids }: { database: Database; ids: IdGenerator }): Fuzzing {
   const { dialect } = database;
-  const findOwner = prepare<{ applicationId: string; userId: string }, { location_fuzzing: number }>(
-    (queries, parameter) =>
-      queries
-        .selectFrom("users")
-        .select("location_fuzzing")
-        .where("application_id", "=", parameter("applicationId"))
-        .where("id", "=", parameter("userId"))
-        .modifyEnd(dialect.forShare),
+  const findOwner = prepare<
+    { applicationId: string; userId: string },
+    { location_fuzzing: number; shift_generation: number }
+  >((queries, parameter) =>
+    queries
+      .selectFrom("users")
+      .select(["location_fuzzing", "shift_generation"])
+      .where("application_id", "=", parameter("applicationId"))
+      .where("id", "=", parameter("userId"))
+      .modifyEnd(dialect.forShare),
   );
 
-  async function findOrInsertPlace(placing: Placing, queries: Queries): Promise<Place> {
-    const { applicationId, userId, setterId, location } = placing;
-    for (const statement of dialect.takeTurns(`places ${userId}`)) await statement.execute(queries);
-    const places = placesOf(placing);
+  async function findPlace(placing: Placing, secret: ShiftSecret, queries: Queries): Promise<Place | undefined> {
+    const { location } = placing;
     const near = await rowsInCells<Place>(
-      [places],
+      [placesOf(placing, secret)],
       cellsOfRing(location, 0, placeRadiusMeters),
       nearPlacesMax,
       queries,
@@ -71,39 +95,92 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
     const [oldest] = near
       .filter((place) => distanceMeters(place, location) <= placeRadiusMeters)
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    if (oldest !== undefined) return oldest;
+    return oldest;
+  }
 
-    const first = await findFirstPlace(placing, queries);
+  async function findOrInsertPlace(placing: Placing, secret: ShiftSecret, queries: Queries): Promise<Place> {
+    const { applicationId, userId, setterId, location } = placing;
+    for (const statement of dialect.takeTurns(`places ${userId}`)) await statement.execute(queries);
+    const found = await findPlace(placing, secret, queries);
+    if (found !== undefined) return found;
+
+    const first = await findFirstPlace(placing, secret, queries);
     const bearing = first === undefined ? randomBearing() : bearingAbout(poleOf(first), location);
     const place: Place = { ...location, id: ids.newId("Place"), bearing };
+    const owner = { application_id: applicationId, user_id: userId, setter_id: setterId };
     await queries
       .insertInto("location_shifts")
-      .values({ application_id: applicationId, user_id: userId, setter_id: setterId, cell: cellOf(location), ...place })
+      .values({ ...owner, cell: cellOf(location), secret, ...place })
       .execute();
     return place;
   }
 
-  async function locateAs(isFuzzed: boolean, placing: Placing, queries: Queries): Promise<LocatedRow> {
+  async function locateAs(secret: ShiftSecret | undefined, placing: Placing, queries: Queries): Promise<LocatedRow> {
     const { location } = placing;
     const truth = { lat: location.lat, lng: location.lng, cell: cellOf(location) };
-    if (!isFuzzed) return { ...truth, seen_lat: null, seen_lng: null, seen_cell: truth.cell };
-    const place = await findOrInsertPlace(placing, queries);
-    const seen = destination(place, place.bearing, shiftMeters);
+    if (secret === undefined) return { ...truth, seen_lat: null, seen_lng: null, seen_cell: truth.cell };
+    const seen = shownPointOf(await findOrInsertPlace(placing, secret, queries));
     return { ...truth, seen_lat: seen.lat, seen_lng: seen.lng, seen_cell: cellOf(seen) };
   }
 
-  async function isFuzzed(applicationId: string, userId: string, queries: Queries): Promise<boolean> {
+  async function findSetting(applicationId: string, userId: string, queries: Queries): Promise<FuzzingSetting> {
     const [owner] = await findOwner(queries, { applicationId, userId });
-    return owner?.location_fuzzing === 1;
+    return { isFuzzed: owner?.location_fuzzing === 1, generation: owner?.shift_generation ?? 0 };
   }
 
   return {
-    isFuzzed,
+    findSetting,
     locateAs,
+
     async locate(placing, queries) {
-      return locateAs(await isFuzzed(placing.applicationId, placing.userId, queries), placing, queries);
+      const { isFuzzed, generation } = await findSetting(placing.applicationId, placing.userId, queries);
+      return locateAs(isFuzzed ? `new ${generation}` : undefined, placing, queries);
+    },
+
+    async noteShown(placing, seen, queries) {
+      const { applicationId, userId } = placing;
+      const { isFuzzed, generation } = await findSetting(applicationId, userId, queries);
+      if (isFuzzed) return;
+      if (seen === undefined) {
+        const isUsed = (secret: ShiftSecret) => findFirstPlace(placing, secret, queries);
+        if (((await isUsed(`new ${generation}`)) ?? (await isUsed(`kept ${generation}`))) === undefined) return;
+      } else {
+        const place = await findPlace(placing, "shown", queries);
+        if (place !== undefined && distanceMeters(shownPointOf(place), seen) < 1) return;
+      }
+      await queries
+        .insertInto("location_shifts")
+        .values({
+          application_id: applicationId,
+          user_id: userId,
+          id: spentId(generation),
+          secret: "spent",
+          ...{ setter_id: "", lat: 0, lng: 0, cell: 0, bearing: 0 }, // a marker, not a place
+        })
+        .onConflict((conflict) => conflict.columns(["application_id", "user_id", "id"]).doNothing())
+        .execute();
+    },
+
+    async nextGeneration(applicationId, userId, generation, queries) {
+      const spent = await queries
+        .selectFrom("location_shifts")
+        .select("id")
+        .where("application_id", "=", applicationId)
+        .where("user_id", "=", userId)
+        .where("id", "=", spentId(generation))
+        .executeTakeFirst();
+      return spent === undefined ? generation : generation + 1;
     },
   };
+}
+
+/** The row that marks the secrets of a generation as known. */
+function spentId(generation: number): string {
+  return `spent ${generation}`;
+}
+
+function shownPointOf(place: Place): Location {
+  return destination(place, place.bearing, shiftMeters);
 }
 
 interface Place {
@@ -113,18 +190,24 @@ interface Place {
   readonly bearing: number;
 }
 
-function placesOf({ applicationId, userId, setterId }: Placing): Scope {
+function placesOf({ applicationId, userId, setterId }: Placing, secret: ShiftSecret): Scope {
   return {
     shape: "places",
     from: sql`location_shifts`,
     select: sql`id, lat, lng, bearing`,
     cell: sql`cell`,
-    conditions: [equals("application_id", applicationId), equals("user_id", userId), equals("setter_id", setterId)],
+    conditions: [
+      equals("application_id", applicationId),
+      equals("user_id", userId),
+      equals("setter_id", setterId),
+      equals("secret", secret),
+    ],
   };
 }
 
 async function findFirstPlace(
   { applicationId, userId, setterId }: Placing,
+  secret: ShiftSecret,
   queries: Queries,
 ): Promise<Place | undefined> {
   return queries
@@ -133,17 +216,18 @@ async function findFirstPlace(
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId)
     .where("setter_id", "=", setterId)
+    .where("secret", "=", secret)
     .orderBy("id")
     .limit(1)
     .executeTakeFirst();
 }
 
-/** A user's map is turned about this point, a quarter round the earth from the first place and square to its shift. */
+/** The pole of a user's rotation: a quarter of the globe from the first place, perpendicular to its shift. */
 function poleOf(first: Place): Location {
   return destination(first, first.bearing + 90, halfRoundMeters / 2);
 }
 
-/** The way that a turn about a pole takes a place. */
+/** The direction in which a rotation about the pole moves a place. */
 function bearingAbout(pole: Location, place: Location): number {
   return bearingTo(place, pole) - 90;
 }

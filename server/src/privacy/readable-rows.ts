@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from "kysely";
 import { type Condition, condition, equals } from "../db/conditions.ts";
+import { valueFilter } from "../db/filters.ts";
 import type { Scope } from "../db/scope.ts";
-import type { Search } from "../db/search.ts";
+import type { Filter, Search } from "../db/search.ts";
 import { resolveUserId } from "../http/wire.ts";
 
-/** A table of what users own, and may share. */
+/** A table of objects that users own and may share. */
 export interface SharedTable {
   readonly name: "checkins" | "files";
   readonly select: RawBuilder<unknown>;
@@ -13,29 +14,36 @@ export interface SharedTable {
 }
 
 /**
- * What a user may read of such a table: the own rows, by where they are, and those that are shared, by where others see
- * them (surface.md section 3). The own ones that are shared are in both: to leave them out here, a page would have to walk
- * over all of them.
+ * The rows of a shared table that a user may read: the user's own by true location, and shared ones by fuzzed location
+ * (spec/search#search-scope). Own shared rows match both scopes, because excluding them here would make a page scan all
+ * of them.
  *
- * @param given only what this user owns; `me` for the reader
+ * @param given restricts to the rows of one owner; `me` for the reader
  */
-export function readableRows(
+export function readableRows<Row extends OwnedRow>(
   table: SharedTable,
   readerId: string,
   given: string | undefined,
   conditions: readonly Condition[],
-): Search<unknown>["scopes"] {
+): { readonly scopes: Search<unknown>["scopes"]; readonly filters: readonly Filter<Row>[] } {
   const own = rows(table, "own", [...conditions, equals("user_id", readerId)]);
-  if (given === undefined) return [own, shared(table, conditions)];
+  if (given === undefined) return { scopes: [own, shared(table, conditions)], filters: [] };
   const ownerId = resolveUserId(given, readerId);
-  return ownerId === readerId ? [own] : [shared(table, [...conditions, equals("user_id", ownerId)])];
+  if (ownerId === readerId) return { scopes: [own], filters: [] };
+  return { scopes: [shared(table, conditions)], filters: [valueFilter("user_id", ownerId)] };
+}
+
+interface OwnedRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly created_at: number;
 }
 
 const isShared = condition("is shared", {}, () => sql`read_permission = 1`);
-/** In the words of the indexes. */
+/** Worded like the partial indexes, so that the planner uses them. */
 const isNotShared = condition("is not shared", {}, () => sql`coalesce(read_permission, 0) <> 1`);
 
-/** All rows that meet these conditions, by the indexes of those that are shared and of those that are not. */
+/** All rows that meet these conditions, through the indexes of shared and of private rows. */
 export function everyRow(
   scope: Omit<Scope, "conditions">,
   conditions: readonly Condition[],

@@ -1,14 +1,14 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
-import type { Fuzzing } from "./fuzzing.ts";
+import type { Fuzzing, ShiftSecret } from "./fuzzing.ts";
 
 const rowsPerStep = 250;
 
 /**
- * Brings the shifted points of what a user owns, or has located, in line with the user's locationFuzzing after it has changed: makes them
- * or drops them, a bounded number of rows in each transaction. Until a row has its shifted point others do not see it; until
- * it is dropped they see the shifted one. Can be stopped at any moment and begun again.
+ * Brings the fuzzed locations of a user's objects in line with the user's locationFuzzing after a change: creates or
+ * removes them, a bounded number of rows in each transaction. Others do not see a row until it has its fuzzed location,
+ * and see the fuzzed one until it is removed. Can be stopped and resumed at any point.
  *
  * @returns false when it stopped after `stepsMax` transactions with more to do
  */
@@ -18,7 +18,7 @@ export async function reshiftUser(
   { database, fuzzing }: { database: Database; fuzzing: Fuzzing },
   { stepsMax = Number.POSITIVE_INFINITY, signal }: { stepsMax?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<boolean> {
-  let after: Reached | undefined;
+  let after: Progress | undefined;
   for (let steps = 0; ; steps += 1) {
     signal?.throwIfAborted();
     if (steps >= stepsMax) return false;
@@ -30,17 +30,20 @@ export async function reshiftUser(
   }
 }
 
-/** Where a user has located something: in whose rows, and by what they are gone through, one after the other. */
-const places = [
-  { table: "checkins", user: "user_id", order: ["created_at", "id"] },
-  { table: "files", user: "user_id", order: ["user_id", "id"] },
-  { table: "metadata", user: "setter_id", order: ["object_id", "key"] },
+/**
+ * Where a user's locations are stored: the table, the column of the user, and the order in which its rows are
+ * processed.
+ */
+const locatedTables = [
+  { table: "checkins", user: "user_id", order: ["created_at", "id"], isShared: sql`read_permission` },
+  { table: "files", user: "user_id", order: ["user_id", "id"], isShared: sql`read_permission` },
+  { table: "metadata", user: "setter_id", order: ["object_id", "key"], isShared: sql`1` }, // private ones have none
 ] as const;
 
-/** How far the steps have come, and the setting that they went by. */
-interface Reached {
-  readonly place: number;
-  /** Absent at the beginning of a place. */
+/** The progress of the steps, and the setting that they apply. */
+interface Progress {
+  readonly table: number;
+  /** Absent at the start of a table. */
   readonly key?: readonly [number | string, string];
   readonly isFuzzed: boolean;
 }
@@ -51,50 +54,58 @@ interface FoundRow {
   readonly lat: number | null;
   readonly lng: number | null;
   readonly seen_lat: number | null;
+  readonly seen_lng: number | null;
   readonly setter_id: string | null;
+  readonly is_shared: number | null;
 }
 
-/** @returns undefined when the setting has changed since the step before, so that it all begins again */
+/** @returns undefined when the setting has changed since the previous step, so that the work starts again */
 async function reshiftSome(
   applicationId: string,
   userId: string,
-  after: Reached | undefined,
+  after: Progress | undefined,
   { database, fuzzing }: { database: Database; fuzzing: Fuzzing },
   queries: Queries,
-): Promise<Reached | "done" | undefined> {
-  const at = after?.place ?? 0;
-  const { table, user, order } = places[at] ?? places[0];
+): Promise<Progress | "done" | undefined> {
+  const at = after?.table ?? 0;
+  const { table, user, order, isShared } = locatedTables[at] ?? locatedTables[0];
   const [first, second] = [sql.ref(order[0]), sql.ref(order[1])];
   const isOfUser = sql`application_id = ${applicationId} and ${sql.ref(user)} = ${userId}`;
   const isBeyond =
     after?.key === undefined ? sql`` : sql`and (${first}, ${second}) > (${after.key[0]}, ${after.key[1]})`;
-  // Who moves one of them meanwhile waits, and has locked it before anything that a step waits for.
+  // A concurrent writer locks its object before anything that this step waits for, so there is no deadlock.
   const lock = database.dialect.hasRowLocks ? sql`for update` : sql``;
   const { rows } = await sql<FoundRow>`
-    select ${first} as first, ${second} as second, lat, lng, seen_lat, setter_id from ${sql.table(table)}
+    select ${first} as first, ${second} as second, lat, lng, seen_lat, seen_lng, setter_id, ${isShared} as is_shared
+    from ${sql.table(table)}
     where ${isOfUser} ${isBeyond} order by ${first}, ${second} limit ${rowsPerStep} ${lock}`.execute(queries);
 
-  const isEnd = rows.length === 0 && at === places.length - 1;
-  // At the end the user is written: two that had both locked it as readers would wait for each other.
+  const isEnd = rows.length === 0 && at === locatedTables.length - 1;
+  // The last step writes the user: two steps that had both locked it for reading would deadlock.
   if (isEnd) await lockRow(database.dialect, "users", applicationId, userId, queries);
-  const isFuzzed = await fuzzing.isFuzzed(applicationId, userId, queries);
+  const { isFuzzed, generation } = await fuzzing.findSetting(applicationId, userId, queries);
   if (after !== undefined && after.isFuzzed !== isFuzzed) return undefined;
-  for (const { lat, lng, seen_lat, setter_id, ...row } of rows) {
+  for (const { lat, lng, seen_lat, seen_lng, setter_id, is_shared, ...row } of rows) {
     if (lat === null || lng === null || (seen_lat !== null) === isFuzzed) continue;
     const placing = { applicationId, userId, setterId: setter_id ?? userId, location: { lat, lng } };
-    const { seen_lat: seenLat, seen_lng: seenLng, seen_cell } = await fuzzing.locateAs(isFuzzed, placing, queries);
+    if (seen_lat !== null && seen_lng !== null && is_shared === 1) {
+      await fuzzing.noteShown(placing, { lat: seen_lat, lng: seen_lng }, queries);
+    }
+    const secret: ShiftSecret = is_shared === 1 ? "shown" : `kept ${generation}`;
+    const located = await fuzzing.locateAs(isFuzzed ? secret : undefined, placing, queries);
+    const { seen_lat: seenLat, seen_lng: seenLng, seen_cell } = located;
     await sql`
       update ${sql.table(table)} set seen_lat = ${seenLat}, seen_lng = ${seenLng}, seen_cell = ${seen_cell}
       where ${isOfUser} and ${first} = ${row.first} and ${second} = ${row.second}`.execute(queries);
   }
   const last = rows.at(-1);
-  if (last !== undefined) return { place: at, key: [last.first, last.second], isFuzzed };
-  if (!isEnd) return { place: at + 1, isFuzzed };
+  if (last !== undefined) return { table: at, key: [last.first, last.second], isFuzzed };
+  if (!isEnd) return { table: at + 1, isFuzzed };
   await updateReshifted(applicationId, userId, isFuzzed, queries);
   return "done";
 }
 
-/** Unless the setting has changed again meanwhile: then somebody else is at it. */
+/** Does nothing when the setting has changed again: then another run is responsible. */
 async function updateReshifted(
   applicationId: string,
   userId: string,

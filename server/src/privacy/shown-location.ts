@@ -4,8 +4,9 @@ import type { Location } from "../lib/locations.ts";
 type MaybeLocated = { readonly [Name in keyof LocatedRow]: LocatedRow[Name] | null };
 
 /**
- * Where somebody sees an object: its owner the true point, everybody else the shifted one while the owner has
- * locationFuzzing (surface.md section 5). Whatever shows a location, or searches by it, asks here.
+ * The location of an object as a user sees it: the true one for its owner, and the fuzzed one for everyone else while
+ * the owner has locationFuzzing (spec/privacy#fuzzed-locations). All code that shows a location or searches by it calls
+ * this.
  */
 export function shownLocation(
   row: Pick<MaybeLocated, "lat" | "lng" | "seen_lat" | "seen_lng">,

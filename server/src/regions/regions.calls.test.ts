@@ -13,17 +13,24 @@ import {
   startTestApp,
   type TestApp,
 } from "../../test/harness.ts";
+import { keysOfRegion } from "../lib/region-keys.ts";
+import { createSigner } from "../lib/signer.ts";
 import { messageBytesMax } from "./regions.calls.ts";
 import { putApplicationRegion } from "./regions.directory.store.ts";
 import { answerHeader, type CallHead, callHeader, createCallSignatures, digestOf } from "./regions.signatures.ts";
 
-/** Calls between regions, with somebody in the middle: whoever has no REGION_SECRET can neither call nor answer. */
+/** Calls between regions with an attacker in the middle: without REGION_SECRET a region can neither call nor answer. */
 
 const secret = "a secret between regions";
-const signatures = createCallSignatures([secret]);
+const refusal = "This is for other regions, which sign what they ask for.";
+const names = new Set(["main", "eu", "us"]);
+/** The signatures of a region eu with these entries of REGION_SECRET. */
+const signaturesOf = (...regionSecrets: string[]) =>
+  createCallSignatures({ region: "eu", regions: names, regionSecrets });
+const signatures = signaturesOf(secret);
 let test: TestApp;
 let eu: Server;
-/** What the other region, or who stands in its place, does with a call. */
+/** Handles a call in place of the other region. */
 let answer: RequestListener;
 let calls: IncomingMessage[];
 let appid: string;
@@ -33,9 +40,10 @@ before(async () => {
     answer(request, reply);
   }).listen(0, "127.0.0.1");
   await once(eu, "listening");
-  const euRoot = `http://127.0.0.1:${(eu.address() as AddressInfo).port}/behind/a/proxy`; // it listens on a port
+  // The server listens on a port.
+  const euRoot = `http://127.0.0.1:${(eu.address() as AddressInfo).port}/behind/a/proxy`;
   test = await startTestApp({
-    REGIONS: `main=http://main.example,eu=${euRoot}`,
+    REGIONS: `main=http://main.example,eu=${euRoot},us=http://us.example`,
     REGION_SECRET: `${secret}, another secret between`,
     REGION_TIMEOUT_MS: "300",
   });
@@ -51,7 +59,7 @@ after(async () => {
 
 const registration = () => ({ body: { appid, appkey: "rk_key", platform: "test" } });
 
-/** Lets the pause pass in which a region that failed is left alone. */
+/** Registers a device after the backoff for the failed region has passed. */
 async function register(): Promise<Answer> {
   calls = [];
   for (;;) {
@@ -67,7 +75,7 @@ function headOf({ headers, url }: IncomingMessage): CallHead {
   return head;
 }
 
-/** Answers as a region does. */
+/** Answers with a valid signature. */
 function answerWith(value: unknown, change: (head: CallHead) => CallHead = (head) => head): RequestListener {
   return (request, reply) => {
     request.resume();
@@ -78,8 +86,9 @@ function answerWith(value: unknown, change: (head: CallHead) => CallHead = (head
 
 const token = { accessToken: "eu.token", accessTokenExpires: "/Date(1)/", serviceRoot: "http://eu.example" };
 
-describe("what main asks of another region", () => {
-  it("goes to the root in REGIONS, signed, with what the client sent and whom it came from", async () => {
+// spec/regions#unreachable-regions
+describe("a call of the main region to another region", () => {
+  it("goes to the root in REGIONS, signed, with the parameters and the address of the client", async () => {
     let sent: { body: Buffer; head: CallHead } | undefined;
     answer = async (request, reply) => {
       sent = { body: await buffer(request), head: headOf(request) };
@@ -97,7 +106,7 @@ describe("what main asks of another region", () => {
     assert.match(requestId, /^[\w-]+$/);
   });
 
-  it("a refusal is passed on as it is, and one that nobody knows is ServiceUnavailable", async () => {
+  it("passes a refusal on unchanged; an unknown condition becomes ServiceUnavailable", async () => {
     const refused = (condition: string, more: object = {}) =>
       answerWith({ refused: { condition, message: "Why.", ...more } });
     answer = refused("AuthAPICallDisabledByDeveloper");
@@ -110,10 +119,10 @@ describe("what main asks of another region", () => {
     assertError(await register(), 503, "ServiceUnavailable", 1284, "Why.");
   });
 
-  it("who cannot answer as that region does is taken for nobody, whatever he sends, and however slowly", async () => {
+  it("fails with ServiceUnavailable for any answer without a valid signature, however large or slow", async () => {
     const forged: Readonly<Record<string, RequestListener>> = {
       "no signature": (_, reply) => reply.end(JSON.stringify({ result: { result: JSON.stringify(token) } })),
-      "a made-up one": (_, reply) => reply.setHeader(answerHeader, "A".repeat(43)).end("{}"),
+      "a forged one": (_, reply) => reply.setHeader(answerHeader, "A".repeat(43)).end("{}"),
       "that of another call": answerWith({ result: {} }, (head) => ({ ...head, nonce: "of another call" })),
       "that of another region": answerWith({ result: {} }, (head) => ({ ...head, to: "us" })),
       "the call's own": (request, reply) =>
@@ -127,7 +136,7 @@ describe("what main asks of another region", () => {
         const timer = setInterval(() => reply.write(" "), 20);
         request.socket.on("close", () => clearInterval(timer));
       },
-      "more than anybody can hold": (request, reply) => {
+      "more than the limit": (request, reply) => {
         const chunk = Buffer.alloc(1_048_576, " ");
         let left = messageBytesMax + 2 * chunk.length;
         const write = () => {
@@ -147,7 +156,7 @@ describe("what main asks of another region", () => {
     assert.ok(!JSON.stringify(test.logLines).includes("rk_key"));
   });
 
-  it("signed nonsense is no token, and sends nobody round in circles", async () => {
+  it("fails for signed answers without a token, and does not follow redirects in circles", async () => {
     for (const result of [null, 1, "x", [], { result: 1 }, { movedTo: "main" }, { movedTo: "mars" }, { movedTo: {} }]) {
       answer = answerWith({ result });
       assert.equal((await register()).status, 503);
@@ -158,7 +167,7 @@ describe("what main asks of another region", () => {
     assert.equal(calls.length, 3);
   });
 
-  it("one that is out of reach is left alone for a second, so that nobody waits for it in vain", async () => {
+  it("is not sent for a second after a failure, so that callers do not wait for an unreachable region", async () => {
     answer = () => {};
     await register();
     calls = [];
@@ -168,7 +177,8 @@ describe("what main asks of another region", () => {
   });
 });
 
-describe("what another region may ask of this one", () => {
+// spec/regions#forwarded-registrations
+describe("a call of another region", () => {
   const head = (more: Partial<CallHead> = {}): CallHead => ({
     name: "findRegion",
     from: "eu",
@@ -181,35 +191,34 @@ describe("what another region may ask of this one", () => {
   const body = () => Buffer.from(JSON.stringify({ appid }));
   const ask = (header: string | undefined, path = "/_/regions/findRegion", sent: Buffer = body()) =>
     send(test.port, "POST", path, { body: sent, ...(header !== undefined && { headers: { [callHeader]: header } }) });
-  const refusal = "This is for other regions, which sign what they ask for.";
 
-  it("is answered when it is signed with one of the secrets, and the answer is signed, too", async () => {
+  it("is answered if it is signed with one of the secrets, and the answer is signed too", async () => {
     for (const each of [secret, "another secret between"]) {
       const call = head();
-      const { status, headers, text } = await ask(createCallSignatures([each]).sign(call));
+      const { status, headers, text } = await ask(signaturesOf(each).sign(call));
       assert.deepEqual([status, text], [200, '{"result":"eu"}']);
       assert.ok(signatures.isAnswer(call, Buffer.from(text), `${headers[answerHeader]}`));
     }
   });
 
-  it("is refused to everybody else, and a second time, before the body is read", async () => {
+  it("is refused before its body is read if its signature is invalid or was used before", async () => {
     const good = signatures.sign(head());
     assert.equal((await ask(good)).status, 200);
     const wrong: Readonly<Record<string, string | undefined>> = {
       "none at all": undefined,
       "an empty one": "",
-      "the same again": good,
-      "of another secret": createCallSignatures(["a secret of somebody else"]).sign(head()),
+      "a replayed one": good,
+      "of another secret": signaturesOf("a secret of another deployment").sign(head()),
       "an answer's": `${good.slice(0, good.lastIndexOf(" "))} ${signatures.signAnswer(head(), body())}`,
       "too old": signatures.sign(head({ at: test.now() - 60_001 })),
       "from the future": signatures.sign(head({ at: test.now() + 60_001 })),
-      "of no time": signatures.sign(head({ at: Number.NaN })),
+      "without a time": signatures.sign(head({ at: Number.NaN })),
       "for another region": signatures.sign(head({ to: "eu" })),
-      "of a region that is none": signatures.sign(head({ from: "mars" })),
+      "of an unknown region": signatures.sign(head({ from: "mars" })),
       "of this region itself": signatures.sign(head({ from: "main" })),
       "of another call": signatures.sign(head({ name: "setRegion" })),
       "a stream's": signatures.sign(head({ digest: `stream:${appid}` })),
-      "with a word more": `${signatures.sign(head())} more`,
+      "with an extra word": `${signatures.sign(head())} more`,
       "cut off": signatures.sign(head()).slice(0, -1),
       "with another time": signatures.sign(head()).replace(` ${test.now()} `, ` ${test.now() + 1} `),
       "too long": "a ".repeat(5_000),
@@ -224,7 +233,7 @@ describe("what another region may ask of this one", () => {
     client.close();
   });
 
-  it("with another body than the one that was signed does nothing", async () => {
+  it("has no effect if its body differs from the signed one", async () => {
     const call = head({ name: "setRegion", digest: digestOf(Buffer.from(JSON.stringify({ appid, region: "eu" }))) });
     const forged = Buffer.from(JSON.stringify({ appid, region: "main", was: "eu" }));
     const { text } = await ask(signatures.sign(call), "/_/regions/setRegion", forged);
@@ -232,7 +241,7 @@ describe("what another region may ask of this one", () => {
     assert.equal(await test.app.regions.hostOf(appid), "eu");
   });
 
-  it("is what there is, for who may ask it: nobody gives away what another one has, or makes things in main", async () => {
+  it("cannot change applications of other regions, or create applications in the main region", async () => {
     const askFor = async (name: string, message: object, from = "eu") => {
       const sent = Buffer.from(JSON.stringify(message));
       return (await ask(signatures.sign(head({ name, from, digest: digestOf(sent) })), `/_/regions/${name}`, sent))
@@ -256,7 +265,7 @@ describe("what another region may ask of this one", () => {
     assert.equal((await test.registerDevice()).split(".")[0], "main");
   });
 
-  it("a message that is no JSON, or not as it should be, is refused in a signed answer", async () => {
+  it("with an invalid message is refused in a signed answer", async () => {
     for (const text of ["", "{", "null", "[]", '"x"', '{"appid":1}', '{"appid":"usr_1"}']) {
       const sent = Buffer.from(text);
       const call = head({ digest: digestOf(sent) });
@@ -267,8 +276,99 @@ describe("what another region may ask of this one", () => {
   });
 });
 
+// spec/regions#region-keys
+describe("a region that has its own keys in place of the shared secret", () => {
+  const [ofMain = "", ofUs = ""] = keysOfRegion("eu", ["main", "us"], [secret]);
+  const keyed = signaturesOf(ofMain, ofUs);
+  const body = Buffer.from("{}");
+  const headFrom = (from: string, to = "main"): CallHead => {
+    const nonce = `nonce${Math.random()}`;
+    return { name: "findRegion", from, to, at: test.now(), nonce, digest: digestOf(body) };
+  };
+  const ask = (header: string) =>
+    send(test.port, "POST", "/_/regions/findRegion", { body, headers: { [callHeader]: header } });
+
+  it("signs calls in its own name, and verifies the answers", async () => {
+    const call = headFrom("eu");
+    const { status, headers, text } = await ask(keyed.sign(call));
+    assert.equal(status, 200);
+    assert.ok(keyed.isAnswer(call, Buffer.from(text), `${headers[answerHeader]}`));
+  });
+
+  it("cannot sign as another region, with any of its keys or for any purpose", async () => {
+    assert.throws(() => keyed.sign(headFrom("us")), /no key/);
+    const keys = [ofMain, ofUs].map((entry) => entry.split(":")[2] ?? "");
+    for (const key of [...keys, ofMain, ofUs]) {
+      for (const purpose of [
+        "call from us to main",
+        "call from eu to main",
+        "call from eu to us",
+        "call between regions",
+      ]) {
+        const [unsigned] = [signatures.sign(headFrom("us"))].map((header) => header.split(" ").slice(0, -1));
+        const text = ["findRegion", ...(unsigned ?? [])].join("\n");
+        const header = [...(unsigned ?? []), createSigner([key], purpose).sign(text)].join(" ");
+        assertError(await ask(header), 401, "AuthFailed", 256, refusal);
+      }
+      const pretending = createCallSignatures({
+        region: "us",
+        regions: names,
+        regionSecrets: [`key:main:${key.slice(-43)}`],
+      });
+      assertError(await ask(pretending.sign(headFrom("us"))), 401, "AuthFailed", 256, refusal);
+    }
+    // The same header, signed by a region with permission, is accepted.
+    assert.equal((await ask(signatures.sign(headFrom("us")))).status, 200);
+  });
+
+  it("cannot answer for another region, nor impersonate the main region", () => {
+    const call = headFrom("main", "us");
+    const answers = createSigner([ofUs.split(":")[2] ?? ""], "answer from main to us");
+    const main = createCallSignatures({ region: "main", regions: names, regionSecrets: [secret] });
+    for (const signer of [answers, createSigner([ofMain], "answer between regions")]) {
+      assert.ok(!main.isAnswer(call, body, signer.sign("whatever")));
+    }
+    assert.throws(() => keyed.signAnswer(call, body), /no key/);
+    assert.throws(() => keyed.sign(call), /no key/);
+    const us = createCallSignatures({ region: "us", regions: names, regionSecrets: [secret] });
+    const forged = createCallSignatures({ region: "main", regions: names, regionSecrets: [ofUs] });
+    assert.equal(us.read(call.name, forged.sign(call)), undefined);
+    assert.ok(us.read(call.name, main.sign(call)));
+  });
+
+  it("rotates keys: it signs with the first, and accepts all", async () => {
+    const next = keysOfRegion("eu", ["main", "us"], ["another secret between", secret]);
+    assert.equal((await ask(signaturesOf(...next).sign(headFrom("eu")))).status, 200);
+  });
+});
+
+describe("a call of a release without keys for each direction", () => {
+  it("is accepted and answered in its own format, if it is signed with the shared secret", async () => {
+    const body = Buffer.from("{}");
+    const words = ["eu", "main", `${test.now()}`, "nonceOfAFormerRelease", digestOf(body)];
+    const text = ["findRegion", ...words].join("\n");
+    const header = [...words, createSigner([secret], "call between regions").sign(text)].join(" ");
+    const answered = await send(test.port, "POST", "/_/regions/findRegion", {
+      body,
+      headers: { [callHeader]: header },
+    });
+    assert.equal(answered.status, 200);
+    const answerText = [text, digestOf(Buffer.from(answered.text))].join("\n");
+    const answers = createSigner([secret], "answer between regions");
+    assert.ok(answers.isSigned(answerText, `${answered.headers[answerHeader]}`));
+    const [ofMain = ""] = keysOfRegion("us", ["main"], [secret]);
+    const keyed = createCallSignatures({
+      region: "main",
+      regions: names,
+      regionSecrets: [ofMain.replace("main", "us")],
+    });
+    assert.equal(keyed.read("findRegion", header), undefined);
+  });
+});
+
+// spec/regions#registration-in-another-region
 describe("a deployment without REGIONS", () => {
-  it("answers no calls of regions, and a remote one tells its address to whom it registers", async () => {
+  it("answers no calls of regions, and a registration with a remote one returns its address", async () => {
     const alone = await startTestApp({ REGION: "eu", PUBLIC_URL: "https://eu.example/" });
     const { body } = await alone.call("POST /devices", { body: { ...alone.application, platform: "test" } });
     assert.equal(body.result.serviceRoot, "https://eu.example");

@@ -16,25 +16,25 @@ import {
   streamed,
 } from "./regions.signatures.ts";
 
-/** Where calls arrive, below the root of a region. */
+/** The path of calls, below the root of a region. */
 export const callsPath = "/_/regions";
-/** More than any message between regions has. */
+/** Larger than any message between regions. */
 export const messageBytesMax = 16_777_216;
 
-/** Calls other regions. What cannot be reached, or does not prove who it is, is ServiceUnavailable. */
+/** Calls other regions. An unreachable region, or one without a valid signature, results in ServiceUnavailable. */
 export interface RegionCalls {
   /**
-   * @param message what is sent, as JSON
-   * @returns what the other region answers
-   * @throws ApiError as the other region threw it; ServiceUnavailable, RequestTooLarge
+   * @param message is sent as JSON
+   * @returns the answer of the other region
+   * @throws ApiError as thrown by the other region; ServiceUnavailable, RequestTooLarge
    */
   call(region: string, name: string, message: unknown): Promise<unknown>;
   /**
-   * The same with bytes in place of a message, which may take as long as they go on. They are not signed: what the other
-   * region answers has to tell what arrived.
+   * Like `call`, with a stream in place of a message, which may take any time while bytes flow. The bytes are not
+   * signed, so the answer must identify what arrived.
    *
-   * @param subject what they are about
-   * @throws whatever the bytes throw, too
+   * @param subject the application that the bytes belong to
+   * @throws errors of the stream, too
    */
   send(region: string, name: string, subject: string, bytes: AsyncIterable<Uint8Array>): Promise<unknown>;
   close(): void;
@@ -42,17 +42,17 @@ export interface RegionCalls {
 
 type Settings = Pick<Config, "region" | "regions" | "regionSecrets" | "regionTimeoutMs">;
 
-/** Bytes that are sent may stand still for so long, and what they came to may take so long. */
+/** Limits how long a stream may stall, and how long its answer may take. */
 const silentMsMax = 600_000;
 const socketsMax = 64;
-/** Of one region. */
+/** Per region. */
 const waitingMax = 1_000;
-/** After a region could not be reached, it is not tried again for so long. */
-const pauseMs = 1_000;
+/** A region is not called again for this time after a failure. */
+const backoffMs = 1_000;
 
 /**
- * Calls go over HTTP to the roots of REGIONS and nowhere else: redirects are not followed. Each is signed, and so is its
- * answer (`regions.signatures.ts`); an answer that is not is no answer.
+ * Calls go over HTTP to the roots of REGIONS; redirects are not followed. Calls and answers are signed
+ * (`regions.signatures.ts`); an answer without a valid signature is treated as a failure.
  */
 export function createRegionCalls(
   settings: Settings,
@@ -60,18 +60,18 @@ export function createRegionCalls(
 ): RegionCalls {
   const { region: own, regions, regionTimeoutMs } = settings;
   const { clock, log } = services;
-  const signatures = regions.size === 0 ? undefined : createCallSignatures(settings.regionSecrets);
+  const signatures = regions.size === 0 ? undefined : createCallSignatures(settings);
   const agents = { http: agentOf(HttpAgent), https: agentOf(HttpsAgent) };
-  /** Of each region that was out of reach: until when it is left alone. */
-  const pauses = new Map<string, number>();
-  /** How many calls of each are under way. */
+  /** The end of the backoff of each region that was unreachable. */
+  const backoffs = new Map<string, number>();
+  /** The number of pending calls of each region. */
   const waiting = new Map<string, number>();
 
   function newHead(name: string, region: string, digest: string): CallHead {
     return { name, from: own, to: region, at: clock.now(), nonce: takeRandomBytes(18).toString("base64url"), digest };
   }
 
-  /** One exchange over HTTP. @returns the answer, when it is one */
+  /** One exchange over HTTP. @returns the verified answer */
   async function exchange(head: CallHead, body: Buffer | Readable, signal: AbortSignal): Promise<unknown> {
     const root = regions.get(head.to);
     if (root === undefined || signatures === undefined) throw new Error(`REGIONS does not name ${head.to}`);
@@ -108,16 +108,16 @@ export function createRegionCalls(
     return JSON.parse(answer.toString("utf8"));
   }
 
-  /** @throws ApiError ServiceUnavailable when it cannot be reached, or is somebody else */
+  /** @throws ApiError ServiceUnavailable if the region is unreachable, or cannot prove its identity */
   async function ask(region: string, work: () => Promise<unknown>): Promise<unknown> {
     const count = waiting.get(region) ?? 0;
-    if ((pauses.get(region) ?? 0) > performance.now() || count >= waitingMax) throw unavailable(region);
+    if ((backoffs.get(region) ?? 0) > performance.now() || count >= waitingMax) throw unavailable(region);
     waiting.set(region, count + 1);
     try {
       return await work();
     } catch (err) {
       log.warn({ err, region }, "a region is out of reach");
-      pauses.set(region, performance.now() + pauseMs);
+      backoffs.set(region, performance.now() + backoffMs);
       throw unavailable(region, err);
     } finally {
       waiting.set(region, (waiting.get(region) ?? 1) - 1);
@@ -128,7 +128,7 @@ export function createRegionCalls(
     async call(region, name, message) {
       const body = bodyOf(message);
       const once = () => exchange(newHead(name, region, digestOf(body)), body, AbortSignal.timeout(regionTimeoutMs));
-      // A connection that was kept may have been closed at the other end.
+      // The other region may have closed a kept-alive connection.
       const answer = await ask(region, () =>
         once().catch((error) => {
           if (error instanceof SocketClosed) return once();
@@ -140,7 +140,7 @@ export function createRegionCalls(
 
     async send(region, name, subject, bytes) {
       const stalled = new AbortController();
-      const timer = setTimeout(() => stalled.abort(new Error("Nothing moves any more")), silentMsMax);
+      const timer = setTimeout(() => stalled.abort(new Error("The transfer has stalled")), silentMsMax);
       let failure: { readonly error: unknown } | undefined;
       async function* watched() {
         try {
@@ -172,7 +172,7 @@ export function createRegionCalls(
   };
 }
 
-/** A connection that was used before is gone. */
+/** A reused connection was closed. */
 class SocketClosed extends Error {
   constructor(options: ErrorOptions) {
     super("The connection was closed", options);
@@ -195,7 +195,7 @@ function bodyOf(message: unknown): Buffer {
   return body;
 }
 
-/** @throws Error when it is larger than a message is, or breaks off */
+/** @throws Error if the answer exceeds the limit or breaks off */
 async function readAnswer(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -207,15 +207,16 @@ async function readAnswer(incoming: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** What a region answers: what came of it, or why it was refused. */
+/** The answer of a region: a result, or a refusal. */
 export type RegionAnswer =
   | { readonly result: unknown }
   | { readonly refused: { readonly condition: string; readonly message: string; readonly retryAfterSeconds?: number } };
 
 function resultOf(answer: unknown): unknown {
-  const { result, refused } = answer as Record<"result" | "refused", unknown>; // it is signed: of another version at worst
+  // Signed by a region, at worst of another version.
+  const { result, refused } = answer as Record<"result" | "refused", unknown>;
   if (refused === undefined) return result;
-  const { condition, message, retryAfterSeconds } = refused as Record<string, unknown>; // as above
+  const { condition, message, retryAfterSeconds } = refused as Record<string, unknown>; // as `answer`
   throw new ApiError(
     isCondition(condition) ? condition : "ServiceUnavailable",
     typeof message === "string" ? message : undefined,

@@ -2,7 +2,7 @@ import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import type { ApplicationRegionRow } from "../db/tables.ts";
 
-/** The region that serves an application, or is about to, where that is another one. */
+/** Finds the other region that serves an application, or is about to. */
 export async function findHost(applicationId: string, queries: Queries): Promise<string | undefined> {
   const [row] = await findServing(queries, { applicationId });
   return row?.region;
@@ -28,7 +28,7 @@ export function findApplicationRegion(
     .executeTakeFirst();
 }
 
-/** Whether it has moved here, and not away since; it may have been deleted. */
+/** True if the application has moved here, and not away since; it may have been deleted. */
 export async function hasArrived(applicationId: string, queries: Queries): Promise<boolean> {
   const row = await queries
     .selectFrom("application_regions")
@@ -39,7 +39,7 @@ export async function hasArrived(applicationId: string, queries: Queries): Promi
   return row !== undefined;
 }
 
-/** Writes where an application lives, in place of what was known. */
+/** Records the region of an application, replacing an earlier record. */
 export async function putApplicationRegion(row: ApplicationRegionRow, queries: Queries): Promise<void> {
   const { region, state, changed_at } = row;
   await queries
@@ -53,7 +53,7 @@ export async function deleteApplicationRegion(applicationId: string, queries: Qu
   await queries.deleteFrom("application_regions").where("application_id", "=", applicationId).execute();
 }
 
-/** All that are elsewhere, oldest application first. */
+/** All remote applications, oldest first. */
 export function listApplicationRegions(queries: Queries): Promise<ApplicationRegionRow[]> {
   return queries
     .selectFrom("application_regions")

@@ -16,48 +16,47 @@ import {
   streamed,
 } from "./regions.signatures.ts";
 
-/** What other regions may ask for, by its name. */
+/** The calls that other regions may make, by name. */
 export type RegionHandlers = Readonly<Record<string, RegionHandler>>;
 
 export type RegionHandler = MessageHandler | StreamHandler;
 
-/** Answers a message, which is what JSON was made of it. @throws ApiError, for the other region to pass on */
+/** Answers a message, which is a parsed JSON value. @throws ApiError, which is passed on to the other region */
 export interface MessageHandler {
   readonly takes: "message";
   answer(message: unknown, from: string): Promise<unknown>;
 }
 
-/** Answers bytes that nobody vouches for yet: whoever sent them learns what arrived, and then says whether it is right. */
+/** Answers an unsigned stream: the sender gets the digest of what arrived, and then confirms it. */
 export interface StreamHandler {
   readonly takes: "bytes";
   answer(bytes: AsyncIterable<Uint8Array>, stream: ArrivingStream): Promise<unknown>;
 }
 
 export interface ArrivingStream {
-  /** What it is about; this is signed. */
+  /** The signed subject of the stream. */
   readonly subject: string;
   readonly from: string;
-  /** Whether all of it has been read. */
+  /** True once the whole stream has been read. */
   isWhole(): boolean;
 }
 
-/** Clocks may differ by so much, and calls be on their way for so long. */
+/** Bounds clock skew and transmission time. */
 const ageMsMax = 60_000;
 
-/** A region that sends something large may have to fetch it from a slow store. */
+/** Allows for a sender that reads from a slow store. */
 const silentMsMax = 120_000;
 
 /**
- * Takes the calls of other regions. A call that is not signed, is for another region, old, or here for the second time is
- * refused before its body is read.
+ * Accepts the calls of other regions. A call that is unsigned, addressed to another region, old or replayed is refused
+ * before its body is read.
  */
 export function regionsEndpoint(
   settings: Pick<Config, "region" | "regions" | "regionSecrets" | "requestTimeoutMs">,
   services: { readonly handlers: RegionHandlers; readonly clock: Clock; readonly log: Log },
 ): InternalEndpoint {
-  const { region: own, regions } = settings;
   const { handlers, clock, log } = services;
-  const signatures = createCallSignatures(settings.regionSecrets);
+  const signatures = createCallSignatures(settings);
   const nonces = createNonces(ageMsMax);
 
   /** @throws ApiError OperationNotFound, AuthFailed */
@@ -69,9 +68,6 @@ export function regionsEndpoint(
     const now = clock.now();
     if (
       head === undefined ||
-      head.to !== own ||
-      head.from === own ||
-      !regions.has(head.from) ||
       !(Math.abs(now - head.at) <= ageMsMax) ||
       head.digest.startsWith(streamed) !== (handler.takes === "bytes") ||
       !nonces.take(head.nonce, now)
@@ -106,7 +102,7 @@ export function regionsEndpoint(
     async answer(call) {
       const { handler, head } = authenticate(call);
       const written = writeJson(await handle(handler, head, call));
-      if ("problem" in written) throw new Error("An answer is no JSON");
+      if ("problem" in written) throw new Error("The answer is not JSON");
       const body = Buffer.from(written.value, "utf8");
       return { headers: { [answerHeader]: signatures.signAnswer(head, body) }, body };
     },

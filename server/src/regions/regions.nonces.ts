@@ -1,13 +1,16 @@
-/** Remembers which calls were here, for as long as they could come again. */
+/** Remembers the nonces of calls for as long as a call could be replayed. */
 export interface Nonces {
-  /** @returns false when it was taken before */
+  /** @returns false if the nonce was used before */
   take(nonce: string, now: number): boolean;
 }
 
-/** Some 100 bytes each; past it the oldest could come again, and whatever regions ask for does no harm twice. */
+/**
+ * Some 100 bytes each. Beyond this the oldest could be replayed, which is harmless, because calls can be repeated
+ * safely.
+ */
 const noncesMax = 250_000;
 
-/** @param ageMsMax how far from the present the time of a call may lie, in both directions */
+/** @param ageMsMax the maximum difference between the time of a call and now, in both directions */
 export function createNonces(ageMsMax: number): Nonces {
   const keptMs = 2 * ageMsMax;
   let [older, newer] = [new Set<string>(), new Set<string>()];

@@ -13,37 +13,37 @@ import type { RegionCalls } from "./regions.calls.ts";
 import type { MessageHandler } from "./regions.endpoint.ts";
 import type { Regions } from "./regions.ts";
 
-/** Lets the region where an application lives register its devices. */
-export interface RegistrationElsewhere {
+/** Forwards a registration to the region of the application. */
+export interface RemoteRegistration {
   /**
-   * @param region where the application is said to live
-   * @returns what that region answers
-   * @throws ApiError as that region threw it; ServiceUnavailable
+   * @param region where the application is recorded
+   * @returns the answer of that region
+   * @throws ApiError as thrown by that region; ServiceUnavailable
    */
   register(region: string, appid: string, call: Call): Promise<RawResult>;
 }
 
-/** An application that moves is one hop away; a second one moves while we ask. */
+/** A moved application is one hop away; it may move once more meanwhile. */
 const hopsMax = 3;
 
-export function createRegistrationElsewhere(services: {
+export function createRemoteRegistration(services: {
   readonly regions: Regions;
   readonly regionCalls: RegionCalls;
   readonly database: Database;
-}): RegistrationElsewhere {
+}): RemoteRegistration {
   const { regions, regionCalls, database } = services;
 
-  /** Asks one region after the other: none of them asks a third one itself, so that nothing goes round in circles. */
+  /** Asks one region after the other. Regions do not forward these calls themselves, which prevents loops. */
   async function ask(first: string, appid: string, call: Call): Promise<string> {
     const { address, requestId } = call;
-    const message = { appid, address, requestId, parameters: [...writable(call.readParameters())] };
+    const message = { appid, address, requestId, parameters: [...serializable(call.readParameters())] };
     let region = first;
     for (let hops = 0; hops < hopsMax; hops += 1) {
       const answer = readAnswer(await regionCalls.call(region, "registerDevice", message));
       if (answer.result !== undefined) return answer.result;
       if (answer.movedTo === undefined || regions.rootOf(answer.movedTo) === undefined) break;
       region = answer.movedTo;
-      if (region === regions.own) break; // it is on its way
+      if (region === regions.own) break; // the application is moving
     }
     throw new ApiError("ServiceUnavailable", "The application is on its way to another region. Try again.");
   }
@@ -55,7 +55,7 @@ export function createRegistrationElsewhere(services: {
         throw new ApiError("ParameterOutOfRange", `appid: ${rule}.`, { serviceRoot: regions.rootOf(region) });
       }
       call.forgetAddress?.();
-      // Once, and outside of any transaction: the other region may take long, and what it has done stays.
+      // Runs once and outside of any transaction, because the other region may take long and its effects remain.
       const json = await database.apart(`register with ${region} for ${appid}`, () => ask(region, appid, call), {
         hasEffect: true,
       });
@@ -64,7 +64,7 @@ export function createRegistrationElsewhere(services: {
   };
 }
 
-/** What this region answers to the others. */
+/** Answers registrations that other regions forward. */
 export function registrationHandler({
   regions,
   log,
@@ -107,17 +107,20 @@ export function registrationHandler({
   };
 }
 
-/** How the content of a success begins (`http/envelope.ts`). */
+/** The beginning of a successful response body (`http/envelope.ts`). */
 const resultMember = `"result":`;
 
 const Registration = Type.Object({
   appid: IdInput("App"),
-  address: Type.Optional(Text({ maxLength: 64 })), // absent once the connection is gone
+  address: Type.Optional(Text({ maxLength: 64 })), // absent after the connection has closed
   requestId: Text({ maxLength: 64 }),
 });
 
-/** What JSON can hold. No operation takes the rest: what is named by a parameter of this one has been refused by now. */
-function* writable(parameters: RawParameters): Generator<readonly [name: string, value: unknown]> {
+/**
+ * Keeps the values that JSON can represent. No operation accepts others: they were refused if a parameter of this
+ * operation.
+ */
+function* serializable(parameters: RawParameters): Generator<readonly [name: string, value: unknown]> {
   for (const [name, value] of parameters) {
     if (typeof value !== "symbol" && !("problem" in writeJson(value))) yield [name, value];
   }
@@ -132,7 +135,7 @@ function readPairs(pairs: unknown): RawParameters {
 }
 
 function readAnswer(answer: unknown): { readonly result?: string | undefined; readonly movedTo?: string | undefined } {
-  const { result, movedTo } = Object(answer) as Record<string, unknown>; // whatever it is, it can be asked for members
+  const { result, movedTo } = Object(answer) as Record<string, unknown>; // any value allows access to members
   return {
     result: typeof result === "string" ? result : undefined,
     movedTo: typeof movedTo === "string" ? movedTo : undefined,

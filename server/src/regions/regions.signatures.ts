@@ -1,56 +1,102 @@
 import { hash } from "node:crypto";
+import type { Config } from "../config.ts";
+import { isRegionKey, keysBetween } from "../lib/region-keys.ts";
 import { createSigner, type Signer } from "../lib/signer.ts";
 
-/** What a region says of a call to another one; all of it is signed. */
+/** The head of a call to another region; all of it is signed. */
 export interface CallHead {
-  /** Which call it is. */
+  /** The name of the call. */
   readonly name: string;
   readonly from: string;
   readonly to: string;
   readonly at: number;
-  /** Unique to the call; its answer is bound to it. */
+  /** Unique to the call, and bound to its answer. */
   readonly nonce: string;
-  /** Of the body; where that is not known before it is sent, {@link streamed} and what it is about. */
+  /** The digest of the body; for a stream, {@link streamed} and its subject. */
   readonly digest: string;
+  /** Signed as in releases without a key for each direction; its answer is signed in the same way. */
+  readonly isFormer?: true;
 }
 
-/** Begins what stands in place of the digest of a body that is sent while it is made: the answer tells what arrived. */
+/** Replaces the digest of a streamed body: the answer reports the digest of what arrived. */
 export const streamed = "stream:";
 
-/** The head of a call, as it travels. */
+/** The header with the head of a call. */
 export const callHeader = "rollcall-region-call";
-/** The signature of an answer. */
+/** The header with the signature of an answer. */
 export const answerHeader = "rollcall-region-answer";
 
-/** Proves between regions who calls and who answers: with REGION_SECRET, which nobody else has. */
+/** Authenticates calls and answers between regions, with a key for each pair of regions, derived from REGION_SECRET. */
 export interface CallSignatures {
-  /** The header of a call. */
+  /** Returns the header of a call. @throws Error if REGION_SECRET has no key for the other region */
   sign(head: CallHead): string;
-  /** The call that a header tells of, when it is signed. Whom it is for and how old it is are the caller's to judge. */
+  /** Returns the call of a header if the named region has signed it. The caller must check its age. */
   read(name: string, header: string): CallHead | undefined;
   signAnswer(head: CallHead, body: Buffer): string;
   isAnswer(head: CallHead, body: Buffer, signature: string): boolean;
 }
 
-/** @param secrets the first signs, all are good */
-export function createCallSignatures(secrets: readonly string[]): CallSignatures {
-  const calls = createSigner(secrets, "call between regions");
-  const answers: Signer = createSigner(secrets, "answer between regions");
+type Settings = Pick<Config, "region" | "regionSecrets"> & { readonly regions: { has(name: string): boolean } };
+
+/**
+ * Each direction between two regions has a key of its own, bound to the names of caller and callee, for calls and for
+ * answers: one region cannot sign for another.
+ *
+ * Calls of older releases are signed with the shared secret itself. They are accepted and answered in the same way, so
+ * that regions can be upgraded one after the other. A region without the shared secret can neither create nor verify
+ * them.
+ */
+export function createCallSignatures({ region: own, regions, regionSecrets }: Settings): CallSignatures {
+  const signers = new Map<string, Signer | undefined>();
+  const shared = regionSecrets.filter((entry) => !isRegionKey(entry));
+  const former =
+    shared.length === 0
+      ? undefined
+      : {
+          calls: createSigner(shared, "call between regions"),
+          answers: createSigner(shared, "answer between regions"),
+        };
+
+  /** @returns undefined if REGION_SECRET has no key for the two */
+  function signerOf(kind: "call" | "answer", { from, to }: Pick<CallHead, "from" | "to">): Signer | undefined {
+    const purpose = `${kind} from ${from} to ${to}`;
+    if (!signers.has(purpose)) {
+      const keys = keysBetween([from, to], own, regionSecrets);
+      signers.set(purpose, keys.length === 0 ? undefined : createSigner(keys, purpose));
+    }
+    return signers.get(purpose);
+  }
+
+  function requireSigner(kind: "call" | "answer", head: CallHead): Signer {
+    const signer = signerOf(kind, head);
+    if (signer === undefined) throw new Error(`REGION_SECRET has no key for ${head.from} and ${head.to}`);
+    return signer;
+  }
+
   return {
     sign(head) {
       const words = wordsOf(head);
-      return [...words, calls.sign(signedText(head.name, words))].join(" ");
+      return [...words, requireSigner("call", head).sign(signedText(head.name, words))].join(" ");
     },
 
     read(name, header) {
       const [from = "", to = "", at = "", nonce = "", digest = "", signature = "", more] = header.split(" ", 7);
+      // Checked first, because keys are cached for each pair of names.
+      if (more !== undefined || to !== own || from === own || !regions.has(from)) return undefined;
       const words = [from, to, at, nonce, digest];
-      if (more !== undefined || !calls.isSigned(signedText(name, words), signature)) return undefined;
-      return { name, from, to, at: Number(at), nonce, digest };
+      const text = signedText(name, words);
+      const head = { name, from, to, at: Number(at), nonce, digest };
+      if (signerOf("call", head)?.isSigned(text, signature) === true) return head;
+      return former?.calls.isSigned(text, signature) === true ? { ...head, isFormer: true } : undefined;
     },
 
-    signAnswer: (head, body) => answers.sign(answerText(head, body)),
-    isAnswer: (head, body, signature) => answers.isSigned(answerText(head, body), signature),
+    signAnswer(head, body) {
+      const signer = head.isFormer === true ? former?.answers : requireSigner("answer", head);
+      if (signer === undefined) throw new Error("a call of this form is read with a shared secret alone");
+      return signer.sign(answerText(head, body));
+    },
+
+    isAnswer: (head, body, signature) => requireSigner("answer", head).isSigned(answerText(head, body), signature),
   };
 }
 

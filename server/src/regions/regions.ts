@@ -1,25 +1,31 @@
-import { type Config, mainRegion } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { Queries } from "../db/database.ts";
+import { mainRegion } from "../settings/regions.ts";
 import { findHost } from "./regions.directory.store.ts";
 
-/** Which regions there are, and what belongs where (surface.md section 14). */
+/** The regions and the applications that belong to them (spec/regions). */
 export interface Regions {
-  /** The name of this one. */
+  /** The name of this region. */
   readonly own: string;
   readonly isMain: boolean;
-  /** False where this is the only region that is known of. */
+  /** False if there is only this region. */
   readonly areSeveral: boolean;
-  /** The names of the other ones. */
+  /** The names of the other regions. */
   readonly others: readonly string[];
-  /** Where clients reach a region. */
+  /** The URL under which clients reach a region. */
   rootOf(region: string): string | undefined;
-  /** What clients are told beside their tokens; nothing in the main region, which they know. */
-  serviceRoot(): string | undefined;
-  /** Where the region is that a token names, when that is another one; the token may be made up. Reads no database. */
+  /**
+   * The root that a registration returns next to the token. Clients know the main region, so it is returned only to a
+   * client that registered in another region, where the application was before: that client has stored the other root.
+   */
+  serviceRoot(registration: { readonly isForwarded: boolean }): string | undefined;
+  /**
+   * The root of the region in a token, if it is another region; the token is not verified. Does not read the database.
+   */
   rootOfToken(token: string): string | undefined;
-  /** The region where an application lives that does not live here. */
+  /** The region of a remote application. */
   hostOf(applicationId: string): Promise<string | undefined>;
-  /** Where that is for clients. */
+  /** The root of that region. */
   rootOfHost(applicationId: string): Promise<string | undefined>;
 }
 
@@ -43,7 +49,7 @@ export function createRegions(
     areSeveral,
     others: [...regions.keys()].filter((name) => name !== own),
     rootOf,
-    serviceRoot: () => (isMain ? undefined : (rootOf(own) ?? serverUrl())),
+    serviceRoot: ({ isForwarded }) => (isMain && !isForwarded ? undefined : (rootOf(own) ?? serverUrl())),
     rootOfToken(token) {
       const region = token.slice(0, Math.max(0, token.indexOf(".")));
       return region === own ? undefined : rootOf(region);

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Endpoint } from "../http/endpoint.ts";
 import { describeEndpoints } from "../http/endpoint-openapi.ts";
 import { describeRoutes } from "../http/openapi.ts";
@@ -7,7 +6,7 @@ import type { Route } from "../http/route.ts";
 import type { Page } from "../http/web-page.ts";
 import { version } from "../version.ts";
 
-/** `/_/openapi.json`, and `/_/docs` to read it in a browser; every byte of it comes from this server. */
+/** Serves `/_/openapi.json` and its browser view `/_/docs` without any third-party host. */
 export function documentationPages(
   { routes, endpoints }: { readonly routes: readonly Route[]; readonly endpoints: readonly Endpoint[] },
   serverUrl: string | undefined,
@@ -21,44 +20,132 @@ export function documentationPages(
         return JSON.stringify(describeRoutes(routes, info, describeEndpoints(endpoints)));
       },
     },
-    { path: "/_/docs", contentType: "text/html; charset=utf-8", load: () => html },
-    { path: "/_/docs/start.js", contentType: "text/javascript; charset=utf-8", load: () => start },
-    asset("swagger-ui.css", "text/css; charset=utf-8"),
-    asset("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
+    { path: "/_/docs", contentType: htmlType, load: () => docsHtml("clients") },
+    { path: "/_/docs/operators", contentType: htmlType, load: () => docsHtml("operators") },
+    { path: "/_/docs/start.js", contentType: scriptType, load: () => start },
+    { path: "/_/docs/theme.js", contentType: scriptType, load: () => theme },
+    { path: "/_/docs/page.css", contentType: styleType, load: () => style },
+    asset("swagger-ui.css", styleType),
+    asset("swagger-ui-bundle.js", scriptType),
   ];
 }
 
+const htmlType = "text/html; charset=utf-8";
+const scriptType = "text/javascript; charset=utf-8";
+const styleType = "text/css; charset=utf-8";
+
+/** A file of Swagger UI, copied by `scripts/docs-assets.ts`. */
 function asset(file: string, contentType: string): Page {
-  return {
-    path: `/_/docs/${file}`,
-    contentType,
-    load: () => readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`)),
-  };
+  const compressed = new URL(`../../assets/docs/${file}.br`, import.meta.url);
+  return { path: `/_/docs/${file}`, contentType, isBrotli: true, load: () => readFileSync(compressed) };
 }
 
-const html = `<!doctype html>
-<html lang="en">
+/** Operators' operations have a separate page, because app developers do not need them. */
+function docsHtml(audience: "clients" | "operators"): string {
+  const link = (page: typeof audience, href: string, text: string) =>
+    `<a href="${href}"${page === audience ? ' aria-current="page"' : ""}>${text}</a>`;
+  return `<!doctype html>
+<html lang="en" data-audience="${audience}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Rollcall API</title>
+<meta name="color-scheme" content="light dark">
+<title>Rollcall API${audience === "operators" ? " for operators" : ""}</title>
+<script src="/_/docs/theme.js"></script>
 <link rel="stylesheet" href="/_/docs/swagger-ui.css">
+<link rel="stylesheet" href="/_/docs/page.css">
 <link rel="icon" href="data:,">
 </head>
 <body>
+<header>
+<a class="name" href="/">Rollcall</a>
+<nav>${link("clients", "/_/docs", "Apps")} ${link("operators", "/_/docs/operators", "Operators")} <a href="/_/openapi.json">OpenAPI</a></nav>
+<button id="theme" type="button">Dark</button>
+</header>
 <main id="docs"></main>
 <script src="/_/docs/swagger-ui-bundle.js"></script>
 <script src="/_/docs/start.js"></script>
 </body>
 </html>
 `;
+}
 
-const start = `SwaggerUIBundle({
-  url: "/_/openapi.json",
-  dom_id: "#docs",
-  deepLinking: true,
-  docExpansion: "list",
-  defaultModelsExpandDepth: -1,
-  validatorUrl: null,
-});
+/** Runs before the first paint: the stored choice, otherwise the system's preference. */
+const theme = `(() => {
+  const root = document.documentElement;
+  const stored = localStorage.getItem("rollcall-theme");
+  const isDark = stored === null ? matchMedia("(prefers-color-scheme: dark)").matches : stored === "dark";
+  root.classList.toggle("dark-mode", isDark);
+  addEventListener("DOMContentLoaded", () => {
+    const button = document.getElementById("theme");
+    const label = () => { button.textContent = root.classList.contains("dark-mode") ? "Light" : "Dark"; };
+    label();
+    button.addEventListener("click", () => {
+      const dark = root.classList.toggle("dark-mode");
+      localStorage.setItem("rollcall-theme", dark ? "dark" : "light");
+      label();
+    });
+  });
+})();
+`;
+
+const start = `(async () => {
+  const audience = document.documentElement.dataset.audience;
+  const spec = await (await fetch("/_/openapi.json")).json();
+  const isOperators = (path) => path.startsWith("/_/api/");
+  spec.paths = Object.fromEntries(
+    Object.entries(spec.paths).filter(([path]) => isOperators(path) === (audience === "operators")),
+  );
+  const operations = Object.values(spec.paths).flatMap((path) => Object.values(path));
+  const tags = new Set(operations.flatMap((operation) => operation.tags ?? []));
+  const schemes = new Set(operations.flatMap((operation) => operation.security ?? []).flatMap(Object.keys));
+  spec.tags = spec.tags.filter(({ name }) => tags.has(name));
+  spec.components.securitySchemes = Object.fromEntries(
+    Object.entries(spec.components.securitySchemes).filter(([name]) => schemes.has(name)),
+  );
+  window.ui = SwaggerUIBundle({
+    spec,
+    dom_id: "#docs",
+    deepLinking: true,
+    docExpansion: "list",
+    defaultModelsExpandDepth: -1,
+    displayRequestDuration: true,
+    filter: true,
+    persistAuthorization: true,
+    validatorUrl: null,
+    requestInterceptor(request) {
+      // Accepts a bare token too, without the word before it.
+      const given = request.headers.Authorization;
+      if (given && !given.trim().includes(" ")) request.headers.Authorization = "Service " + given.trim();
+      return request;
+    },
+  });
+})();
+`;
+
+const style = `body { margin: 0; }
+header { display: flex; align-items: center; gap: 1rem; padding: .6rem 1.25rem; font: 16px/1.4 system-ui, sans-serif;
+  border-bottom: 1px solid #d8dee4; background: #fff; color: #1f2328; }
+header .name { font-weight: 700; }
+header a { color: inherit; text-decoration: none; }
+header nav { display: flex; gap: 1rem; flex: 1; }
+header nav a { padding: .2rem 0; border-bottom: 2px solid transparent; }
+header nav a:hover, header nav a[aria-current] { border-bottom-color: #0b7285; }
+header button { font: inherit; padding: .25rem .7rem; border: 1px solid #d8dee4; border-radius: 6px; background: transparent;
+  color: inherit; cursor: pointer; }
+html.dark-mode header { background: #14171a; color: #e6e8ea; border-color: #343a40; }
+html.dark-mode header button { border-color: #495057; }
+html.dark-mode header nav a:hover, html.dark-mode header nav a[aria-current] { border-bottom-color: #3bc9db; }
+.swagger-ui .opblock .opblock-summary-path { word-break: break-word; }
+@media (max-width: 640px) {
+  header { padding: .6rem .8rem; gap: .8rem; font-size: 15px; }
+  header nav { gap: .7rem; }
+  .swagger-ui .wrapper { padding: 0 .6rem; }
+  .swagger-ui .opblock .opblock-summary { flex-wrap: wrap; }
+  .swagger-ui .opblock .opblock-summary-path { max-width: none; flex: 1 1 auto; font-size: 14px; padding: 0 6px; }
+  .swagger-ui .opblock .opblock-summary-description { flex-basis: 100%; padding: .4rem .6rem 0; text-align: left; }
+  .swagger-ui .filter .operation-filter-input { box-sizing: border-box; max-width: 100%; width: 100%; }
+  .swagger-ui .opblock-body { overflow-x: auto; }
+  .swagger-ui table tbody tr td:first-of-type { min-width: 5em; }
+}
 `;

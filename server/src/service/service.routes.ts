@@ -2,14 +2,22 @@ import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
+import type { StorageHealth } from "../storage/storage-health.ts";
 
-/** What the service says about itself (surface.md section 1): ping, and health and addresses under `/_/`. */
+/** Names the broken parts of a server that is otherwise ready: `disk`, `files`. */
+const degradedHeader = "rollcall-degraded";
+
+/**
+ * Endpoints about the service itself (spec/transport#connections-and-service-endpoints): ping, and health and addresses
+ * under `/_/`.
+ */
 export function serviceRoutes(services: {
   readonly database: Database;
   readonly version: string;
+  readonly storageHealth: Pick<StorageHealth, "findProblems">;
   isDraining(): boolean;
 }): Route[] {
-  const { database, version, isDraining } = services;
+  const { database, version, storageHealth, isDraining } = services;
 
   const ping = route({
     method: "GET",
@@ -58,7 +66,7 @@ export function serviceRoutes(services: {
     summary: "The process runs",
     tag: "Service",
     caller: "anyone",
-    mayBeClear: true,
+    allowsPlainHttp: true,
     status: 200,
     result: Type.Literal("live"),
     errors: [],
@@ -69,16 +77,22 @@ export function serviceRoutes(services: {
     method: "GET",
     path: "/_/health/ready",
     operation: "checkReady",
-    summary: "The process takes requests: the database answers and it is not shutting down",
+    summary: "The process takes requests: database and bucket answer, and it is not shutting down",
     tag: "Service",
     caller: "anyone",
-    mayBeClear: true,
+    allowsPlainHttp: true,
     status: 200,
     result: Type.Literal("ready"),
     errors: [],
-    async handle() {
+    async handle({ call }) {
       if (isDraining()) throw new ApiError("ServiceUnavailable", "The server is shutting down.");
       await database.ping();
+      const problems = await storageHealth.findProblems();
+      const refusal = problems.find((problem) => problem.refusal !== undefined)?.refusal;
+      if (refusal !== undefined) throw new ApiError("ServiceUnavailable", refusal);
+      // Reads still work: a load balancer must not take the server out.
+      if (problems.length > 0)
+        call.setHeader?.(degradedHeader, [...new Set(problems.map(({ kind }) => kind))].join(", "));
       return "ready" as const;
     },
   });

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { abortable } from "./abortable.ts";
 
 describe("abortable bytes", () => {
-  it("end a silent stream at once", async () => {
+  it("an abort ends a silent stream at once", async () => {
     const stopping = new AbortController();
     const silent = new Readable({ read() {} });
     const read = abortable(silent, stopping.signal).next();
@@ -14,7 +14,7 @@ describe("abortable bytes", () => {
     assert.ok(silent.destroyed);
   });
 
-  it("end their source when nobody wants more", async () => {
+  it("the source is closed when its reader stops early", async () => {
     for (const signal of [undefined, new AbortController().signal]) {
       const source = Readable.from([Buffer.from("a"), Buffer.from("b")]);
       for await (const chunk of abortable(source, signal)) {
@@ -26,12 +26,12 @@ describe("abortable bytes", () => {
     }
   });
 
-  it("leave no listeners behind, however many chunks", async () => {
+  it("listeners do not accumulate, however many chunks are read", async () => {
     const { signal } = new AbortController();
     const chunks = Array.from({ length: 100 }, (_, i) => Buffer.from([i]));
     for await (const chunk of abortable(Readable.from(chunks), signal)) {
       assert.equal(chunk.length, 1);
-      assert.ok(getEventListeners(signal, "abort").length <= 2); // ours, and that of the chunk before
+      assert.ok(getEventListeners(signal, "abort").length <= 2); // one of `abortable`, one of the previous chunk
     }
     assert.deepEqual(getEventListeners(signal, "abort"), []);
   });

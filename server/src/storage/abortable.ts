@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 
-/** The same bytes until the signal is aborted: then it throws the reason at once, also while the source is silent. */
+/** Yields the bytes until the signal is aborted, then throws its reason at once, even while the source is silent. */
 export async function* abortable(
   bytes: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
@@ -10,13 +10,14 @@ export async function* abortable(
     return;
   }
   const source = bytes[Symbol.asyncIterator]();
-  // One listener that rejects the step under way: a race against a promise that lasts would keep what it has lost to.
+  // A single listener rejects the pending step: `Promise.race` against a long-lived promise would leak a reaction for
+  // each chunk.
   let rejectStep: ((reason: unknown) => void) | undefined;
   const abort = () => rejectStep?.(signal.reason);
   signal.addEventListener("abort", abort);
   const step = () =>
     new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
-      signal.throwIfAborted(); // in here: a throw rejects
+      signal.throwIfAborted(); // inside the promise, so that a throw rejects
       rejectStep = reject;
       source.next().then(resolve, reject);
     });
@@ -32,7 +33,7 @@ export async function* abortable(
     }
   } finally {
     signal.removeEventListener("abort", abort);
-    // Not waited for: a silent source would never answer. A stream has to be told itself, for the same reason.
+    // Not awaited, because a silent source would never answer; for the same reason a stream is destroyed explicitly.
     if (!isOver) source.return?.().catch(() => {});
     if (signal.aborted && bytes instanceof Readable) bytes.destroy();
   }

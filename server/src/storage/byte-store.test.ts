@@ -14,15 +14,15 @@ import { openByteStore } from "./open.ts";
 
 type StoreConfig = Parameters<typeof openByteStore>[0];
 
-/** A store in a folder of its own, and what can be seen of it from outside. */
+/** A store with a folder of its own, and a view of its contents from outside. */
 interface TestStore {
   readonly config: StoreConfig;
-  /** Names of what unfinished writes have left. */
+  /** Lists what unfinished writes have left. */
   listLeftovers(): string[];
   close(): Promise<void>;
 }
 
-const folderConfig = { filesDownload: "stream", awsAccessKeyId: undefined, awsSecretAccessKey: undefined };
+const folderConfig = { filesDownload: "stream", awsAccessKeyId: undefined, awsSecretAccessKey: undefined } as const;
 
 async function startFolder(folder: string): Promise<TestStore> {
   return {
@@ -66,7 +66,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       await assert.rejects(store.read(key), BytesMissing);
     }
 
-    it("come back as they were written, whatever their number", async () => {
+    it("are read as they were written, whatever their size", async () => {
       for (const size of [0, 1, 65_535, 65_537, partBytes - 1, partBytes, partBytes + 1, 2 * partBytes + 5]) {
         const bytes = pattern(size);
         await store.write(`app_1/pic_1/${size}`, inChunks(bytes, 300_000));
@@ -75,12 +75,12 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       assert.deepEqual(test.listLeftovers(), []);
     });
 
-    it("come in ranges, as far as there are any", async () => {
+    it("can be read in ranges, up to their end", async () => {
       await store.write("app_1/pic_2/a", inChunks(Buffer.from("0123456789"), 3));
       const ranges: [start: number, end: number, text: string][] = [
         ...([
           [0, 10, "0123456789"],
-          [0, 2, "01"], // s3rver takes an end of 0 for none
+          [0, 2, "01"], // s3rver treats an end of 0 as none
           [3, 7, "3456"],
           [9, 10, "9"],
         ] as const),
@@ -97,7 +97,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       }
     });
 
-    it("have a size as long as they are there", async () => {
+    it("have a size while they exist", async () => {
       for (const size of [0, 1, partBytes + 1]) {
         await store.write("app_11/pic_1/a", inChunks(pattern(size), 300_000));
         assert.equal(await store.size("app_11/pic_1/a"), size);
@@ -108,7 +108,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       }
     });
 
-    it("are missing where nothing was written: no key, a beginning of keys, below a key", async () => {
+    it("are missing under keys that were never written: no key, a prefix of keys, below a key", async () => {
       await store.write("app_1/pic_3/a", inChunks(Buffer.from("a"), 1));
       for (const key of ["app_2/pic_3/a", "app_1/pic_3/b", "app_1/pic_3", "app_1", "app_1/pic_3/a/b"]) {
         await assertMissing(key);
@@ -116,7 +116,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       }
     });
 
-    it("have no keys that lead elsewhere", async () => {
+    it("cannot be addressed by keys outside of the store", async () => {
       const long = `${"a/".repeat(500)}a`;
       for (const key of ["", "/", "/etc/passwd", "..", "a/../b", "a/..", "./a", ".incoming/a", "a//b", "a\\b", "a b"]) {
         for (const wrong of [key, `${key}\0`, `${key}\n`, `é${key}`, long]) {
@@ -128,7 +128,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       }
     });
 
-    it("go together when their keys begin the same, and no others; also when there are none", async () => {
+    it("are deleted by the prefix of their keys, and no others; a prefix without objects is no error", async () => {
       const keys = ["app_3/pic_1/a", "app_3/pic_1/b", "app_3/pic_10/a", "app_3/pic_2/a", "app_30/pic_1/a"];
       for (const key of keys) await store.write(key, inChunks(Buffer.from(key), 4));
       await store.deleteAll("app_3/pic_1/");
@@ -144,7 +144,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       await assertMissing("app_30/pic_1/a");
     });
 
-    it("stay where their deletion is broken off, and go when it is begun again", async () => {
+    it("survive an aborted deletion, which can be repeated", async () => {
       const key = "app_9/pic_1/a";
       await store.write(key, inChunks(Buffer.from("a"), 1));
       await assert.rejects(store.deleteAll("app_9/", AbortSignal.abort(new Error("stopping"))), /stopping/);
@@ -153,7 +153,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       await assertMissing(key);
     });
 
-    it("go by thousands", async () => {
+    it("are deleted by the thousands", async () => {
       const keys = Array.from({ length: 1_100 }, (_, i) => `app_4/pic_${i}/a`);
       for (let i = 0; i < keys.length; i += 50) {
         await Promise.all(keys.slice(i, i + 50).map((key) => store.write(key, inChunks(Buffer.from("a"), 1))));
@@ -170,7 +170,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       assert.equal(String(await readAll("app_5/pic_1/a")), "second");
     });
 
-    it("are not there when their source breaks off, at whatever byte, and leave nothing", async () => {
+    it("are not stored when their source fails at any byte, and leave nothing behind", async () => {
       const bytes = pattern(40);
       for (let cut = 0; cut <= bytes.length; cut++) {
         const source = inChunks(bytes.subarray(0, cut), 1, new Error("cut"));
@@ -185,7 +185,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       assert.deepEqual(test.listLeftovers(), []);
     });
 
-    it("are not there when the write is aborted, which takes effect while the source is silent", async () => {
+    it("are not stored when the write is aborted, even while the source is silent", async () => {
       for (const size of [0, 10, 2 * partBytes]) {
         const stopping = new AbortController();
         const silent = silentAfter(pattern(size), () => setTimeout(() => stopping.abort(new Error("enough")), 50));
@@ -199,7 +199,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       assert.deepEqual(test.listLeftovers(), []);
     });
 
-    it("are read to their end when they are deleted meanwhile", async () => {
+    it("can be read to their end when they are deleted meanwhile", async () => {
       const bytes = pattern(3_000_000);
       await store.write("app_7/pic_1/a", inChunks(bytes, 65_536));
       const chunks: Buffer[] = [];
@@ -211,7 +211,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       await assertMissing("app_7/pic_1/a");
     });
 
-    it("are written while their neighbours are deleted", async () => {
+    it("can be written while neighbouring objects are deleted", async () => {
       for (let round = 0; round < 20; round++) {
         const writes = [1, 2, 3].map((i) => store.write(`app_8/pic_${i}/a`, inChunks(Buffer.from(`${round}`), 1)));
         await Promise.all([...writes, store.deleteAll("app_8/pic_9/"), store.deleteAll("app_8/pic_1/")]);
@@ -220,7 +220,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       }
     });
 
-    it("of a process that is killed are not there, and what it left is dropped when it is old enough", async () => {
+    it("of a killed process are not stored, and its leftovers are deleted when they are old enough", async () => {
       const args = [writer, JSON.stringify(test.config), "write forever", "app_9/vid_1/a"];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       let written = "";
@@ -240,7 +240,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       await assertMissing("app_9/vid_1/a");
     });
 
-    it("take little memory, however many", async () => {
+    it("are written with little memory, whatever their size", async () => {
       const args = [writer, JSON.stringify(test.config), "measure", "app_10/vid_1/a"];
       const { stdout } = await promisify(execFile)(process.execPath, args);
       const { read, grownMib } = JSON.parse(stdout);
@@ -250,14 +250,14 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
   });
 }
 
-/** Bytes of which no two regions are alike. */
+/** Bytes without any repeated region. */
 function pattern(size: number): Buffer {
   const bytes = Buffer.alloc(size);
   for (let i = 0; i < size; i++) bytes[i] = (i * 31 + (i >> 8) * 17 + (i >> 16)) & 0xff;
   return bytes;
 }
 
-/** The bytes in pieces, and perhaps a failure at the end. */
+/** Yields the bytes in chunks, optionally followed by a failure. */
 async function* inChunks(bytes: Buffer, size: number, failure?: Error): AsyncGenerator<Uint8Array> {
   for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size);
   if (failure !== undefined) throw failure;

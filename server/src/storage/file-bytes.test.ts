@@ -33,7 +33,7 @@ async function piecesOf(bytes: FileBytes, pauseMs: number, piecesMax: number): P
 }
 
 describe("the bytes of an open file", () => {
-  it("are those from start to end, and as many as there are when the file has been cut", async () => {
+  it("are those from start to end, up to the current end of a truncated file", async () => {
     for (const [start, end] of [
       [0, content.length],
       [1, 2],
@@ -46,12 +46,12 @@ describe("the bytes of an open file", () => {
     }
   });
 
-  it("come in large pieces to who takes them at once, in small ones to who takes his time", async () => {
+  it("are sent in large chunks to a fast reader, and in small ones to a slow reader", async () => {
     assert.equal(Math.max(...(await piecesOf(await read(0, content.length), 0, 500))), 524_288);
     assert.deepEqual(await piecesOf(await read(0, content.length), 150, 5), Array(5).fill(65_536));
   });
 
-  it("come in large pieces to 32 readers at once, and to others when these are gone", async () => {
+  it("are sent in large chunks to at most 32 readers at once", async () => {
     const readers: FileBytes[] = [];
     for (let number = 0; number < 32; number += 1) {
       const bytes = await read(0, content.length);
@@ -67,7 +67,7 @@ describe("the bytes of an open file", () => {
     assert.equal(Math.max(...(await piecesOf(await read(0, content.length), 0, 500))), 524_288);
   });
 
-  it("close the file, read to the end or left in the middle of it", async () => {
+  it("close the file when they are read to the end or abandoned", async () => {
     for (const leave of [false, true]) {
       const file = await open(path);
       const bytes = new FileBytes(file, 0, content.length);

@@ -1,40 +1,43 @@
 import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 
-/** Two of them lie in memory for each reader that takes its time. */
+/** The chunk size; a slow reader keeps two chunks in memory. */
 const pieceBytes = 65_536;
 
-/** Costs a fast reader half the processor time for each byte: fewer turns of the event loop, less for the collector. */
+/** For fast readers: halves the processor time per byte, with fewer ticks and less garbage. */
 const largePieceBytes = 524_288;
 
-/** So many readers at once have large pieces, the others small ones: a thousand that stand still are no gigabyte. */
+/** At most this many readers get large chunks, so that a thousand stalled readers do not hold a gigabyte. */
 const largeReadersMax = 32;
 
-/** Far below what any reader nearby takes, so that a busy machine does not make it a slow one. */
+/** Far below the speed of any nearby reader, so that a reader does not count as slow on a busy machine. */
 const fastBytesPerMs = 2_048;
-const judgedMs = 5;
+const measuredMs = 5;
 
 let largeReaders = 0;
 
-/** The bytes of an open file from `start` to `end`, in pieces as its reader is fast. Closes the file when it is done. */
+/**
+ * Streams an open file from `start` to `end`, in chunks that depend on the speed of the reader. Closes the file at the
+ * end.
+ */
 export class FileBytes extends Readable {
   readonly #file: FileHandle;
   readonly #end: number;
   #position: number;
   #isLarge = false;
-  #judgedAt = performance.now();
-  #judgedPosition: number;
+  #measuredAt = performance.now();
+  #measuredPosition: number;
 
   constructor(file: FileHandle, start: number, end: number) {
     super({ highWaterMark: pieceBytes });
     this.#file = file;
     this.#position = start;
-    this.#judgedPosition = start;
+    this.#measuredPosition = start;
     this.#end = end;
   }
 
   override _read(): void {
-    this.#judge();
+    this.#measureSpeed();
     const length = Math.min(this.#isLarge ? largePieceBytes : pieceBytes, this.#end - this.#position);
     if (length <= 0) {
       this.push(null);
@@ -43,7 +46,7 @@ export class FileBytes extends Readable {
     this.#file.read(Buffer.allocUnsafeSlow(length), 0, length, this.#position).then(
       ({ buffer, bytesRead }) => {
         this.#position += bytesRead;
-        this.push(bytesRead === 0 ? null : buffer.subarray(0, bytesRead)); // 0 when somebody else has cut the file
+        this.push(bytesRead === 0 ? null : buffer.subarray(0, bytesRead)); // 0 when the file was truncated
       },
       (error) => this.destroy(error),
     );
@@ -57,13 +60,13 @@ export class FileBytes extends Readable {
     );
   }
 
-  #judge(): void {
+  #measureSpeed(): void {
     const now = performance.now();
-    const passedMs = now - this.#judgedAt;
-    if (passedMs < judgedMs) return;
-    this.#setLarge((this.#position - this.#judgedPosition) / passedMs >= fastBytesPerMs);
-    this.#judgedAt = now;
-    this.#judgedPosition = this.#position;
+    const passedMs = now - this.#measuredAt;
+    if (passedMs < measuredMs) return;
+    this.#setLarge((this.#position - this.#measuredPosition) / passedMs >= fastBytesPerMs);
+    this.#measuredAt = now;
+    this.#measuredPosition = this.#position;
   }
 
   #setLarge(isWanted: boolean): void {

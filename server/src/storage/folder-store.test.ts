@@ -9,7 +9,7 @@ import { ApiError } from "../errors.ts";
 import { type ByteStore, BytesMissing } from "./byte-store.ts";
 import { openFolderStore } from "./folder-store.ts";
 
-describe("the folder of bytes", () => {
+describe("the folder store", () => {
   let folder: string;
   let root: string;
   let store: ByteStore;
@@ -20,14 +20,14 @@ describe("the folder of bytes", () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("is for this account alone", async () => {
+  it("is accessible to its own account only", async () => {
     await store.write("app_1/pic_1/a", bytesOf("a"));
     const mode = (...path: string[]) => (statSync(join(root, ...path)).mode & 0o777).toString(8);
     for (const path of ["..", ".", ".incoming", "app_1", "app_1/pic_1"]) assert.equal(mode(path), "700", path);
     assert.equal(mode("app_1/pic_1/a"), "600");
   });
 
-  it("has no empty folders after a deletion, and is still there itself", async () => {
+  it("removes empty folders after a deletion, but not its root", async () => {
     await store.write("app_1/pic_1/a", bytesOf("a"));
     await store.write("app_1/pic_2/a", bytesOf("a"));
     await store.deleteAll("app_1/pic_1/");
@@ -36,7 +36,7 @@ describe("the folder of bytes", () => {
     assert.deepEqual(readdirSync(root), [".incoming"]);
   });
 
-  it("is put on the disk: the bytes, their name, and the names of all folders above", async (t) => {
+  it("syncs the bytes, their name and the names of all parent folders to disk", async (t) => {
     const handle = await open(root, "r");
     const sync = t.mock.method(Object.getPrototypeOf(handle) as FileHandle, "sync");
     await handle.close();
@@ -46,7 +46,7 @@ describe("the folder of bytes", () => {
 
   for (const code of ["ENOSPC", "EDQUOT", "EFBIG"]) {
     for (const step of ["write", "sync"] as const) {
-      it(`answers ServiceUnavailable when the disk is full (${code} at ${step}), and keeps nothing`, async (t) => {
+      it(`fails with ServiceUnavailable when the disk is full (${code} at ${step}), and keeps nothing`, async (t) => {
         const handle = await open(root, "r");
         t.mock.method(Object.getPrototypeOf(handle) as FileHandle, step, async () => {
           throw Object.assign(new Error("full"), { code });
@@ -66,7 +66,7 @@ describe("the folder of bytes", () => {
     }
   }
 
-  it("keeps nothing of a write whose name may not be on the disk", async (t) => {
+  it("keeps nothing of a write whose name may not be on disk", async (t) => {
     const handle = await open(root, "r");
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
     await handle.close();
@@ -74,7 +74,7 @@ describe("the folder of bytes", () => {
     const sync = prototype.sync;
     t.mock.method(prototype, "sync", async function (this: FileHandle) {
       calls += 1;
-      if (calls === 2) throw Object.assign(new Error("broken"), { code: "EIO" }); // the first one was the file's
+      if (calls === 2) throw Object.assign(new Error("broken"), { code: "EIO" }); // the first call syncs the file
       await sync.call(this);
     });
     await assert.rejects(store.write("app_4/pic_1/a", bytesOf("a")), /broken/);

@@ -3,6 +3,7 @@ import { type Dir, existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, opendir, rename, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ApiError } from "../errors.ts";
+import { makeFolder } from "../lib/make-folder.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { abortable } from "./abortable.ts";
 import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
@@ -12,32 +13,35 @@ const incomingName = ".incoming";
 const movesMax = 10;
 
 /**
- * Keeps objects as files below a folder, for this account's eyes only. A file is written beside the others in `.incoming`
- * and moved to its place when it is on the disk: whoever looks sees all of it or nothing.
+ * Keeps objects as files in a folder that only this account can access. A file is written to `.incoming` and moved to
+ * its final path when it is on disk, so that readers see all of it or nothing.
  */
 export async function openFolderStore(root: string): Promise<ByteStore> {
   const incoming = join(root, incomingName);
-  const made = await mkdir(incoming, { recursive: true, mode: 0o700 });
-  if (made !== undefined) for (const folder of upwards(root, dirname(made))) await syncFolder(folder);
+  const made = makeFolder(incoming);
+  if (made !== undefined) for (const folder of ancestors(root, dirname(made))) await syncFolder(folder);
 
   async function write(key: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
     const draft = join(incoming, randomUUID());
-    const place = join(root, key);
+    const target = join(root, key);
     let left = draft;
     try {
       await writeDraft(draft, abortable(bytes, signal));
       signal?.throwIfAborted();
-      await moveInto(draft, place);
-      left = place; // there, but not surely after a power cut
-      // All of them: who made a folder may not have come to this yet. One that is gone went with what was written.
-      for (const folder of upwards(dirname(place), root)) await syncIfThere(folder);
+      await moveInto(draft, target);
+      left = target; // written, but may be lost in a power failure
+      // Syncs all parent folders, because the process that made one may not have synced it yet. A missing folder was
+      // deleted together with the object.
+      for (const folder of ancestors(dirname(target), root)) await syncIfThere(folder);
     } catch (error) {
-      await unlink(left).catch(() => {}); // cleanUp comes again
+      await unlink(left).catch(() => {}); // cleanUp deletes it later
       throw error;
     }
   }
 
   return {
+    bufferedBytes: () => 0,
+
     async write(key, bytes, { signal } = {}) {
       checkKey(key);
       signal?.throwIfAborted();
@@ -66,6 +70,10 @@ export async function openFolderStore(root: string): Promise<ByteStore> {
       await dropEmptyFolders(folder, root);
     },
 
+    async check() {
+      await lstat(incoming);
+    },
+
     async cleanUp(olderThanMs, signal) {
       for await (const { name } of await opendir(incoming)) {
         signal?.throwIfAborted();
@@ -91,12 +99,12 @@ async function writeChunk(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
 }
 
-/** Folders of the way are made, also when a deletion removes them again just then. */
-async function moveInto(draft: string, place: string): Promise<void> {
+/** Creates missing parent folders, and retries if a concurrent deletion removes them. */
+async function moveInto(draft: string, target: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await mkdir(dirname(place), { recursive: true, mode: 0o700 });
-      await rename(draft, place);
+      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+      await rename(draft, target);
       return;
     } catch (error) {
       if (!isMissing(error) || attempt === movesMax) rethrowFull(error);
@@ -104,8 +112,8 @@ async function moveInto(draft: string, place: string): Promise<void> {
   }
 }
 
-/** A folder and those above it, to `top`. */
-function* upwards(from: string, top: string): Generator<string> {
+/** A folder and its parents, up to `top`. */
+function* ancestors(from: string, top: string): Generator<string> {
   for (let folder = from; ; folder = dirname(folder)) {
     yield folder;
     if (folder === top || folder === dirname(folder)) return;
@@ -129,7 +137,7 @@ async function openToRead(path: string, key: string): Promise<{ file: FileHandle
   throw new BytesMissing(key);
 }
 
-/** Deletes what begins so in a folder, an entry at a time. @returns whether anything is gone by it */
+/** Deletes the matching entries of a folder, one at a time. @returns whether anything was deleted */
 async function deleteOnce(folder: string, beginning: string, signal: AbortSignal | undefined): Promise<boolean> {
   let entries: Dir;
   try {
@@ -150,7 +158,9 @@ async function deleteOnce(folder: string, beginning: string, signal: AbortSignal
   return isChanged;
 }
 
-/** Leaves a folder into which somebody writes, and what NFS keeps for its readers. @returns whether it is gone */
+/**
+ * Skips a folder that is being written to, and files that NFS keeps for their readers. @returns whether it was deleted
+ */
 async function deleteEntry(path: string, isFolder: boolean): Promise<boolean> {
   try {
     await (isFolder ? rmdir(path) : unlink(path));
@@ -161,7 +171,7 @@ async function deleteEntry(path: string, isFolder: boolean): Promise<boolean> {
   }
 }
 
-/** This folder and those above it, as long as they are empty. */
+/** Deletes this folder and its parents while they are empty. */
 async function dropEmptyFolders(from: string, root: string): Promise<void> {
   for (let folder = from; folder.length > root.length; folder = dirname(folder)) {
     const isGone = (await deleteEntry(folder, true)) || !existsSync(folder);

@@ -5,7 +5,7 @@ import type { ByteStore } from "./byte-store.ts";
 
 type StoreConfig = Pick<Config, "filesUrl" | "filesDownload" | "awsAccessKeyId" | "awsSecretAccessKey">;
 
-/** Opens what FILES_URL names, and loads only that. A folder is made if need be; a bucket has to be there. */
+/** Opens the store of FILES_URL, and loads only that driver. Creates a folder if necessary; a bucket must exist. */
 export async function openByteStore(config: StoreConfig): Promise<ByteStore> {
   const url = new URL(config.filesUrl);
   if (url.protocol === "file:") {

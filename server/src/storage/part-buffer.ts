@@ -1,12 +1,12 @@
-const bytesMax = 8_388_608; // S3 takes 10,000 parts: 80 GiB
+const bytesMax = 8_388_608; // S3 allows 10,000 parts: 80 GiB
 const bytesFirst = 65_536;
 
-/** Gathers chunks into one part. Grows with what it holds, so that small objects take little memory, however many chunks. */
+/** Gathers chunks into one part. Grows with its contents, so that small objects need little memory. */
 export class PartBuffer {
   #buffer = Buffer.allocUnsafeSlow(bytesFirst);
   #length = 0;
 
-  /** What has been gathered; good until `clear`. */
+  /** The gathered bytes; valid until `clear`. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -15,7 +15,7 @@ export class PartBuffer {
     return this.#length === bytesMax;
   }
 
-  /** Takes as much of a chunk as fits. @returns how many bytes */
+  /** Adds as much of a chunk as fits. @returns the number of bytes added */
   add(chunk: Uint8Array): number {
     const taken = Math.min(chunk.length, bytesMax - this.#length);
     this.#grow(this.#length + taken);
@@ -36,4 +36,9 @@ export class PartBuffer {
     grown.set(this.bytes);
     this.#buffer = grown;
   }
+}
+
+/** The maximum memory of a part buffer for an object of this size. */
+export function partBufferBytes(size: number): number {
+  return Math.min(2 ** Math.ceil(Math.log2(Math.max(size, bytesFirst))), bytesMax);
 }

@@ -1,14 +1,14 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
-import { filePrefix } from "./loose-bytes.ts";
+import { filePrefix } from "./orphaned-objects.ts";
 import { refundUsage } from "./usage.ts";
 
 /**
- * Drops an unfinished upload, unless somebody is making the file of it. Its bytes go with their row in `loose_bytes`, an hour
- * later: whoever still writes some has noticed by then.
+ * Deletes an unfinished upload, unless a process is assembling its file. Its bytes are erased with their row in
+ * `loose_bytes` an hour later, when every writer has noticed.
  *
- * @param leaseMax drops it also when it is being finished, under a lease that ends until then
- * @returns false when there is none to be dropped
+ * @param leaseMax also deletes an upload that is being finished, if its lease ends by then
+ * @returns false if there is nothing to delete
  */
 export async function dropUpload(
   applicationId: string,
@@ -16,7 +16,7 @@ export async function dropUpload(
   { now, leaseMax = now }: { readonly now: number; readonly leaseMax?: number },
   queries: Queries,
 ): Promise<boolean> {
-  // First the row is changed, so that what happens to it at the same moment comes before, or finds it gone.
+  // Updates the row first, so that a concurrent change happens before this one or finds the upload gone.
   const claimed = await queries
     .updateTable("resumable_uploads")
     .set({ expires_at: 0 })
@@ -36,7 +36,7 @@ export async function dropUpload(
   return true;
 }
 
-/** Deletes the rows of an upload that is locked already, and gives the room back that it took of the quotas. */
+/** Deletes the rows of a locked upload and refunds its quota. */
 export async function deleteUpload(applicationId: string, id: string, queries: Queries): Promise<void> {
   await sql`delete from upload_segments where application_id = ${applicationId} and upload_id = ${id}`.execute(queries);
   const { rows } = await sql<{ user_id: string; length: number }>`

@@ -1,23 +1,23 @@
 import { S3Client } from "@aws-sdk/client-s3";
 
-/** Which bucket, and who we are there. */
+/** A bucket and the credentials for it. */
 export interface S3Options {
   readonly bucket: string;
-  /** Address of an S3-compatible store; undefined means AWS. */
+  /** Endpoint of an S3-compatible store; undefined for AWS. */
   readonly endpoint: string | undefined;
   readonly region: string;
-  /** What all keys of this deployment begin with: empty, or ending in a slash. */
+  /** The prefix of all keys of this deployment: empty, or ending in a slash. */
   readonly prefix: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
 }
 
 const connectTimeoutMs = 3_000;
-const requestTimeoutMs = 20_000; // until the answer begins: time enough for a part; tried up to three times
-const idleTimeoutMs = 60_000; // of a download that its client does not read
-const connectionsMax = 1_000; // every download that is under way holds one
+const requestTimeoutMs = 20_000; // until the response begins, long enough for a part; up to three attempts
+const idleTimeoutMs = 60_000; // for a download that its client does not read
+const connectionsMax = 1_000; // every running download holds one
 
-/** Connects to nothing before it is asked something. */
+/** Does not connect before the first request. */
 export function createS3Client({ endpoint, region, accessKeyId, secretAccessKey }: S3Options): S3Client {
   return new S3Client({
     region,
@@ -25,7 +25,7 @@ export function createS3Client({ endpoint, region, accessKeyId, secretAccessKey 
     maxAttempts: 3,
     ...(endpoint === undefined
       ? {}
-      : // Compatible stores know buckets by path, and not all of them know the newer checksums.
+      : // Compatible stores need path-style buckets, and some do not support the newer checksums.
         ({ endpoint, forcePathStyle: true, requestChecksumCalculation: "WHEN_REQUIRED" } as const)),
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {

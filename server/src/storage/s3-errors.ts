@@ -1,12 +1,15 @@
 import { S3ServiceException } from "@aws-sdk/client-s3";
 import { ApiError } from "../errors.ts";
 
-/** True for what the store itself answered under this code. */
+/** True if the store answered with this error code. */
 export function isOfS3(error: unknown, code: string): boolean {
   return error instanceof S3ServiceException && error.name === code;
 }
 
-/** ServiceUnavailable for what passes (no connection, no answer in time, too busy); anything else as it is. */
+/**
+ * Translates transient failures (no connection, a time-out, throttling) to ServiceUnavailable; returns others
+ * unchanged.
+ */
 export function asUnavailable(error: unknown): unknown {
   if (error instanceof S3ServiceException) {
     const { httpStatusCode = 500 } = error.$metadata;

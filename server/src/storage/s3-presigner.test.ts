@@ -15,7 +15,7 @@ const sent = {
   cacheControl: "private, no-cache",
 };
 
-describe("a presigned address", () => {
+describe("a presigned URL", () => {
   let folder: string;
   let server: S3Server;
   let store: ByteStore;
@@ -32,7 +32,7 @@ describe("a presigned address", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function open(filesUrl: string, filesDownload = "redirect"): Promise<ByteStore> {
+  function open(filesUrl: string, filesDownload: "stream" | "redirect" = "redirect"): Promise<ByteStore> {
     return openByteStore({ filesUrl, filesDownload, ...server.keys });
   }
 
@@ -41,7 +41,7 @@ describe("a presigned address", () => {
     return store.presign("app_1/blb_1/a", lifetimeSeconds, sent);
   }
 
-  it("opens the object under the headers that it was made for, in ranges too", async () => {
+  it("returns the object with the signed headers, also in ranges", async () => {
     const address = await presign(60);
     const whole = await fetch(address);
     assert.deepEqual([whole.status, await whole.text()], [200, "bytes of a"]);
@@ -51,7 +51,7 @@ describe("a presigned address", () => {
     assert.deepEqual([part.status, await part.text()], [206, "bytes"]);
   });
 
-  it("opens no other object, nothing under other headers, and cannot be used to write", async () => {
+  it("gives access to no other object, no other headers, and no writes", async () => {
     const address = await presign(60);
     const changes: [from: string | RegExp, to: string][] = [
       ["/a?", "/b?"],
@@ -72,16 +72,16 @@ describe("a presigned address", () => {
     assert.equal((await fetch(address)).status, 200);
   });
 
-  it("opens nothing once it has expired, or the object is gone", async () => {
+  it("is invalid once it has expired or the object is deleted", async () => {
     const address = await presign(1);
-    await sleep(2_100); // it counts in whole seconds
+    await sleep(2_100); // expiry counts in whole seconds
     assert.equal((await fetch(address)).status, 403);
     const later = await presign(60);
     await store.deleteAll("app_1/");
     assert.equal((await fetch(later)).status, 404);
   });
 
-  it("lies where the bucket is: below AWS, or below the endpoint and its path", async () => {
+  it("points to the bucket on AWS, or below the endpoint and its path", async () => {
     for (const [filesUrl, expected] of [
       ["s3://bucket?region=eu-west-1&prefix=a", "https://bucket.s3.eu-west-1.amazonaws.com/a/app_1/blb_1/a"],
       ["s3://a.bucket?region=eu-west-1", "https://s3.eu-west-1.amazonaws.com/a.bucket/app_1/blb_1/a"],
@@ -98,7 +98,7 @@ describe("a presigned address", () => {
     return store.presign?.(key, 60, sent);
   }
 
-  it("is judged here as AWS judges it: the example of the S3 API reference", () => {
+  it("is verified here as AWS does it: the example of the S3 API reference", () => {
     const url = new URL(
       "https://examplebucket.s3.amazonaws.com/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host",
     );
@@ -106,7 +106,7 @@ describe("a presigned address", () => {
     assert.equal(signatureOf("GET", url, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"), signature);
   });
 
-  it("is made by nobody who is to stream", async () => {
+  it("is not available if downloads are streamed", async () => {
     assert.equal((await open("s3://bucket", "stream")).presign, undefined);
   });
 });

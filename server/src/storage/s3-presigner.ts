@@ -2,14 +2,14 @@ import { SignatureV4 } from "@smithy/signature-v4";
 import { type ByteStore, checkKey } from "./byte-store.ts";
 import { createS3Client, type S3Options } from "./s3-client.ts";
 
-/** Signs addresses of objects (AWS Signature Version 4, in the query). The store is not asked for it. */
+/** Presigns object URLs (AWS Signature Version 4, in the query), without a request to the store. */
 export function createPresigner(options: S3Options): NonNullable<ByteStore["presign"]> {
   const { bucket, endpoint, region, prefix, accessKeyId, secretAccessKey } = options;
   const { endpointProvider, sha256 } = createS3Client(options).config;
   const { url } = endpointProvider({
     Bucket: bucket,
     Region: region,
-    ...(endpoint !== undefined && { Endpoint: endpoint, ForcePathStyle: true }), // as the client has it
+    ...(endpoint !== undefined && { Endpoint: endpoint, ForcePathStyle: true }), // as in the client
   });
   const { protocol, hostname, port, host, origin } = url;
   const folder = url.pathname.replace(/\/?$/, "/");
@@ -18,7 +18,7 @@ export function createPresigner(options: S3Options): NonNullable<ByteStore["pres
     region,
     credentials: { accessKeyId, secretAccessKey },
     sha256,
-    uriEscapePath: false, // S3 signs paths as they are, and keys have nothing to escape
+    uriEscapePath: false, // S3 signs paths unescaped, and keys contain nothing to escape
     applyChecksum: false,
   });
 
@@ -36,7 +36,7 @@ export function createPresigner(options: S3Options): NonNullable<ByteStore["pres
         "response-content-disposition": contentDisposition,
         "response-cache-control": cacheControl,
       },
-      headers: { host, "x-amz-content-sha256": "UNSIGNED-PAYLOAD" }, // which goes into the query
+      headers: { host, "x-amz-content-sha256": "UNSIGNED-PAYLOAD" }, // the presigner moves it into the query
     };
     const { query = {} } = await signer.presign(request, { expiresIn: lifetimeSeconds });
     const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(String(value))}`);
@@ -44,7 +44,7 @@ export function createPresigner(options: S3Options): NonNullable<ByteStore["pres
   };
 }
 
-/** As signatures are made over it: all but unreserved characters (RFC 3986), which URLSearchParams does otherwise. */
+/** Encodes as the signature requires: all but unreserved characters (RFC 3986), unlike URLSearchParams. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,

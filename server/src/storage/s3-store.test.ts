@@ -14,7 +14,7 @@ function openAt(port: number): Promise<ByteStore> {
   return openByteStore({ filesUrl, filesDownload: "stream", awsAccessKeyId: "id", awsSecretAccessKey: secret });
 }
 
-/** A store in front of a server that answers as it is told. */
+/** Opens a store on a server that answers with `listener`. */
 async function openFake(t: TestContext, listener: RequestListener): Promise<ByteStore> {
   const server = createServer((request, response) => {
     request.resume();
@@ -45,11 +45,11 @@ const calls: [name: string, call: (store: ByteStore) => Promise<unknown>][] = [
 
 describe("an S3 store", () => {
   for (const [name, call] of calls) {
-    it(`that is out of reach answers ${name} with ServiceUnavailable`, async () => {
+    it(`${name} fails with ServiceUnavailable if the store is unreachable`, async () => {
       await assert.rejects(call(await openAt(1)), isUnavailable);
     });
 
-    it(`that is overloaded answers ${name} with ServiceUnavailable`, async (t) => {
+    it(`${name} fails with ServiceUnavailable if the store is overloaded`, async (t) => {
       const store = await openFake(t, (_, response) => {
         response.writeHead(503, { "Content-Type": "application/xml" });
         response.end("<Error><Code>SlowDown</Code></Error>");
@@ -57,7 +57,7 @@ describe("an S3 store", () => {
       await assert.rejects(call(store), isUnavailable);
     });
 
-    it(`that refuses our keys answers ${name} with an error for the operator, without the key in it`, async (t) => {
+    it(`${name} fails with an error for the operator if the store refuses our credentials, without the secret in it`, async (t) => {
       const store = await openFake(t, (_, response) => {
         response.writeHead(403, { "Content-Type": "application/xml" });
         response.end("<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message></Error>");
@@ -70,7 +70,7 @@ describe("an S3 store", () => {
     });
   }
 
-  it("that cannot list unfinished uploads has nothing to clean up", async (t) => {
+  it("has nothing to clean up if it cannot list unfinished uploads", async (t) => {
     const store = await openFake(t, (_, response) => {
       response.writeHead(501, { "Content-Type": "application/xml" });
       response.end("<Error><Code>NotImplemented</Code></Error>");
@@ -78,7 +78,7 @@ describe("an S3 store", () => {
     await store.cleanUp(0);
   });
 
-  it("undoes a write that may have come through although no answer came", async (t) => {
+  it("deletes an object whose write may have succeeded although no response arrived", async (t) => {
     const seen: string[] = [];
     const store = await openFake(t, (request, response) => {
       seen.push(`${request.method} ${request.url?.replace(/\?.*/, "")}`);

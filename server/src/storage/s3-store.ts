@@ -14,15 +14,16 @@ import {
 } from "@aws-sdk/client-s3";
 import { abortable } from "./abortable.ts";
 import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
-import { PartBuffer } from "./part-buffer.ts";
+import { PartBuffer, partBufferBytes } from "./part-buffer.ts";
 import { createS3Client, type S3Options } from "./s3-client.ts";
 import { asUnavailable, isOfS3 } from "./s3-errors.ts";
 
 const undoTimeoutMs = 5_000;
+const checkTimeoutMs = 5_000;
 
 /**
- * Keeps objects in a bucket. Small ones go in one request, others in parts; either way the bucket shows the whole object or
- * none. One part of each write is in memory.
+ * Keeps objects in a bucket. Small ones are sent in one request, others in parts; either way the bucket shows the whole
+ * object or none. Each write holds one part in memory.
  */
 export function openS3Store(options: S3Options): ByteStore {
   const { bucket, prefix } = options;
@@ -57,8 +58,8 @@ export function openS3Store(options: S3Options): ByteStore {
       }
       if (upload !== undefined && part.bytes.length > 0) await sendPart();
       signal?.throwIfAborted();
-      mayBeThere = true; // from here on also when no answer comes
-      // Not broken off: the store could come to it after it has been undone.
+      mayBeThere = true; // from here on even if no response arrives
+      // Not abortable: the store could execute the request after it was undone.
       if (upload === undefined) {
         await attempt(client.send(new PutObjectCommand({ ...object, Body: part.bytes })));
       } else {
@@ -68,7 +69,7 @@ export function openS3Store(options: S3Options): ByteStore {
       signal?.throwIfAborted();
     } catch (error) {
       const inTime = { abortSignal: AbortSignal.timeout(undoTimeoutMs) };
-      // What fails here is left to cleanUp, or to a deletion by whoever asked for this write.
+      // Failures are ignored: `cleanUp`, or a deletion by the caller, removes the rest.
       if (upload !== undefined) await client.send(new AbortMultipartUploadCommand(upload), inTime).catch(() => {});
       if (mayBeThere) await client.send(new DeleteObjectCommand(object), inTime).catch(() => {});
       throw error;
@@ -90,6 +91,8 @@ export function openS3Store(options: S3Options): ByteStore {
   }
 
   return {
+    bufferedBytes: partBufferBytes,
+
     async write(key, bytes, { signal } = {}) {
       checkKey(key);
       signal?.throwIfAborted();
@@ -100,7 +103,7 @@ export function openS3Store(options: S3Options): ByteStore {
       checkKey(key);
       if (range === undefined) return get(key, 0, undefined);
       if (range.start < range.end) return get(key, range.start, range.end);
-      (await get(key, 0, 1)).destroy(); // no bytes of an object, which has to be there all the same
+      (await get(key, 0, 1)).destroy(); // an empty range still requires that the object exists
       return Readable.from([]);
     },
 
@@ -110,14 +113,14 @@ export function openS3Store(options: S3Options): ByteStore {
         const command = new HeadObjectCommand({ Bucket: bucket, Key: prefix + key });
         return (await attempt(client.send(command))).ContentLength;
       } catch (error) {
-        if (isOfS3(error, "NotFound")) return undefined; // an answer to HEAD has no body that says more
+        if (isOfS3(error, "NotFound")) return undefined; // a HEAD response has no body with a specific code
         throw error;
       }
     },
 
     async deleteAll(keyPrefix, signal) {
       checkPrefix(keyPrefix);
-      let StartAfter: string | undefined; // not page tokens: those may end with the objects that they stand for
+      let StartAfter: string | undefined; // not page tokens, which may become invalid with the deleted objects
       for (let isMore = true; isMore; ) {
         signal?.throwIfAborted();
         const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix + keyPrefix, StartAfter });
@@ -132,6 +135,11 @@ export function openS3Store(options: S3Options): ByteStore {
       }
     },
 
+    async check() {
+      const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: 1 });
+      await client.send(list, { abortSignal: AbortSignal.timeout(checkTimeoutMs) });
+    },
+
     async cleanUp(olderThanMs, signal) {
       const before = Date.now() - olderThanMs;
       const options = signal === undefined ? {} : { abortSignal: signal };
@@ -144,14 +152,14 @@ export function openS3Store(options: S3Options): ByteStore {
           ...from,
         });
         const page = await attempt(client.send(command, options), signal).catch((error) => {
-          if (isOfS3(error, "NotImplemented")) return undefined; // docs/operations.md: a rule of the bucket does it
+          if (isOfS3(error, "NotImplemented")) return undefined; // a bucket rule does it: see docs/operations/files.md
           throw error;
         });
         for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
           if (Initiated === undefined || Initiated.getTime() > before) continue;
           const abort = new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId });
           await attempt(client.send(abort, options), signal).catch((error) => {
-            if (!isOfS3(error, "NoSuchUpload")) throw error; // it was finished, or another process was faster
+            if (!isOfS3(error, "NoSuchUpload")) throw error; // finished, or aborted by another process
           });
         }
         from =
@@ -163,7 +171,7 @@ export function openS3Store(options: S3Options): ByteStore {
   };
 }
 
-/** What a request brings, or why not in terms of our own. */
+/** Sends a request, and translates its errors. */
 async function attempt<T>(sent: Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await sent;

@@ -1,7 +1,7 @@
 import { runAsPart } from "../lib/current-call.ts";
 import type { ByteStore } from "./byte-store.ts";
 
-/** The same store; where a request is traced, what it waits for here is a part of that. */
+/** Wraps a store so that its calls appear in the trace of a request. */
 export function traceStore(store: ByteStore): ByteStore {
   return {
     ...store,

@@ -3,20 +3,20 @@ import type { Queries } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { loadApplicationSettings, type Quotas } from "../tenancy/application-settings.ts";
 
-/** In the place of a user: all of the application. */
+/** Stands for the whole application in the place of a user id. */
 const everybody = "";
 
-/** Whose quota it is, and how the quotas are named in the settings. */
+/** The owners of quotas, with the names of the quotas in the settings. */
 const owners = [
   { isUser: true, bytes: "bytesPerUser", files: "filesPerUser", noun: "user" },
   { isUser: false, bytes: "bytesPerApplication", files: "filesPerApplication", noun: "application" },
 ] as const;
 
 /**
- * Counts files that somebody comes to own, in the transaction that inserts them. What is counted is exact: it is changed
- * in the transactions that insert and delete files, and in no other.
+ * Counts new files against the quotas, in the transaction that inserts them. The counts are exact, because they change
+ * only in the transactions that insert and delete files.
  *
- * @throws ApiError RequestTooLarge naming the quota that they do not fit in
+ * @throws ApiError RequestTooLarge naming the exceeded quota
  */
 export async function chargeUsage(
   applicationId: string,
@@ -38,7 +38,7 @@ export async function chargeUsage(
   }
 }
 
-/** Takes back what {@link chargeUsage} has counted, in the transaction that deletes the files. */
+/** Undoes {@link chargeUsage}, in the transaction that deletes the files. */
 export async function refundUsage(
   applicationId: string,
   userId: string,
@@ -55,25 +55,25 @@ export async function refundUsage(
   }
 }
 
-/** How much an application has stored. */
-export async function findUsage(applicationId: string, queries: Queries): Promise<Usage> {
+/** Returns how much an application, or one of its users, has stored. */
+export async function findUsage(applicationId: string, queries: Queries, userId = everybody): Promise<Usage> {
   const row = await queries
     .selectFrom("file_usage")
     .select(["bytes", "files"])
     .where("application_id", "=", applicationId)
-    .where("user_id", "=", everybody)
+    .where("user_id", "=", userId)
     .executeTakeFirst();
   return row === undefined ? none : { bytes: Number(row.bytes), files: Number(row.files) };
 }
 
-/** How many bytes there is room for: so that an upload ends where its quota does, and not after it has arrived. */
+/** The remaining quota in bytes, so that an upload is cut at its quota instead of after it has been received. */
 export interface Room {
   readonly bytes: number;
-  /** What to say to more than that. */
+  /** The error for a larger upload. */
   exceeded(): ApiError;
 }
 
-/** @throws ApiError RequestTooLarge when there is none for any file */
+/** @throws ApiError RequestTooLarge if no quota is left */
 export async function roomOf(applicationId: string, userId: string, queries: Queries): Promise<Room> {
   const { quotas } = await loadApplicationSettings(applicationId, queries);
   let room: Room = { bytes: Number.POSITIVE_INFINITY, exceeded: () => new ApiError("RequestTooLarge") };

@@ -29,8 +29,8 @@ function problemsOf(settings: unknown): readonly string[] {
   }
 }
 
-describe("parseApplicationSettings: surface.md section 5", () => {
-  it("reads providers, and nothing as none", () => {
+describe("parseApplicationSettings: spec/operators#application-settings", () => {
+  it("reads providers, and empty text as none", () => {
     const settings = { oidc: { google: provider, "my own": { ...provider, audience: "other" } } };
     assert.deepEqual(parseApplicationSettings(JSON.stringify(settings)), settings);
     for (const none of ["{}", '{"oidc":{}}', ' {\n"oidc": {} }\n']) {
@@ -38,7 +38,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     }
   });
 
-  it("a provider may have any name, also one that means something to JavaScript (hostile.md 15)", () => {
+  it("accepts any provider name, including names that are special in JavaScript (hostile.md 15)", () => {
     for (const name of ["__proto__", "constructor", "toString", "Größe 👋", "x".repeat(256)]) {
       const text = `{"oidc":{${JSON.stringify(name)}:${JSON.stringify(provider)}}}`;
       const { oidc } = parseApplicationSettings(text);
@@ -48,7 +48,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     }
   });
 
-  it("reads for how many days things are kept, of what is said; the rest is the default", () => {
+  it("reads the given retention days; the others have the defaults", () => {
     for (const retention of [
       {},
       { metricsDays: 1 },
@@ -62,7 +62,12 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     assert.deepEqual(retentionOf(parseApplicationSettings("{}")), { metricsDays: 90, crashReportsDays: 90 });
   });
 
-  it("quotas: any of the four, from 0 up", () => {
+  it("accepts debug: true or false", () => {
+    assert.deepEqual(parseApplicationSettings('{"debug":true}'), { oidc: {}, debug: true });
+    for (const debug of ["true", 1, null, {}]) assert.deepEqual(problemsOf({ debug }), ["debug must be true or false"]);
+  });
+
+  it("accepts any of the four quotas, from 0 up", () => {
     const quotas = { bytesPerApplication: 0, filesPerApplication: 1, bytesPerUser: 2 ** 40, filesPerUser: 3 };
     assert.deepEqual(parseApplicationSettings(JSON.stringify({ quotas })), { oidc: {}, quotas });
     for (const bytesPerUser of [-1, 1.5, "1", null, 2 ** 53]) {
@@ -72,7 +77,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     }
   });
 
-  it("limits: of the application, of each caller, of operations; all that is wrong at once", () => {
+  it("accepts limits of the application, of each caller and of operations; reports all errors at once", () => {
     const limits = {
       application: { perSecond: 1_000_000 },
       caller: { perSecond: 0.001, burst: 1 },
@@ -104,7 +109,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     ]);
   });
 
-  it("refuses days that are no integer from 1 to 3650, all of them at once, and other members", () => {
+  it("refuses days that are no integer from 1 to 3650, all of them at once, and unknown members", () => {
     for (const days of [0, -1, 1.5, 3_651, 1e300, "90", null, true, [], {}]) {
       assert.deepEqual(
         problemsOf({ retention: { metricsDays: days, crashReportsDays: days } }),
@@ -121,7 +126,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     ]);
   });
 
-  it("refuses what is no JSON object", () => {
+  it("refuses anything but a JSON object", () => {
     for (const text of ["", "{", "{oidc:{}}", '{"oidc":{},}']) {
       assert.match(problemsOf(text).join("\n"), /^the file must be JSON: [^\n]+$/);
     }
@@ -132,16 +137,16 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     }
   });
 
-  it("refuses members that it does not know, at every level", () => {
+  it("refuses unknown members at every level", () => {
     assert.deepEqual(problemsOf({ OIDC: {} }), [
-      'the file has an unknown member "OIDC"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail',
+      'the file has an unknown member "OIDC"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail, locationData, debug, email',
     ]);
     assert.deepEqual(problemsOf({ oidc: { google: { ...provider, jwksURL: "x" } } }), [
       'oidc.google has an unknown member "jwksURL"; it can have issuer, audience, jwksUrl',
     ]);
   });
 
-  it("names each text that is missing, empty or no text, all of them at once", () => {
+  it("names each text that is missing, empty or not a text, all of them at once", () => {
     for (const wrong of [undefined, null, "", "  ", 1, true, {}, ["x"], "a\0b", "\uD800"]) {
       const every = { issuer: wrong, audience: wrong, jwksUrl: wrong };
       assert.deepEqual(
@@ -151,7 +156,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     }
   });
 
-  it("refuses keys from an address that others could answer for", () => {
+  it("refuses key URLs that others could answer for", () => {
     const rule = "oidc.google.jwksUrl must be an https:// URL without a password (http:// on this machine only)";
     const problems = (jwksUrl: string) => problemsOf({ oidc: { google: { ...provider, jwksUrl } } });
     for (const right of ["https://a.example/k", "http://localhost:1/k", "http://127.0.0.1/k", "http://[::1]:8080/k"]) {
@@ -172,7 +177,7 @@ describe("parseApplicationSettings: surface.md section 5", () => {
     }
   });
 
-  it("refuses a name that no identityProviderName can be", () => {
+  it("refuses a name that cannot be an identityProviderName", () => {
     for (const name of ["", " ", "x".repeat(257), "a\0b"]) {
       assert.deepEqual(problemsOf({ oidc: { [name]: provider } }), [
         `the name ${JSON.stringify(name)} in oidc must have 1 to 256 characters`,
@@ -193,7 +198,7 @@ describe("the settings of an application", () => {
     return test.app.database.write(({ queries }) => updateApplicationSettings(applicationId, settings, queries));
   }
 
-  it("are none at first, and then what was stored, of that application alone", async () => {
+  it("are empty at first, and then as stored, for that application only", async () => {
     const { reads } = test.app.database;
     const [one, other] = [await test.createApplication(), await test.createApplication()];
     assert.deepEqual(await loadApplicationSettings(one.appid, reads), { oidc: {} });
@@ -202,17 +207,19 @@ describe("the settings of an application", () => {
     assert.deepEqual(await loadApplicationSettings(other.appid, reads), { oidc: {} });
   });
 
-  it("a provider is found by its name and by nothing else", async () => {
+  it("return a provider only under its exact name", async () => {
     const { reads } = test.app.database;
     const { appid } = await test.createApplication();
     await update(appid);
-    for (const name of ["google", "__proto__"]) assert.deepEqual(await loadOidcProvider(appid, name, reads), provider);
+    for (const name of ["google", "__proto__"]) {
+      assert.deepEqual(await loadOidcProvider(appid, name, reads), { ...provider, isPublicOnly: false });
+    }
     for (const name of ["Google", "", "constructor", "toString"]) {
       assert.equal(await loadOidcProvider(appid, name, reads), undefined);
     }
   });
 
-  it("cannot be set where there is no application, or one that is being deleted", async () => {
+  it("cannot be stored for a missing application, or one that is being deleted", async () => {
     const { appid } = await test.createApplication();
     await test.app.database.write(({ queries }) => updateApplicationDeleted(appid, test.now(), queries));
     assert.equal(await update(appid), false);

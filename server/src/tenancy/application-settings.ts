@@ -1,37 +1,54 @@
-import type { OidcProvider } from "../auth/oidc.ts";
+import type { GuardedProvider, OidcProvider } from "../auth/oidc.ts";
 import type { Queries } from "../db/database.ts";
 import { parseOperationPattern } from "../http/policy.ts";
 import { type MailSettings, mailMembers, readMailSettings } from "./mail-settings.ts";
+import { jwksUrlSetting, type PublicOnly, parsePublicOnly } from "./public-only.ts";
 
-/** What an operator sets for one application. */
+/** The settings that an operator makes for one application. */
 export interface ApplicationSettings {
   /** OpenID Connect providers by identityProviderName. */
   readonly oidc: Readonly<Record<string, OidcProvider>>;
-  /** What the operator says of it; see {@link retentionOf} for what is in force. */
+  /** As set by the operator; {@link retentionOf} returns the effective values. */
   readonly retention?: Partial<Retention>;
-  /** How much may be stored; no bound where it does not say. */
+  /** Storage limits; unlimited where absent. */
   readonly quotas?: Partial<Quotas>;
-  /** In place of those of the deployment. */
+  /** Overrides the deployment's. */
   readonly tokenLifetimes?: { readonly deviceMs?: number; readonly userMs?: number };
-  /** Operations that are switched off, as `POST /users`. */
+  /** Disabled operations, such as `POST /users`. */
   readonly disabledOperations?: readonly string[];
-  /** The origins of the web pages that may call; any without it. */
+  /** The origins of web pages that may call; any if absent. */
   readonly origins?: readonly string[];
-  /** What happens to unsigned requests when there is a shared secret; `optional` without it. */
+  /** How unsigned requests are treated when there is a shared secret; `optional` if absent. */
   readonly signedRequests?: "optional" | "required";
-  /** In place of those of the deployment. */
+  /** Overrides the deployment's. */
   readonly limits?: Partial<ApplicationLimits>;
-  /** In place of what the deployment has set. */
+  /** Overrides the deployment's. */
   readonly mail?: MailSettings;
+  /**
+   * What other users get of videos and blobs of users with locationFuzzing; `strip` if absent
+   * (`files.without-location.ts`).
+   */
+  readonly locationData?: (typeof locationDataWords)[number];
+  readonly email?: EmailSettings;
+  /** Refusals reveal more to clients than the specification allows: for development only. */
+  readonly debug?: boolean;
 }
 
-/** How many calls are taken (see `http/rate-limits.ts`). */
+export const locationDataWords = ["strip", "refuse", "keep"] as const;
+
+/** Rules for the e-mail addresses of users. */
+export interface EmailSettings {
+  /** A change of the address requires currentPassword. */
+  readonly requirePassword?: boolean;
+}
+
+/** Rate limits of requests (see `http/rate-limits.ts`). */
 export interface ApplicationLimits {
-  /** Of all callers together. */
+  /** For all callers together. */
   readonly application: GivenLimit;
-  /** Of each device. */
+  /** For each device. */
   readonly caller: GivenLimit;
-  /** Of one operation, as `POST /checkins`: of each device, and of sign-ups, logins and the like of each address. */
+  /** For one operation, such as `POST /checkins`: per device, or per address for sign-ups, logins and the like. */
   readonly operations: Readonly<Record<string, GivenLimit>>;
 }
 
@@ -40,7 +57,7 @@ export interface GivenLimit {
   readonly burst?: number;
 }
 
-/** Of files: how many, and how many bytes they have together. */
+/** Storage limits of files: their number, and their bytes in total. */
 export interface Quotas {
   readonly bytesPerApplication: number;
   readonly filesPerApplication: number;
@@ -55,7 +72,7 @@ const quotaNames: readonly (keyof Quotas)[] = [
   "filesPerUser",
 ];
 
-/** For how many days what an application gathers is kept. */
+/** How many days the data of an application is kept. */
 export interface Retention {
   readonly metricsDays: number;
   readonly crashReportsDays: number;
@@ -66,10 +83,10 @@ const retentionDaysMax = 3_650;
 const tokenLifetimeMsMax = 315_360_000_000; // ten years
 const textsMax = 100;
 
-/** Who has got so many wrong has sent something else: an answer is not to be many times as long as its question. */
+/** Limits the size of the error: input with this many problems is probably something else. */
 const problemsMax = 50;
 
-/** The text does not make settings; `problems` has a line per wrong member, the first fifty of them at once. */
+/** The text is not valid settings; `problems` has a line per wrong member, at most the first fifty. */
 export class ApplicationSettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -82,17 +99,13 @@ export class ApplicationSettingsError extends Error {
   }
 }
 
-/**
- * Reads settings from their JSON.
- *
- * @throws ApplicationSettingsError naming each wrong member and its rule
- */
+/** Parses settings from their JSON. @throws ApplicationSettingsError naming each wrong member and its rule */
 export function parseApplicationSettings(text: string): ApplicationSettings {
   const problems: string[] = [];
   return readMembers("the file", parseJson(text, problems), problems);
 }
 
-/** The same of what has been parsed already. @throws ApplicationSettingsError */
+/** Validates settings that have been parsed already. @throws ApplicationSettingsError */
 export function readApplicationSettings(value: unknown): ApplicationSettings {
   return readMembers("the body", value, []);
 }
@@ -100,10 +113,10 @@ export function readApplicationSettings(value: unknown): ApplicationSettings {
 function readMembers(what: string, value: unknown, problems: string[]): ApplicationSettings {
   const members = readObject(what, value, Object.keys(readers), problems);
   const read = [...(members ?? [])]
-    .filter(([name]) => Object.hasOwn(readers, name)) // readObject has told of the others
+    .filter(([name]) => Object.hasOwn(readers, name)) // readObject has reported the others
     .map(([name, given]) => [name, readers[name as keyof typeof readers](given, problems)]);
   if (problems.length > 0) throw new ApplicationSettingsError(problems);
-  return { oidc: {}, ...Object.fromEntries(read) }; // each as its reader has judged it
+  return { oidc: {}, ...Object.fromEntries(read) }; // each validated by its reader
 }
 
 type Reader = (value: unknown, problems: string[]) => unknown;
@@ -122,54 +135,87 @@ const readers = {
   signedRequests: readSignedRequests,
   limits: readLimits,
   mail: (value, problems) => readMailSettings(readObject("mail", value, mailMembers, problems) ?? new Map(), problems),
+  locationData: readLocationData,
+  debug: readFlag("debug"),
+  email: readEmail,
 } as const satisfies Record<keyof ApplicationSettings, Reader>;
 
-/** The settings of an application as they are now; none when it has none. */
+/** The current settings of an application, with their secrets sealed; empty when it has none. */
 export async function loadApplicationSettings(applicationId: string, queries: Queries): Promise<ApplicationSettings> {
-  const row = await queries
-    .selectFrom("applications")
-    .select("settings")
-    .where("application_id", "=", applicationId)
-    .executeTakeFirst();
-  return parseApplicationSettings(row?.settings ?? "{}");
+  return (await loadGuardedSettings(applicationId, queries)).settings;
 }
 
-/** For how many days the settings let things be kept, with the default where they do not say. */
+/** Stored settings: secrets are only in `sealed`. */
+export interface SealedSettings {
+  readonly settings: ApplicationSettings;
+  /** JSON object of sealed values by the name of the setting; null when the settings hold no secret. */
+  readonly sealed: string | null;
+}
+
+/** Stored settings, and those whose URL may only lead to public addresses. */
+export interface GuardedSettings extends SealedSettings {
+  readonly publicOnly: PublicOnly;
+}
+
+export async function loadGuardedSettings(applicationId: string, queries: Queries): Promise<GuardedSettings> {
+  const row = await queries
+    .selectFrom("applications")
+    .select(["settings", "public_only", "sealed_settings"])
+    .where("application_id", "=", applicationId)
+    .executeTakeFirst();
+  const publicOnly = parsePublicOnly(row?.public_only ?? null);
+  if (publicOnly === undefined) throw new Error(`public_only of ${applicationId} is no list of settings`);
+  const settings = parseApplicationSettings(row?.settings ?? "{}");
+  return { settings, publicOnly, sealed: row?.sealed_settings ?? null };
+}
+
+/** The effective retention in days, with defaults where the settings have none. */
 export function retentionOf({ retention }: ApplicationSettings): Retention {
   return { ...defaultRetention, ...retention };
 }
 
-/** The provider that the application knows by this name, in exactly these letters. */
+/** The application's provider of exactly this name. */
 export async function loadOidcProvider(
   applicationId: string,
   name: string,
   queries: Queries,
-): Promise<OidcProvider | undefined> {
-  const { oidc } = await loadApplicationSettings(applicationId, queries);
-  return Object.hasOwn(oidc, name) ? oidc[name] : undefined;
+): Promise<GuardedProvider | undefined> {
+  const { settings, publicOnly } = await loadGuardedSettings(applicationId, queries);
+  const provider = Object.hasOwn(settings.oidc, name) ? settings.oidc[name] : undefined;
+  return provider && { ...provider, isPublicOnly: publicOnly.has(jwksUrlSetting(name)) };
 }
 
-/** @returns false when there is no such application */
+/**
+ * @param settings without secrets
+ * @param columns.publicOnly the settings whose URL may only lead to public addresses
+ * @param columns.sealed the secrets of the settings
+ * @returns false when there is no such application
+ */
 export async function updateApplicationSettings(
   applicationId: string,
   settings: ApplicationSettings,
   queries: Queries,
+  { publicOnly = new Set(), sealed = null }: Partial<Pick<GuardedSettings, "publicOnly" | "sealed">> = {},
 ): Promise<boolean> {
   const updated = await queries
     .updateTable("applications")
-    .set({ settings: JSON.stringify(settings) })
+    .set({
+      settings: JSON.stringify(settings),
+      public_only: publicOnly.size === 0 ? null : JSON.stringify([...publicOnly]),
+      sealed_settings: sealed,
+    })
     .where("application_id", "=", applicationId)
     .where("deleted_at", "is", null)
     .executeTakeFirst();
   return updated.numUpdatedRows === 1n;
 }
 
-const providerNameCharactersMax = 256; // as long as an identityProviderName may be
+const providerNameCharactersMax = 256; // the maximum of an identityProviderName
 
 function readProviders(value: unknown, problems: string[]): Readonly<Record<string, OidcProvider>> {
   const providers = readObject("oidc", value, undefined, problems);
   const read = [...(providers ?? [])].map(([name, given]) => [name, readProvider(name, given, problems)] as const);
-  return Object.fromEntries(read); // which makes a member of any name, also of __proto__
+  return Object.fromEntries(read); // safe for any name, also __proto__
 }
 
 function readProvider(name: string, value: unknown, problems: string[]): OidcProvider {
@@ -197,7 +243,7 @@ function integers(path: string, names: readonly string[], minimum: number, maxim
     const members = readObject(path, value, names, problems);
     const read: [name: string, value: number][] = [];
     for (const [name, given] of members ?? []) {
-      if (!names.includes(name)) continue; // readObject has said so
+      if (!names.includes(name)) continue; // readObject has reported it
       if (Number.isSafeInteger(given) && Number(given) >= minimum && Number(given) <= maximum) {
         read.push([name, Number(given)]);
       } else problems.push(`${path}.${name} must be an integer from ${minimum} to ${maximum}`);
@@ -226,6 +272,26 @@ function isOrigin(text: string): boolean {
 
 function readSignedRequests(value: unknown, problems: string[]): unknown {
   if (value !== "optional" && value !== "required") problems.push("signedRequests must be optional or required");
+  return value;
+}
+
+function readLocationData(value: unknown, problems: string[]): unknown {
+  if (!locationDataWords.some((word) => word === value)) problems.push("locationData must be strip, refuse or keep");
+  return value;
+}
+
+function readFlag(path: string): Reader {
+  return (value, problems) => {
+    if (typeof value !== "boolean") problems.push(`${path} must be true or false`);
+    return value;
+  };
+}
+
+function readEmail(value: unknown, problems: string[]): unknown {
+  const members = readObject("email", value, ["requirePassword"], problems);
+  if (members?.has("requirePassword") && typeof members.get("requirePassword") !== "boolean") {
+    problems.push("email.requirePassword must be true or false");
+  }
   return value;
 }
 
@@ -274,7 +340,7 @@ function parseJson(text: string, problems: string[]): unknown {
   }
 }
 
-/** The members of an object. What is no object, or a member that is not known, is a problem. */
+/** Reads the members of an object. Reports other values and unknown members as problems. */
 function readObject(
   path: string,
   value: unknown,
@@ -293,7 +359,7 @@ function readObject(
   return members;
 }
 
-/** Both engines store it. */
+/** Both engines can store it. */
 function isUnicode(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }

@@ -1,16 +1,50 @@
-import { parseSender } from "../config.ts";
+import { parseSender } from "../lib/mail-sender.ts";
 
-/** How mails to the users of one application go out, in place of how those of the deployment do. */
+/**
+ * Replaces `mail.smtpUrl` in stored settings while the URL itself is sealed. Processes of the previous version use it
+ * as the mail server: the name never resolves (RFC 6761), so they postpone the mail, and a process of this version
+ * sends it.
+ */
+export const sealedSmtpUrl = "smtp://sealed.invalid";
+
+/** How mails to the users of one application are sent; overrides the deployment's settings. */
 export interface MailSettings {
   /** An address, or a name and an address in angle brackets. */
   readonly from?: string;
-  /** Holds a password as a rule, so it is shown by {@link withoutPassword} alone. */
+  /** Usually contains a password, so it is shown only through {@link withoutPassword}. */
   readonly smtpUrl?: string;
+  /** `fixed` sends only the application's own texts; `client` (the default) also clients' harmless ones. */
+  readonly templates?: "client" | "fixed";
+  /** Hosts that clients' texts may link to, including all hosts below them. */
+  readonly linkHosts?: readonly string[];
+  /** Override the default texts. */
+  readonly texts?: Partial<Record<MailTextKind, GivenMailText>>;
 }
 
-export const mailMembers: readonly (keyof MailSettings)[] = ["from", "smtpUrl"];
+/** Mail settings with their secret. */
+export interface GuardedMailSettings extends MailSettings {
+  /** True when smtpUrl cannot be decrypted with the secrets of this deployment. */
+  readonly isLocked: boolean;
+  /** True when smtpUrl may only lead to public addresses, because an editor has set it. */
+  readonly isPublicOnly: boolean;
+}
 
-/** Judges the members of `mail`; what is wrong with them, never what they hold, is added to the problems. */
+export type MailTextKind = keyof typeof placeholderOfText;
+
+export interface GivenMailText {
+  readonly subject: string;
+  readonly body: string;
+}
+
+export const mailMembers: readonly (keyof MailSettings)[] = ["from", "smtpUrl", "templates", "linkHosts", "texts"];
+
+/** The placeholder that the body of each text must contain. */
+const placeholderOfText = { resetCode: "@ResetCode", notice: "@Notice" } as const;
+const subjectCharactersMax = 256;
+const bodyCharactersMax = 4_000;
+const linkHostsMax = 20;
+
+/** Validates the members of `mail`; adds what is wrong to the problems, without quoting their values. */
 export function readMailSettings(members: ReadonlyMap<string, unknown>, problems: string[]): MailSettings {
   const [from, smtpUrl] = [members.get("from"), members.get("smtpUrl")];
   const isSender = typeof from === "string" && parseSender(from) !== undefined && isLine(from);
@@ -24,18 +58,91 @@ export function readMailSettings(members: ReadonlyMap<string, unknown>, problems
   if (members.has("smtpUrl") && !isServer) {
     problems.push("mail.smtpUrl must be an smtp:// or smtps:// URL with a host, and without a path or a query");
   }
-  return { ...(isSender && { from }), ...(isServer && { smtpUrl }) };
+  return {
+    ...(isSender && { from }),
+    ...(isServer && { smtpUrl }),
+    ...(members.has("templates") && { templates: readTemplates(members.get("templates"), problems) }),
+    ...(members.has("linkHosts") && { linkHosts: readLinkHosts(members.get("linkHosts"), problems) }),
+    ...(members.has("texts") && { texts: readTexts(members.get("texts"), problems) }),
+  };
 }
 
-/** What may be shown: of the URL everything but its password. */
+function readTemplates(value: unknown, problems: string[]): "client" | "fixed" {
+  if (value === "client" || value === "fixed") return value;
+  problems.push("mail.templates must be client or fixed");
+  return "client";
+}
+
+function readLinkHosts(value: unknown, problems: string[]): readonly string[] {
+  const hosts = Array.isArray(value) ? value : [];
+  if (Array.isArray(value) && hosts.length <= linkHostsMax && hosts.every(isHostName)) {
+    return hosts.map((host) => host.toLowerCase());
+  }
+  problems.push(`mail.linkHosts must be a list of at most ${linkHostsMax} host names, such as app.example.com`);
+  return [];
+}
+
+/** A single label is refused, because it would allow all hosts of a top-level domain. */
+function isHostName(value: unknown): boolean {
+  return typeof value === "string" && value.length <= 253 && hostNamePattern.test(value);
+}
+
+const hostNamePattern = /^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p{N}-]+)+$/u;
+
+function readTexts(value: unknown, problems: string[]): Partial<Record<MailTextKind, GivenMailText>> {
+  const kinds = Object.keys(placeholderOfText) as MailTextKind[];
+  const given = membersOf("mail.texts", value, kinds, problems);
+  const read: [kind: MailTextKind, text: GivenMailText][] = [];
+  for (const kind of kinds) {
+    if (!given.has(kind)) continue;
+    const path = `mail.texts.${kind}`;
+    const text = membersOf(path, given.get(kind), ["subject", "body"], problems);
+    const [subject, body] = [text.get("subject"), text.get("body")];
+    if (!isTextUpTo(subjectCharactersMax, subject) || !isLine(subject)) {
+      problems.push(`${path}.subject must be one line of 1 to ${subjectCharactersMax} characters`);
+    } else if (!isTextUpTo(bodyCharactersMax, body) || !body.includes(placeholderOfText[kind])) {
+      problems.push(
+        `${path}.body must have 1 to ${bodyCharactersMax} characters, with ${placeholderOfText[kind]} in it`,
+      );
+    } else read.push([kind, { subject, body }]);
+  }
+  return Object.fromEntries(read);
+}
+
+function membersOf(
+  path: string,
+  value: unknown,
+  known: readonly string[],
+  problems: string[],
+): ReadonlyMap<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    problems.push(`${path} must be an object`);
+    return new Map();
+  }
+  for (const name of Object.keys(value).filter((each) => !known.includes(each))) {
+    problems.push(`${path} has an unknown member ${JSON.stringify(name)}; it can have ${known.join(", ")}`);
+  }
+  return new Map(Object.entries(value));
+}
+
+function isTextUpTo(charactersMax: number, value: unknown): value is string {
+  if (typeof value !== "string" || value.trim() === "" || value.length > 2 * charactersMax) return false;
+  return [...value].length <= charactersMax && value.isWellFormed() && !value.includes("\0");
+}
+
+/** The settings as they may be shown: the URL without its password. */
 export function withoutPassword(mail: MailSettings): MailSettings {
   return mail.smtpUrl === undefined ? mail : { ...mail, smtpUrl: stripped(mail.smtpUrl) };
 }
 
-/** Settings that were shown and come back keep their password: that of the same user at the same server. */
+/**
+ * Restores the password of settings that were shown and come back, if user and server are unchanged. The placeholder
+ * that a process without the secret, or of the previous version, shows instead of the URL restores the URL.
+ */
 export function withKeptPassword(given: MailSettings, stored: MailSettings | undefined): MailSettings {
   const { smtpUrl } = stored ?? {};
-  const isSame = given.smtpUrl !== undefined && smtpUrl !== undefined && given.smtpUrl === stripped(smtpUrl);
+  if (given.smtpUrl === undefined || smtpUrl === undefined) return given;
+  const isSame = given.smtpUrl === sealedSmtpUrl || given.smtpUrl === stripped(smtpUrl);
   return isSame ? { ...given, smtpUrl } : given;
 }
 
@@ -45,10 +152,11 @@ function stripped(smtpUrl: string): string {
   return url.href;
 }
 
-function isSmtpUrl(text: string): boolean {
+/** Whether the text names a mail server, and nothing else. */
+export function isSmtpUrl(text: string): boolean {
   if (text.length > charactersMax || !isLine(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, pathname, search, hash } = new URL(text);
-  // A query would set what the sender of mails does with the connection, and what it tells of it.
+  // A query would change options of the mail library, including what it logs.
   return /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === "" && hash === "";
 }
 

@@ -8,7 +8,7 @@ import { type ApplicationSettings, updateApplicationSettings } from "./applicati
 import { createPolicies, updateSigningSecret } from "./policies.ts";
 
 let test: TestApp;
-/** Another process on the same database: it changes what this one judges by. */
+/** Another process on the same database, which changes the settings. */
 let other: TestApp;
 before(async () => {
   test = await startTestApp();
@@ -36,8 +36,8 @@ const disabled = [
   "This operation is switched off for the application.",
 ] as const;
 
-describe("disabled operations: surface.md section 2", () => {
-  it("are refused from the next request on, in another process, and for nobody else", async () => {
+describe("disabled operations: spec/operators#disabled-operations", () => {
+  it("are refused from the next request on, in another process too, and for that application only", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const neighbour = await test.signUp();
@@ -51,7 +51,7 @@ describe("disabled operations: surface.md section 2", () => {
     assert.equal((await find(token)).status, 200);
   });
 
-  it("are refused before the parameters are looked at, in a batch too, and by each way to say them", async () => {
+  it("are refused before parameters are validated, in a batch too, under every spelling", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     await configure(application, { disabledOperations: ["GET /users/me", "PATCH /users/{anybody}", "POST /checkins"] });
@@ -71,7 +71,7 @@ describe("disabled operations: surface.md section 2", () => {
     );
   });
 
-  it("me, current and app are the ids that they stand for: who writes those out is refused as well, and others are not", async () => {
+  it("written with me, current or app also match the id of the caller, and no other id", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const [jane, joan] = [await test.signUp("Jane", application), await test.signUp("Joan", application)];
@@ -80,7 +80,7 @@ describe("disabled operations: surface.md section 2", () => {
       .select("id")
       .where("application_id", "=", appid)
       .orderBy("id")
-      .execute(); // Jane's, who came first
+      .execute(); // Jane's, the first one
     const ways = [
       ["GET /users/me", `/users/${jane.id}`],
       [`GET /users/${jane.id}`, "/users/me"],
@@ -99,7 +99,7 @@ describe("disabled operations: surface.md section 2", () => {
     }
   });
 
-  it("hold for registrations and for bytes read by signedUrl", async () => {
+  it("apply to registrations and to bytes read by signedUrl", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const picture = await upload(test, token, "/pictures", dataPart(await png(4, 4)));
@@ -120,7 +120,7 @@ describe("disabled operations: surface.md section 2", () => {
 });
 
 describe("a name in braces", () => {
-  it("stands for anything, also for me and for one's own id", async () => {
+  it("matches any id, including me and the caller's own", async () => {
     const application = await test.createApplication();
     const { id, token } = await test.signUp("Jane", application);
     await configure(application, { disabledOperations: ["GET /users/{id}"] });
@@ -132,8 +132,9 @@ describe("a name in braces", () => {
   });
 });
 
+// spec/operators#suspended-applications
 describe("a suspended application", () => {
-  it("is refused everything, on the next request, and goes on with the same tokens afterwards", async () => {
+  it("is refused everything from the next request on, and continues with the same tokens afterwards", async () => {
     const application = await test.createApplication();
     const { appid, appkey } = application;
     const { token } = await test.signUp("Jane", application);
@@ -148,8 +149,9 @@ describe("a suspended application", () => {
   });
 });
 
+// spec/authentication#disabled-users-and-operations, spec/operators#disabled-users
 describe("a disabled user", () => {
-  it("cannot use tokens nor log in until enabled again; a wrong password is still a wrong one", async () => {
+  it("can neither use tokens nor log in until enabled again; a wrong password is still reported as wrong", async () => {
     const jane = await test.signUp();
     const set = (disabled_at: number | null) =>
       other.app.database.write(({ queries }) =>
@@ -169,8 +171,9 @@ describe("a disabled user", () => {
   });
 });
 
+// spec/authentication#expiry
 describe("lifetimes of tokens of an application", () => {
-  it("are in the place of the deployment's", async () => {
+  it("override the deployment's", async () => {
     const application = await test.createApplication();
     await configure(application, { tokenLifetimes: { deviceMs: 5_000, userMs: 7_000 } });
     const { appid, appkey } = application;
@@ -182,10 +185,11 @@ describe("lifetimes of tokens of an application", () => {
   });
 });
 
+// spec/transport#cors
 describe("origins", () => {
   const ours = "https://app.example";
 
-  /** What a page of this origin gets. */
+  /** The headers that a page of this origin gets. */
   async function headersFor(token: string | undefined, origin: string | undefined, path = "/users/me") {
     const { headers } = await test.call(`GET ${path}`, {
       ...(token !== undefined && { token }),
@@ -195,7 +199,7 @@ describe("origins", () => {
     return { vary, allowed, isExposed: exposed !== undefined };
   }
 
-  it("any page reads the answers of an application that names none, and what is of no application", async () => {
+  it("any page may read answers of an application without origins, and answers of no application", async () => {
     const { token } = await test.signUp();
     const any = { vary: undefined, allowed: "*", isExposed: true };
     assert.deepEqual(await headersFor(token, ours), any);
@@ -203,7 +207,7 @@ describe("origins", () => {
     assert.deepEqual(await headersFor(undefined, ours, "/_/health/ready"), any);
   });
 
-  it("else the pages that it names and no others, and caches are told so", async () => {
+  it("otherwise only pages of listed origins may, and caches are informed", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     await configure(application, { origins: [ours, "http://localhost:3000"] });
@@ -216,7 +220,7 @@ describe("origins", () => {
   });
 });
 
-describe("signed requests: surface.md section 13", () => {
+describe("signed requests: spec/authentication#signatures", () => {
   const secret = "a shared secret";
   const sign = (text: string, key = secret) => createHmac("sha256", key).update(text).digest("hex");
 
@@ -235,7 +239,7 @@ describe("signed requests: surface.md section 13", () => {
     return { appid, appkey, token, call };
   }
 
-  it("registration proves that the server has the secret, and needs no signature itself", async () => {
+  it("registration proves that the server has the secret, and needs no signature", async () => {
     const { appid, appkey } = await withSecret("required");
     const { status, body } = await test.call("POST /devices", { body: { appid, appkey, platform: "x" } });
     assert.equal(status, 201);
@@ -245,7 +249,8 @@ describe("signed requests: surface.md section 13", () => {
     assert.equal("serverSignature" in without.body.result, false);
   });
 
-  it("required: every other call is refused without the right second word, whose path may be decoded", async () => {
+  // spec/authentication#wrong-signatures
+  it("required: every other call is refused without the right second word; its path may be decoded", async () => {
     const { appid, call } = await withSecret("required");
     const right = sign(`GET\n${appid}\n/users/me`);
     assert.equal((await call("GET /users/me?x=1", right)).status, 200);
@@ -270,7 +275,7 @@ describe("signed requests: surface.md section 13", () => {
     assert.equal((await call("POST /checkins", post, { body: { location: "1,2" } })).status, 201);
   });
 
-  it("the path of a request that names the server as well, as through a proxy, is its path", async () => {
+  it("an absolute request target, as proxies send it, is signed by its path", async () => {
     const { appid, call } = await withSecret("required");
     for (const path of ["/users/me", "/users/me?x=http://a/b"]) {
       const answer = await call(`GET http://a.example:8080${path}`, sign(`GET\n${appid}\n/users/me`));
@@ -279,6 +284,7 @@ describe("signed requests: surface.md section 13", () => {
     assert.equal(test.logLines.at(-1)?.["path"], "/users/me");
   });
 
+  // spec/authentication#unsigned-calls
   it("a batch is signed once, by its own path", async () => {
     const { appid, call } = await withSecret("required");
     const body = { requests: [{ method: "GET", path: "/users/me" }] };
@@ -286,7 +292,8 @@ describe("signed requests: surface.md section 13", () => {
     assert.equal(answer.body.result.responses[0].status, 200, answer.text);
   });
 
-  it("optional: none is taken, a wrong one is not; and a dead token is told before a wrong signature", async () => {
+  // spec/authentication#wrong-signatures
+  it("optional: a missing signature is accepted, a wrong one refused; a revoked token is reported first", async () => {
     const { appid, call, token } = await withSecret("optional");
     assert.equal((await call("GET /users/me", "")).status, 200);
     assert.equal((await call("GET /users/me", sign(`GET\n${appid}\n/users/me`))).status, 200);
@@ -295,7 +302,8 @@ describe("signed requests: surface.md section 13", () => {
     assert.equal((await test.call("GET /users/me", forged)).body.error, "AuthAccessTokenInvalid");
   });
 
-  it("in accessToken of the query the signature may follow behind a blank, or be absent", async () => {
+  // spec/authentication#unsigned-calls
+  it("in accessToken of the query the signature may follow after a blank, or be absent", async () => {
     const { appid, token } = await withSecret("optional");
     const { id } = await upload(test, token, "/blobs", dataPart("x"));
     await configure({ appid } as NewApplication, { signedRequests: "required" });
@@ -307,7 +315,7 @@ describe("signed requests: surface.md section 13", () => {
     assert.equal(await read(`${token} ${sign("x")}`), 401);
   });
 
-  it("required without a secret that opens: nobody comes in", async () => {
+  it("required with a secret that cannot be decrypted: all calls are refused", async () => {
     const { appid, call } = await withSecret("required");
     await other.app.database.write(({ queries }) => updateSigningSecret(appid, "broken", queries));
     for (const key of ["", secret]) {

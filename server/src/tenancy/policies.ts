@@ -12,7 +12,7 @@ import { createSealer } from "../lib/seal.ts";
 import type { Limit } from "../lib/token-buckets.ts";
 import { type ApplicationLimits, type GivenLimit, parseApplicationSettings } from "./application-settings.ts";
 
-/** What is stored of an application that its policy is made of. */
+/** The stored columns from which an application's policy is derived. */
 export interface PolicyColumns {
   readonly settings: string;
   readonly signing_secret: string | null;
@@ -20,7 +20,7 @@ export interface PolicyColumns {
   readonly moving_to: string | null;
 }
 
-/** These, of a table `application`. */
+/** Their references, for a table `application`. */
 export const policyColumns = [
   "application.settings",
   "application.signing_secret",
@@ -28,10 +28,10 @@ export const policyColumns = [
   "application.moving_to",
 ] as const;
 
-/** The policies of applications: made once of what is stored, for as long as that stays the same. */
+/** The policies of applications, each derived once from its stored columns and cached until these change. */
 export interface Policies {
   /**
-   * After something was written: makes sure that it was not too late.
+   * Verifies after a write that the application was still served here.
    *
    * @throws ApiError ServiceUnavailable when the application moves to another region, or is gone
    */
@@ -39,8 +39,10 @@ export interface Policies {
   of(applicationId: string, stored: PolicyColumns): ApplicationPolicy;
   /** @returns undefined when there is no such application */
   load(applicationId: string): Promise<ApplicationPolicy | undefined>;
-  /** A shared secret as it is stored. */
+  /** Seals a shared secret for storage. */
   seal(applicationId: string, secret: string): string;
+  /** Reseals the shared secret if it is sealed under an older secret. */
+  resealOutdated(applicationId: string): Promise<void>;
 }
 
 interface Made extends PolicyColumns {
@@ -76,15 +78,30 @@ export function createPolicies({ secrets, database }: { secrets: readonly string
       if (policy === undefined || policy.isMoving) throw movingError();
     },
     seal: (applicationId, secret) => sealer.seal(secret, applicationId),
+    async resealOutdated(applicationId) {
+      const [stored] = await findStored(database.reads, { applicationId });
+      const sealed = stored?.signing_secret ?? null;
+      if (sealed === null || sealer.isNewest(sealed)) return;
+      const secret = sealer.open(sealed, applicationId);
+      if (secret === undefined) return;
+      await database.write(({ queries }) =>
+        queries
+          .updateTable("applications")
+          .set({ signing_secret: sealer.seal(secret, applicationId) })
+          .where("application_id", "=", applicationId)
+          .where("signing_secret", "=", sealed) // only if it has not been replaced meanwhile
+          .execute(),
+      );
+    },
   };
 }
 
-/** A shared secret as it is stored. */
+/** Seals a shared secret for storage. */
 export function sealSigningSecret(applicationId: string, secret: string, secrets: readonly string[]): string {
   return createSealer(secrets, signingSecretPurpose).seal(secret, applicationId);
 }
 
-/** A stored one in clear; undefined when it was sealed under a secret that is none of these. */
+/** Decrypts a stored shared secret; undefined when it was sealed under none of these secrets. */
 export function openSigningSecret(
   applicationId: string,
   sealed: string,
@@ -93,7 +110,7 @@ export function openSigningSecret(
   return createSealer(secrets, signingSecretPurpose).open(sealed, applicationId);
 }
 
-/** Replaces the shared secret of an application, or takes it away. @returns false when there is no such application */
+/** Replaces or removes the shared secret of an application. @returns false when there is no such application */
 export async function updateSigningSecret(
   applicationId: string,
   sealed: string | null,
@@ -138,7 +155,7 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     isSuspended: stored.suspended_at !== null,
     disabledOperations: disabledOperations.map(parseOperationPattern).filter(isPattern),
     origins: origins === undefined ? undefined : new Set(origins),
-    // A secret that cannot be opened any more must not open the application.
+    // An application whose secret cannot be decrypted must refuse calls instead of accepting unsigned ones.
     signing:
       secret === undefined && signedRequests !== "required"
         ? undefined
@@ -159,7 +176,7 @@ function makeLimits({ application, caller, operations = {} }: Partial<Applicatio
   };
 }
 
-/** Ten seconds' worth at once, where nothing is said. */
+/** The burst defaults to ten seconds' worth. */
 function limitOf({ perSecond, burst = Math.max(1, Math.ceil(perSecond * 10)) }: GivenLimit): Limit {
   return { perSecond, burst };
 }

@@ -1,10 +1,13 @@
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import type { Audit } from "../audit/audit.ts";
+import { userTicket } from "../auth/hash-queue.ts";
+import type { PasswordChanges } from "../auth/password-changes.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { SignInGuard } from "../auth/sign-in-guard.ts";
+import { findSignInTime } from "../auth/user-tokens.ts";
 import type { Background } from "../background.ts";
-import type { Database, Transaction } from "../db/database.ts";
+import type { Database, Queries, Transaction } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
@@ -12,95 +15,156 @@ import { ApiError } from "../errors.ts";
 import type { Call } from "../http/call.ts";
 import { type Route, route, type UserCaller } from "../http/route.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { resolveUserId } from "../http/wire.ts";
+import { changedText, resolveUserId } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Mails, PutMail } from "../mail/outbox.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { reshiftUser } from "../privacy/reshifting.ts";
+import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { changedUserColumns } from "./users.changes.ts";
 import { ChangeUser, OwnUser, type PictureUrl, presentOwnUser, UserPath } from "./users.contract.ts";
+import { addressForCodes, changedEmailColumns, emailNotices, freshSignInMs } from "./users.email.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import { userNameTaken } from "./users.names.ts";
 import { deleteResetCodes } from "./users.password.store.ts";
 import { createInSteps } from "./users.steps.ts";
 import { findShownUser, findUser, updateUser } from "./users.store.ts";
 
-/** One's own account: changing the profile, the settings and the password, and deleting oneself (surface.md section 5). */
+/**
+ * A user's own account: changing the profile, the settings and the password, and deleting the account
+ * (spec/users#change-a-profile).
+ */
 export function usersAccountRoutes(services: {
   readonly database: Database;
   readonly passwords: Passwords;
+  readonly passwordChanges: PasswordChanges;
   readonly signInGuard: SignInGuard;
   readonly revocations: Revocations;
   readonly fuzzing: Fuzzing;
   readonly background: Background;
   readonly pictureUrl: PictureUrl;
   readonly audit: Audit;
+  readonly mails: Mails;
   readonly clock: Clock;
 }): Route[] {
-  const { database, passwords, signInGuard, revocations, fuzzing, background, pictureUrl, audit, clock } = services;
+  const { database, passwords, passwordChanges, signInGuard, revocations, fuzzing } = services;
+  const { background, pictureUrl, audit, mails, clock } = services;
   const inSteps = createInSteps(background);
 
-  /** That a path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
-  async function requireOneself({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
+  /** Requires that the path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
+  async function requireSelf({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
     const id = resolveUserId(path.userId, userId);
     if (id === userId) return;
     const other = await findShownUser(applicationId, userId, id, database.reads);
     throw new ApiError(other === undefined ? "ItemDoesNotExist" : "ObjectPermissionDenied");
   }
 
-  /** The hash of a new password, and the one that it takes the place of. */
-  async function changePassword(
+  /**
+   * Verifies currentPassword for a new password or another address.
+   *
+   * @returns the hash that it matched, and the hash of the new password; undefined when there was nothing to verify
+   */
+  async function verifyPassword(
     { applicationId, userId, deviceId }: UserCaller,
-    { address }: Call,
-    { password, currentPassword }: Static<typeof ChangeUser>,
+    call: Call,
+    { password, currentPassword, email }: Static<typeof ChangeUser>,
     event: AuditEvent,
-  ): Promise<{ from: string; to: string } | undefined> {
-    if (password === undefined) return undefined;
-    if (currentPassword === undefined) {
+  ): Promise<{ from: string; to: string | undefined } | undefined> {
+    if (password === undefined && email === undefined) return undefined;
+    if (password !== undefined && currentPassword === undefined) {
       throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with password.");
     }
+    if (currentPassword === undefined) return undefined;
     const user = await findUser(applicationId, userId, database.reads);
+    const isOtherEmail = user !== undefined && changedText(user.email, email) !== user.email;
+    if (password === undefined && !isOtherEmail) return undefined;
     const from = user?.password_hash ?? "";
-    // With the failed logins of this user: it is the same password that is guessed.
-    const attempt = { applicationId, nameKey: user?.user_name_key ?? "", deviceId, address };
-    const isRight = await database.apart(
-      `current password ${from} ${currentPassword}`,
-      () => signInGuard.check(attempt, () => passwords.verify(from === "" ? undefined : from, currentPassword)),
+    // Counted with the failed logins of this user, because the guesses are for the same password.
+    const nameKey = user?.user_name_key ?? "";
+    const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin: deviceId };
+    const ticket = userTicket(applicationId, call, userId);
+    const verify = () => passwords.verify(from === "" ? undefined : from, currentPassword, ticket);
+    const verified = await database.apart(
+      `current password ${from} ${currentPassword} ${password}`,
+      () =>
+        passwordChanges.run(applicationId, userId, async () =>
+          (await signInGuard.check(attempt, verify))
+            ? { from, to: password === undefined ? undefined : await passwords.hash(password, ticket) }
+            : undefined,
+        ),
       { hasEffect: true },
     );
-    if (!isRight) {
+    if (verified === undefined) {
       await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
       throw new ApiError("AuthBadUsernameOrPassword");
     }
-    return { from, to: await passwords.hash(password) };
+    return verified;
   }
 
-  /** Writes what has changed. @returns the user as it is now, and as it was */
+  /**
+   * The columns of a changed address.
+   *
+   * @throws ApiError ParameterMissingRequiredValue where the application requires the password
+   */
+  async function changeEmail(
+    caller: UserCaller,
+    before: UserRow,
+    email: string | null,
+    hasProved: boolean,
+    queries: Queries,
+  ): Promise<ReturnType<typeof changedEmailColumns>> {
+    const settings = await loadApplicationSettings(caller.applicationId, queries);
+    if (settings.email?.requirePassword === true && !hasProved) {
+      throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with email.");
+    }
+    const now = clock.now();
+    const signedInAt = await findSignInTime(caller, queries);
+    // Clocks of processes differ slightly; a sign-in further in the future was stored by a wrong clock.
+    const isFresh = signedInAt !== undefined && Math.abs(now - signedInAt) <= freshSignInMs;
+    return changedEmailColumns(before, email, hasProved || isFresh, now);
+  }
+
+  /** Writes the changes. @returns the user after and before */
   async function writeChanges(
-    { applicationId, userId, tokenId }: UserCaller,
     given: Static<typeof ChangeUser>,
-    password: { from: string; to: string } | undefined,
+    password: { from: string; to: string | undefined } | undefined,
+    caller: UserCaller,
     transaction: Transaction,
-  ): Promise<{ now: UserRow; before: UserRow }> {
+  ): Promise<{ now: UserRow; before: UserRow; put: PutMail[] }> {
+    const { applicationId, userId, tokenId } = caller;
     const { queries } = transaction;
     await lockRow(database.dialect, "users", applicationId, userId, queries);
     const before = await findUser(applicationId, userId, queries);
-    if (before === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+    if (before === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
     if (password !== undefined && password.from !== before.password_hash) {
       throw new ApiError("AuthBadUsernameOrPassword"); // changed since it was checked
     }
+    const email = changedText(before.email, given.email);
+    const isOtherEmail = email !== before.email;
     const changed = {
       ...(await changedUserColumns(before, given, fuzzing, queries)),
-      ...(password !== undefined && { password_hash: password.to }),
+      ...(isOtherEmail && (await changeEmail(caller, before, email, password !== undefined, queries))),
+      ...(password?.to !== undefined && { password_hash: password.to }),
       modified_at: clock.now(),
     };
+    const now = { ...before, ...changed };
     await updateUser(applicationId, userId, changed, queries).catch((error) => {
       throw isUniqueViolation(error) ? userNameTaken() : error;
     });
-    if (password !== undefined || changed.email !== before.email) {
+    const address = addressForCodes(now, changed.modified_at);
+    // Codes stay valid while their address is unchanged; otherwise a stolen token could keep invalidating them.
+    if (password?.to !== undefined || address !== addressForCodes(before, changed.modified_at)) {
       await deleteResetCodes(applicationId, userId, queries);
+      await mails.dropCodes(applicationId, userId, "resetCode", queries);
     }
-    if (password !== undefined) await revocations.endOtherUserTokens(applicationId, userId, tokenId, transaction);
-    return { now: { ...before, ...changed }, before };
+    if (password?.to !== undefined) await revocations.endOtherUserTokens(applicationId, userId, tokenId, transaction);
+    const put: PutMail[] = [];
+    if (isOtherEmail) {
+      for (const notice of emailNotices(before, now, changed.modified_at)) {
+        put.push(await mails.putNotice({ applicationId, userId, ...notice }, queries));
+      }
+    }
+    return { now, before, put };
   }
 
   const changeUser = route({
@@ -114,17 +178,24 @@ export function usersAccountRoutes(services: {
     parameters: ChangeUser,
     status: 200,
     result: OwnUser,
-    errors: ["ItemDoesNotExist", "ObjectPermissionDenied", "ItemAlreadyExists", "AuthBadUsernameOrPassword"],
+    errors: [
+      "OperationNotFound",
+      "ItemDoesNotExist",
+      "ObjectPermissionDenied",
+      "ItemAlreadyExists",
+      "AuthBadUsernameOrPassword",
+    ],
     async handle({ caller, path, parameters, call }) {
-      await requireOneself(caller, path);
+      await requireSelf(caller, path);
       const { applicationId, userId } = caller;
       const event = { ...calledBy(caller, call), action: "changeUser", target: userId, details: { password: "given" } };
-      const password = await changePassword(caller, call, parameters, event);
-      const { now, before } = await database.write(async (transaction) => {
-        const written = await writeChanges(caller, parameters, password, transaction);
-        if (password !== undefined) await audit.record(event, transaction.queries);
+      const password = await verifyPassword(caller, call, parameters, event);
+      const { now, before, put } = await database.write(async (transaction) => {
+        const written = await writeChanges(parameters, password, caller, transaction);
+        if (password?.to !== undefined) await audit.recordRepeatable(event, transaction);
         return written;
       });
+      if (put.length > 0) background.run("mailNotices", () => mails.settle(put));
       if (now.location_fuzzing !== before.location_fuzzing) {
         await inSteps("reshiftUser", (limits) => reshiftUser(applicationId, userId, { database, fuzzing }, limits));
       }
@@ -142,9 +213,9 @@ export function usersAccountRoutes(services: {
     pathParameters: UserPath,
     status: 200,
     result: Type.Literal(true),
-    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    errors: ["OperationNotFound", "ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller, path }) {
-      await requireOneself(caller, path);
+      await requireSelf(caller, path);
       const { applicationId, userId } = caller;
       await database.write((transaction) =>
         updateUserDeleted(applicationId, userId, clock.now(), revocations, transaction),

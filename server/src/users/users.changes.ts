@@ -2,11 +2,17 @@ import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import { changedText } from "../http/wire.ts";
+import type { Location } from "../lib/locations.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { type ChangeUser, genders } from "./users.contract.ts";
-import { requireUserNameKey } from "./users.names.ts";
+import { requireUserNameKey, userNameTaken } from "./users.names.ts";
+import { findUserByName } from "./users.store.ts";
 
-/** What a PATCH makes of a user, but for the password: fields that were not sent stay. @throws ApiError ParameterOutOfRange */
+/**
+ * The changed columns of a PATCH, except password and address: fields that were not sent stay.
+ *
+ * @throws ApiError ParameterOutOfRange, ItemAlreadyExists
+ */
 export async function changedUserColumns(
   user: UserRow,
   given: Static<typeof ChangeUser>,
@@ -16,22 +22,46 @@ export async function changedUserColumns(
   const { application_id: applicationId, id: userId } = user;
   const { username, gender, dateOfBirth, celebMode, locationFuzzing, location } = given;
   return {
-    ...(username !== undefined && { user_name: username, user_name_key: requireUserNameKey(username) }),
-    email: changedText(user.email, given.email),
+    ...(username !== undefined &&
+      username !== user.user_name && {
+        user_name: username,
+        user_name_key: await changedNameKey(user, username, queries),
+      }),
     first_name: changedText(user.first_name, given.firstName),
     last_name: changedText(user.last_name, given.lastName),
     tag: changedText(user.tag, given.tag),
     ...(gender !== undefined && { gender: genders.indexOf(gender) }),
     ...(dateOfBirth !== undefined && { date_of_birth: dateOfBirth }),
     ...(location !== undefined &&
-      (await fuzzing.locateAs(true, { applicationId, userId, setterId: userId, location }, queries))),
+      // Clients send whole objects back: an unchanged location keeps its fuzzed location.
+      !isThere(user, location) &&
+      (await fuzzing.locateAs("profile", { applicationId, userId, setterId: userId, location }, queries))),
     ...(celebMode !== undefined && { celeb_mode: celebMode ? 1 : 0 }),
-    ...(locationFuzzing !== undefined && fuzzingColumns(user, locationFuzzing)),
+    ...(locationFuzzing !== undefined && (await fuzzingColumns(user, locationFuzzing, fuzzing, queries))),
   };
 }
 
-/** A change of the setting leaves work behind: see `privacy/reshifting.ts`. */
-function fuzzingColumns(user: UserRow, isOn: boolean) {
+/** The unique index refuses taken names, except for names from the time when blanks counted. */
+async function changedNameKey(user: UserRow, userName: string, queries: Queries): Promise<string> {
+  const key = requireUserNameKey(userName);
+  const holder = await findUserByName(user.application_id, userName, queries);
+  if (holder === undefined) return key;
+  if (holder.id !== user.id) throw userNameTaken();
+  return user.user_name_key;
+}
+
+/** A change of the setting needs background work: see `privacy/reshifting.ts`. */
+async function fuzzingColumns(user: UserRow, isOn: boolean, fuzzing: Fuzzing, queries: Queries) {
   const location_fuzzing = isOn ? 1 : 0;
-  return { location_fuzzing, is_reshifting: location_fuzzing === user.location_fuzzing ? user.is_reshifting : 1 };
+  if (location_fuzzing === user.location_fuzzing) return {};
+  const { application_id, id, shift_generation } = user;
+  return {
+    location_fuzzing,
+    is_reshifting: 1,
+    ...(isOn && { shift_generation: await fuzzing.nextGeneration(application_id, id, shift_generation, queries) }),
+  };
+}
+
+function isThere({ lat, lng, seen_lat }: UserRow, location: Location): boolean {
+  return lat === location.lat && lng === location.lng && seen_lat !== null;
 }

@@ -7,6 +7,7 @@ import {
   Choice,
   ClearableText,
   DateInput,
+  DateRangeInput,
   Flag,
   IdInput,
   LocationInput,
@@ -22,11 +23,14 @@ export const nameCharactersMax = 256;
 export const emailCharactersMax = 320;
 const tagCharactersMax = 256;
 
-/** What is stored of a gender is its place here. */
+/** The stored value of a gender is its index here. */
 export const genders = ["Unknown", "Male", "Female"] as const;
 const Gender = Choice(genders, { numbered: true, description: "Unknown, Male, Female, or 0, 1, 2." });
 
-const userName = Text({ maxLength: nameCharactersMax, description: "Unique regardless of case and of Unicode form." });
+const userName = Text({
+  maxLength: nameCharactersMax,
+  description: "Unique regardless of case, Unicode form, blanks and invisible characters.",
+});
 export const NewPassword = Text({ minLength: 4, maxLength: 1024, keepsEmpty: true });
 
 export const CreateUser = Type.Object({
@@ -61,7 +65,7 @@ export const ChangeUser = Type.Object({
 });
 
 export const LoginUser = Type.Object({
-  // Without bounds: what is too long, or cannot be stored, is an unknown name or a wrong password.
+  // Without bounds: a text that is too long, or cannot be stored, is an unknown name or a wrong password.
   username: Text({ refusedAs: "AuthBadUsernameOrPassword" }),
   password: Text({
     keepsEmpty: true,
@@ -70,7 +74,7 @@ export const LoginUser = Type.Object({
   }),
 });
 
-/** Not by email: whoever may change an own one could read everybody's by comparing. */
+/** Not by email: by comparing with their own address, users could find out those of all others. */
 export const userOrders = ["created", "lastModified", "userName", "firstName", "lastName", "gender"] as const;
 
 export const SearchUsers = Type.Object({
@@ -79,12 +83,14 @@ export const SearchUsers = Type.Object({
   firstName: Type.Optional(Text({ description: "Exact." })),
   lastName: Type.Optional(Text({ description: "Exact." })),
   gender: Type.Optional(Gender),
+  dateOfBirth: Type.Optional(DateInput({ description: "Finds oneself alone: others are not shown it." })),
+  dobRange: Type.Optional(DateRangeInput({ description: "Of dateOfBirth. Finds oneself alone." })),
   ...searchParameters(userOrders),
 });
 
-export const UserPath = Type.Object({ userId: UserIdInput({ description: "An id, or me." }) });
+export const UserPath = Type.Object({ userId: UserIdInput({ description: "An id, or me.", unbuilt: ["lists"] }) });
 
-/** A user as the user itself sees it (service.md "User"). */
+/** The view that users have of themselves (spec/users#user-fields). */
 export const OwnUser = Type.Object({
   id: Type.String(),
   userName: Type.String(),
@@ -104,7 +110,7 @@ export const OwnUser = Type.Object({
   lastModified: WireDate,
 });
 
-/** A user as anybody of the application sees it: most optional fields are there for the user itself alone. */
+/** The view that other users of the application have of a user: most optional fields are absent. */
 export const ShownUser = Type.Object({
   ...OwnUser.properties,
   celebMode: Type.Optional(OwnUser.properties.celebMode),
@@ -122,7 +128,7 @@ export const UserWithToken = Type.Object({
   accessTokenExpires: WireDate,
 });
 
-/** The result of logout: a fresh device token to go on with. */
+/** The result of logout: a new device token. */
 export const DeviceToken = Type.Object({
   accessToken: Type.String({ description: "Device access token, opaque." }),
   accessTokenExpires: WireDate,
@@ -131,7 +137,7 @@ export const DeviceToken = Type.Object({
 export const ListTokens = Type.Object(pagingParameters);
 export const TokenPath = Type.Object({ tokenId: IdInput("Token") });
 
-/** A live token of the user (surface.md section 5). */
+/** A live token of the user (spec/users#list-and-end-tokens). */
 export const UserToken = Type.Object({
   id: Type.String(),
   deviceID: Type.String(),
@@ -144,14 +150,14 @@ export const UserToken = Type.Object({
 
 export const UserTokenPage = PageOf(UserToken);
 
-/** Where the bytes of a picture are read without a token. */
+/** The address that serves the bytes of a picture without a token. */
 export type PictureUrl = (applicationId: string, pictureId: string) => string;
 
 export function presentOwnUser(user: UserRow, pictureUrl: PictureUrl): Static<typeof OwnUser> {
   return { ...presentProfile(user), ...presentPicture(user, pictureUrl) };
 }
 
-/** All that is known of a user, but where the profile picture is read. */
+/** The whole profile of a user, without the address of the profile picture. */
 export function presentProfile(user: UserRow): Static<typeof OwnUser> {
   const gender = genders[user.gender ?? -1];
   const location = shownLocation(user, true);
@@ -170,7 +176,7 @@ export function presentProfile(user: UserRow): Static<typeof OwnUser> {
   };
 }
 
-/** A user as this reader sees it. */
+/** Presents a user as this reader sees it. */
 export function presentUser(user: UserRow, readerId: string, pictureUrl: PictureUrl): Static<typeof ShownUser> {
   if (user.id === readerId) return presentOwnUser(user, pictureUrl);
   const picture = user.is_picture_shared === 1 && presentPicture(user, pictureUrl);

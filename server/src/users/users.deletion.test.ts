@@ -33,7 +33,7 @@ function remove(token: string, id = "me", app = test): Promise<Answer> {
   return app.call(`DELETE /users/${id}`, { token });
 }
 
-async function assertDead(token: string): Promise<void> {
+async function assertTokenEnded(token: string): Promise<void> {
   for (const app of [test, other]) {
     for (const operation of [
       "GET /checkins?pageSize=1",
@@ -46,7 +46,7 @@ async function assertDead(token: string): Promise<void> {
   }
 }
 
-/** How many rows of a user each table has; those without any are left out. */
+/** How many rows each table has of a user, without tables that have none. */
 async function rowsOf({ id }: TestUser, { app }: TestApp = test): Promise<Record<string, number>> {
   const { reads } = app.database;
   const counts: Record<string, number> = {};
@@ -60,7 +60,7 @@ async function rowsOf({ id }: TestUser, { app }: TestApp = test): Promise<Record
   return counts;
 }
 
-/** A user with something in every table. */
+/** A user with rows in every table. */
 async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   const user = await app.signUp();
   const { id, token } = user;
@@ -72,7 +72,18 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   await upload(app, token, "/blobs", dataPart("x"));
   await sendBytes(app, token, await begin(app, token, 2), 0, "x");
   await app.app.database.write(({ queries }) =>
-    putResetCode({ applicationId: appid, userId: id, digest: "x" }, app.now() + 1_000, queries),
+    putResetCode(
+      { applicationId: appid, userId: id, digest: "x" },
+      { createdAt: app.now(), expiresAt: app.now() + 1_000 },
+      queries,
+    ),
+  );
+  const mail = { id: `mal ${id}`, user_id: id, kind: "notice", sealed: "", attempts: 0, due_at: 0, expires_at: 0 };
+  await app.app.database.write(({ queries }) =>
+    queries
+      .insertInto("mail_outbox")
+      .values({ application_id: appid, ...mail })
+      .execute(),
   );
   const seen = { seen_lat: 1.01, seen_lng: 2, read_permission: 1 };
   const more = Array.from({ length: checkIns - 1 }, (_, n) =>
@@ -85,8 +96,10 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
     "files",
     "identities",
     "location_shifts",
+    "mail_outbox",
     "metric_handles",
     "password_resets",
+    "recognized_devices",
     "resumable_uploads",
     "user_tokens",
     "users",
@@ -95,9 +108,9 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   return user;
 }
 
-/** Deletes a user, and leaves what the user owned to be erased. */
+/** Marks a user as deleted, and leaves the user's rows to be erased. */
 async function markDeleted({ id }: TestUser): Promise<void> {
-  const revocations = createRevocations({ recheckAll: () => {} }); // for this process: the others see the commit
+  const revocations = createRevocations({ invalidateTokenCache: () => {} }); // others detect the commit
   await other.app.database.write((transaction) =>
     updateUserDeleted(test.application.appid, id, test.now(), revocations, transaction),
   );
@@ -109,8 +122,8 @@ async function find(reader: TestUser, query: string, app = test): Promise<unknow
   return body.result.pageResults;
 }
 
-describe("DELETE /users/{userId}: surface.md section 5", () => {
-  it("200 true, by either name; every token of the user is dead in every process, and no row is left", async () => {
+describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
+  it("200 true, by either name; every token of the user is refused in every process, and no row is left", async () => {
     for (const [name, app] of [
       ["me", test],
       ["own", test],
@@ -122,14 +135,14 @@ describe("DELETE /users/{userId}: surface.md section 5", () => {
       const second = login.body.result.accessToken;
       for (const each of [test, other]) assert.equal((await each.call("GET /users/me", { token: second })).status, 200);
       assertResult(await remove(user.token, name === "own" ? user.id : name, app), 200, true);
-      for (const token of [user.token, second]) await assertDead(token);
+      for (const token of [user.token, second]) await assertTokenEnded(token);
       assert.deepEqual(await rowsOf(user), {});
       const again = await test.call("POST /users/login", { token: user.deviceToken, body });
       assertError(again, 403, "AuthBadUsernameOrPassword", 262);
     }
   });
 
-  it("the name and the identities are free again; who takes the name is somebody else", async () => {
+  it("the name and the identities are free again; a later user of that name is another user", async () => {
     const user = await signUpWithAll();
     await remove(user.token);
     const next = await test.signUp(user.userName.toUpperCase());
@@ -137,10 +150,10 @@ describe("DELETE /users/{userId}: surface.md section 5", () => {
     const body = { identityId: user.id };
     assertResult(await test.call("POST /users/me/identities/acme", { token: next.token, body }), 200, 1);
     assert.deepEqual(await find(next, "/checkins"), []);
-    await assertDead(user.token);
+    await assertTokenEnded(user.token);
   });
 
-  it("others get 404 for the user and what the user shared, and find neither", async () => {
+  it("other users get 404 for the user and the shared objects, and searches find neither", async () => {
     const user = await signUpWithAll();
     const reader = await test.signUp();
     const [shared] = (await find(reader, `/checkins?userID=${user.id}`)) as { id: string }[];
@@ -156,7 +169,7 @@ describe("DELETE /users/{userId}: surface.md section 5", () => {
     assertError(gone, 404, "ItemDoesNotExist", 769, "The item does not exist.");
   });
 
-  it("touches nobody else: neither another user, nor what others share", async () => {
+  it("leaves other users and their shared objects untouched", async () => {
     const bystander = await signUpWithAll();
     const elsewhere = await test.signUp(bystander.userName, await test.createApplication());
     const user = await signUpWithAll();
@@ -169,7 +182,7 @@ describe("DELETE /users/{userId}: surface.md section 5", () => {
     assert.equal((await find(elsewhere, "/users")).length, 1);
   });
 
-  it("deletions at once of one user all end well", async () => {
+  it("concurrent deletions of one user all succeed", async () => {
     const user = await signUpWithAll();
     const answers = await Promise.all([test, other, test, other].map((app) => remove(user.token, "me", app)));
     assert.ok(answers.some(({ status }) => status === 200));
@@ -178,7 +191,7 @@ describe("DELETE /users/{userId}: surface.md section 5", () => {
     assert.deepEqual(await rowsOf(user), {});
   });
 
-  it("what was being written at the same time is refused or goes as well", async () => {
+  it("concurrent writes are refused or erased as well", async () => {
     for (let round = 0; round < 3; round++) {
       const user = await signUpWithAll();
       const { token, deviceToken, userName, password } = user;
@@ -201,21 +214,21 @@ describe("DELETE /users/{userId}: surface.md section 5", () => {
       if (removed.status === 503) await remove(token);
       await maintain(test.app);
       assert.deepEqual(await rowsOf(user), {});
-      await assertDead(token);
+      await assertTokenEnded(token);
       const logins = answers.flatMap(({ body }) => body.result?.accessToken ?? []);
-      for (const each of logins) await assertDead(each);
+      for (const each of logins) await assertTokenEnded(each);
     }
   });
 });
 
 describe("a user whose rows are still being erased", () => {
-  it("is gone for everybody from the moment of the deletion, in every search and by id", async () => {
+  it("is hidden from all other users from the moment of the deletion, in every search and by id", async () => {
     const user = await signUpWithAll();
     const reader = await test.signUp();
     const shared = (await find(reader, `/checkins?userID=${user.id}`)) as { id: string }[];
     assert.equal(shared.length, 3);
     await markDeleted(user);
-    await assertDead(user.token);
+    await assertTokenEnded(user.token);
     assert.equal((await rowsOf(user))["checkins"], 3);
     const everywhere = "locationRange=0,0,20100000";
     for (const query of [
@@ -241,7 +254,7 @@ describe("a user whose rows are still being erased", () => {
     assert.deepEqual(await rowsOf(user), {});
   });
 
-  it("is erased in bounded steps, which break off and go on at any point", async () => {
+  it("is erased in bounded steps, which can stop and resume at any point", async () => {
     const user = await signUpWithAll(test, 1_200);
     await markDeleted(user);
     const { appid } = test.application;

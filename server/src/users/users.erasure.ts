@@ -2,16 +2,16 @@ import type { Revocations } from "../auth/revocations.ts";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import { type Dialect, isForeignKeyViolation } from "../db/dialect.ts";
 import { deleteSomeRows } from "../db/erasure.ts";
-import { deleteSomeOfObjects, deleteSomeOwnSlots, forgetSomePlaces } from "../db/metadata-erasure.ts";
-import { userTablesInErasureOrder } from "../db/tables.ts";
-import { filePrefix, loosenBytes } from "../storage/loose-bytes.ts";
+import { clearSomeLocations, deleteSomeOfObjects, deleteSomeOwnSlots } from "../db/metadata-erasure.ts";
+import { userTablesInErasureOrder } from "../db/table-catalogue.ts";
+import { filePrefix, markForErasure } from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { refundUsage } from "../storage/usage.ts";
 import { updateUser } from "./users.store.ts";
 
 /**
- * Deletes a user for everybody: the tokens die, the name is free again, what is personal is gone from the row. What the
- * user owns is not found any more from here on, and is erased by {@link eraseUser}.
+ * Deletes a user as others see it: ends the tokens, frees the name and clears personal data from the row. The user's
+ * objects cannot be found from here on; {@link eraseUser} erases them.
  */
 export async function updateUserDeleted(
   applicationId: string,
@@ -20,9 +20,16 @@ export async function updateUserDeleted(
   revocations: Revocations,
   transaction: Transaction,
 ): Promise<void> {
-  const cleared = { user_name: "", password_hash: "", email: null, first_name: null, last_name: null };
+  const cleared = {
+    user_name: "",
+    password_hash: "",
+    email: null,
+    held_email: null,
+    first_name: null,
+    last_name: null,
+  };
   const location = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
-  // Names are kept in lower case, so that no user can have this one.
+  // User name keys are in lower case, so this one cannot collide.
   const user_name_key = `DELETED ${userId}`;
   const picture = { profile_picture_id: null, is_picture_shared: 0 };
   const profile = { gender: null, date_of_birth: null, tag: null, ...picture, ...location };
@@ -37,12 +44,12 @@ export async function updateUserDeleted(
 
 const rowsPerStep = 250;
 
-/** Erases some of what a user owned. @returns how much, less than `rowsPerStep` when nothing is left */
+/** Erases some of a user's rows. @returns how many, less than `rowsPerStep` when none are left */
 type Eraser = (applicationId: string, userId: string, queries: Queries, dialect: Dialect) => Promise<number>;
 
 /**
- * Some check-ins, once they have no metadata any more; until then some of that. Check-ins are locked before their metadata,
- * as they are by whoever deletes or changes one: else two of them would wait for each other.
+ * Erases some check-ins that have no metadata left, otherwise some of their metadata. Check-ins are locked before their
+ * metadata, in the same order as by requests that change or delete one, which prevents deadlocks.
  */
 const eraseSomeCheckins: Eraser = async (applicationId, userId, queries, dialect) => {
   const some = await queries
@@ -60,9 +67,9 @@ const eraseSomeCheckins: Eraser = async (applicationId, userId, queries, dialect
   return some.length;
 };
 
-const uploadsPerStep = 10; // each of many segments
+const uploadsPerStep = 10; // each has many segments
 
-/** Some unfinished uploads; maintenance erases their bytes. */
+/** Erases some unfinished uploads; maintenance erases their bytes. */
 async function eraseSomeUploads(applicationId: string, userId: string, queries: Queries): Promise<number> {
   const some = await queries
     .selectFrom("resumable_uploads as upload")
@@ -75,13 +82,13 @@ async function eraseSomeUploads(applicationId: string, userId: string, queries: 
     .limit(uploadsPerStep)
     .execute();
   for (const { id, deleted_at } of some) {
-    const now = deleted_at ?? 0; // it is set by then
+    const now = deleted_at ?? 0; // set when the user was deleted
     await dropUpload(applicationId, id, { now, leaseMax: Number.MAX_SAFE_INTEGER }, queries);
   }
   return some.length === uploadsPerStep ? rowsPerStep : some.length;
 }
 
-/** Some files, once they have no metadata any more; maintenance erases their bytes. Locked first, as check-ins are. */
+/** Erases some files that have no metadata left; maintenance erases their bytes. Locked first, like check-ins. */
 const eraseSomeFiles: Eraser = async (applicationId, userId, queries, dialect) => {
   const some = await queries
     .selectFrom("files")
@@ -94,14 +101,14 @@ const eraseSomeFiles: Eraser = async (applicationId, userId, queries, dialect) =
   if (some.length === 0) return 0;
   const ids = some.map(({ id }) => id);
   if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
-  // What somebody else deletes at the same moment is somebody else's to give back.
+  // The quota of a file that another request deletes at the same moment is released by that request.
   const deleted = await queries
     .deleteFrom("files")
     .where("application_id", "=", applicationId)
     .where("id", "in", ids)
     .returning(["id", "content_length"])
     .execute();
-  await loosenBytes(
+  await markForErasure(
     applicationId,
     deleted.map(({ id }) => filePrefix(applicationId, id)),
     queries,
@@ -111,7 +118,7 @@ const eraseSomeFiles: Eraser = async (applicationId, userId, queries, dialect) =
   return some.length;
 };
 
-/** What is little and personal first. */
+/** Small and personal data come before objects and files. */
 const erasers: readonly Eraser[] = [
   ...userTablesInErasureOrder.map(
     (table): Eraser =>
@@ -119,7 +126,7 @@ const erasers: readonly Eraser[] = [
         deleteSomeRows(table, { application_id, user_id }, rowsPerStep, queries),
   ),
   (applicationId, userId, queries) => deleteSomeOwnSlots(applicationId, userId, rowsPerStep, queries),
-  (applicationId, userId, queries) => forgetSomePlaces(applicationId, userId, rowsPerStep, queries),
+  (applicationId, userId, queries) => clearSomeLocations(applicationId, userId, rowsPerStep, queries),
   (application_id, userId, queries) =>
     deleteSomeRows("metadata", { application_id, object_id: userId }, rowsPerStep, queries),
   eraseSomeCheckins,
@@ -129,10 +136,10 @@ const erasers: readonly Eraser[] = [
 ];
 
 /**
- * Erases what a deleted user owned, and the user last, a bounded number of rows in each transaction. Can be stopped at any
- * moment and begun again.
+ * Erases the rows of a deleted user, and the user last, a bounded number in each transaction. Can be stopped and
+ * resumed at any point.
  *
- * @returns false when there is more to do: it stopped after `stepsMax` transactions, or something came meanwhile
+ * @returns false when there is more to do: it stopped after `stepsMax` transactions, or rows were added meanwhile
  */
 export async function eraseUser(
   applicationId: string,
@@ -161,7 +168,7 @@ export async function eraseUser(
     );
     return true;
   } catch (error) {
-    if (isForeignKeyViolation(error)) return false; // something was still being written when its table was erased
+    if (isForeignKeyViolation(error)) return false; // a request was still writing rows to a table that had been erased
     throw error;
   }
 }

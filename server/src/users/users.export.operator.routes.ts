@@ -10,7 +10,7 @@ import type { Clock } from "../lib/clock.ts";
 import { OperatedUserPath } from "./users.operator.contract.ts";
 import { findUser } from "./users.store.ts";
 
-/** Everything that there is of a user, in one archive. */
+/** Exports all data of a user in one archive. */
 export function usersExportOperatorRoutes(services: {
   readonly database: Database;
   readonly userExporters: readonly UserExporter[];
@@ -19,7 +19,7 @@ export function usersExportOperatorRoutes(services: {
   const { database, userExporters, clock } = services;
 
   const exportUser = route({
-    // Not a GET: whoever takes everything about somebody does something, which is to be known.
+    // Not a GET, because an export of personal data belongs in the audit log.
     method: "POST",
     path: "/_/api/applications/{appid}/users/{userId}/export",
     operation: "exportUser",

@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, download, png, upload } from "../../test/uploads.ts";
 import { readZip } from "../../test/zips.ts";
-import { filePrefix } from "../storage/loose-bytes.ts";
+import { filePrefix } from "../storage/orphaned-objects.ts";
 
 let test: TestApp;
 let operator: string;
@@ -22,15 +22,15 @@ after(async () => {
 const pathOf = (userId: string, { appid } = test.application) => `/_/api/applications/${appid}/users/${userId}/export`;
 
 interface Export {
-  /** As they are in the archive. */
+  /** The files by their names in the archive. */
   readonly files: ReadonlyMap<string, Buffer>;
-  // biome-ignore lint/suspicious/noExplicitAny: rows of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: rows of many shapes
   rows(name: string): any[];
   // biome-ignore lint/suspicious/noExplicitAny: the same
   readonly manifest: any;
 }
 
-/** The export of a user, whose manifest is right about every byte of it. */
+/** Exports a user, and verifies the manifest against every byte. */
 async function exportUser(userId: string, application = test.application): Promise<Export> {
   const { status, headers, bytes } = await download(test, pathOf(userId, application), {
     token: operator,
@@ -66,7 +66,7 @@ async function exportUser(userId: string, application = test.application): Promi
 const date = (ms: number) => `/Date(${ms})/`;
 const hostileText = '../../etc/passwd\r\nSet-Cookie: a=b "\u202E" <script>%00';
 
-/** A user with some of everything. */
+/** A user with data of every kind. */
 async function signUpWithAll(neighbour: TestUser) {
   const user = await test.signUp();
   const { token } = user;
@@ -104,8 +104,9 @@ async function signUpWithAll(neighbour: TestUser) {
   return { user, checkin, theirs, files, picture };
 }
 
+// spec/operators#export-a-user
 describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
-  it("has everything of the user, byte by byte, and nothing else", async () => {
+  it("has all data of the user, byte by byte, and nothing else", async () => {
     const neighbour = await test.signUp("the neighbour");
     const { user, checkin, theirs, files, picture } = await signUpWithAll(neighbour);
     const { id } = user;
@@ -176,7 +177,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     );
     const { signedUrl: ____, ...shownPicture } = files.picture;
     const { signedUrl: _____, ...shownBlob } = files.blob;
-    // What an upload makes of such names is for others to say; here they are data, and name no file.
+    // Hostile file names are data here, and never names of entries.
     const fileNames = new Map(rows("files.ndjson").map((row) => [row.entry, row.fileName]));
     const described = [
       { entry: pictureName, fileName: fileNames.get(pictureName), ...shownPicture },
@@ -192,7 +193,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
       assert.match(name, /^(files\/[a-z]{3}_[0-9a-z]{26}\.[a-z]{3}|[a-z]+\.(nd)?json)$/);
   });
 
-  it("has nothing of a neighbour, and no secret of anybody", async () => {
+  it("has no data of a neighbour, and no secrets", async () => {
     const neighbour = await test.signUp();
     const { user } = await signUpWithAll(neighbour);
     const { files } = await exportUser(user.id);
@@ -211,7 +212,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     }
   });
 
-  it("404 for a user who never was, of another application, or gone", async () => {
+  it("404 for a user who is unknown, of another application, or deleted", async () => {
     const other = await test.createApplication();
     const jane = await test.signUp("Jane", other);
     const answer = (userId: string, application = test.application) =>
@@ -223,7 +224,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     assertError(await answer(jane.id, other), 404, "ItemDoesNotExist", 769, "The item does not exist.");
   });
 
-  it("a disabled user is exported as well; a file whose bytes are lost is named as missing", async () => {
+  it("a disabled user is exported as well; a file whose bytes are lost is listed as missing", async () => {
     const jane = await test.signUp();
     const blob = await upload(test, jane.token, "/blobs", dataPart("x"));
     await test.app.bytes.deleteAll(filePrefix(test.application.appid, blob.id));
@@ -234,7 +235,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     assert.equal(rows("profile.json")[0].disabled, date(test.now()));
   });
 
-  it("thousands of rows come complete, whatever comes and goes meanwhile", async () => {
+  it("thousands of rows are exported completely, despite concurrent writes", async () => {
     const jane = await test.signUp();
     const { token } = jane;
     const requests = Array.from({ length: 200 }, (_, n) => ({
@@ -253,7 +254,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     assert.ok(ids.length >= 1_200 && ids.length <= 1_220);
   });
 
-  it("ends when the client goes away, and is no failure", async () => {
+  it("stops when the client disconnects, without counting as a failure", async () => {
     const jane = await test.signUp();
     for (let n = 0; n < 4; n += 1) await upload(test, jane.token, "/blobs", dataPart(Buffer.alloc(4_000_000, n)));
     for (let n = 0; n < 5; n += 1) {

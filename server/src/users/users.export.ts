@@ -10,10 +10,10 @@ import { presentOperatedToken, presentOperatedUser } from "./users.operator.cont
 import { findUser } from "./users.store.ts";
 
 const tokensAtOnce = 500;
-/** A device behind more tokens than this may be told of twice. */
+/** With tokens on more devices than this, a device may appear twice. */
 const devicesRememberedMax = 10_000;
 
-/** The profile of a user, the sign-ins that are good, and the devices that they are on, for the export of the user. */
+/** Exports a user's profile, live tokens and their devices. */
 export function usersExporter(services: { readonly database: Database; readonly clock: Clock }): UserExporter {
   const { database, clock } = services;
 
@@ -31,11 +31,11 @@ export function usersExporter(services: { readonly database: Database; readonly 
   }
 
   async function* devices(owner: ExportOwner) {
-    const told = new Set<string>();
+    const exported = new Set<string>();
     for await (const { device_id: id } of tokensOf(owner)) {
-      if (told.has(id)) continue;
-      if (told.size >= devicesRememberedMax) told.clear();
-      told.add(id);
+      if (exported.has(id)) continue;
+      if (exported.size >= devicesRememberedMax) exported.clear();
+      exported.add(id);
       const [device] = await findDevice(database.reads, { applicationId: owner.applicationId, id });
       if (device !== undefined) yield presentDevice(device);
     }
@@ -48,7 +48,7 @@ export function usersExporter(services: { readonly database: Database; readonly 
   };
 }
 
-/** Without what one could pass for the device with, or send it messages with. */
+/** Without secrets that would allow impersonating the device or sending it messages. */
 function presentDevice(device: DeviceRow): object {
   const { lat, lng } = device;
   return {

@@ -17,7 +17,7 @@ function logIn(username: unknown, password: unknown, token = deviceToken, app = 
   return app.call("POST /users/login", { token, body: { username, password } });
 }
 
-describe('POST /users/login: service.md "log in a user"', () => {
+describe("POST /users/login: spec/users#log-in", () => {
   it("200 the user's fields as at creation with a new token, its expiry and the time of this login", async () => {
     const body = { username: "Jane", password: "correct horse", email: "jane@example.com", firstName: "Jane" };
     const created = (await test.call("POST /users", { token: deviceToken, body })).body.result;
@@ -35,7 +35,7 @@ describe('POST /users/login: service.md "log in a user"', () => {
     assertResult(await test.call("GET /users/me", { token: accessToken }), 200, profile);
   });
 
-  it("several tokens are in use at once, of one user and of several", async () => {
+  it("several tokens are valid at once, of one user and of several", async () => {
     const jack = await test.signUp("Jack");
     const jill = await test.signUp("Jill");
     const again = (await logIn("Jack", jack.password)).body.result.accessToken;
@@ -54,7 +54,7 @@ describe('POST /users/login: service.md "log in a user"', () => {
     assert.equal((await logIn("Jim", jim.password, token)).body.result.id, jim.id);
   });
 
-  it("finds the name regardless of case and Unicode form, the password in any Unicode form but in its case", async () => {
+  it("the name matches in any case and Unicode form, the password in any Unicode form but only in its case", async () => {
     const body = { username: "Zoë Straße", password: "Pässwörd" };
     const created = (await test.call("POST /users", { token: deviceToken, body })).body.result;
     for (const username of ["zoë strasse", "ZOE\u0308 STRASSE"]) {
@@ -66,8 +66,8 @@ describe('POST /users/login: service.md "log in a user"', () => {
   });
 });
 
-describe('POST /users/login: service.md "AuthBadUsernameOrPassword … one response for both"', () => {
-  it("403 AuthBadUsernameOrPassword without a message, alike for an unknown user and a wrong password", async () => {
+describe("POST /users/login: spec/errors#credential-errors", () => {
+  it("403 AuthBadUsernameOrPassword without a message, for an unknown user and a wrong password alike", async () => {
     await test.signUp("Known");
     for (const [username, password] of [
       ["Known", "wrong"],
@@ -106,7 +106,7 @@ describe('POST /users/login: service.md "AuthBadUsernameOrPassword … one respo
         processorTimes[kind].push(user + system);
       }
     }
-    // Work, not time, and within a wide margin: without the hash the unknown user would cost a tenth.
+    // Compares processor work, not time, with a wide margin: without the hash an unknown user would cost a tenth.
     const ratio = median(processorTimes.unknown) / median(processorTimes.known);
     assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
   });
@@ -122,7 +122,7 @@ describe('POST /users/login: service.md "AuthBadUsernameOrPassword … one respo
     }
   });
 
-  it("400 ParameterIncorrectFormat for an object, an array or a truth value where text is due", async () => {
+  it("400 ParameterIncorrectFormat for an object, an array or a boolean in place of text", async () => {
     for (const value of [{}, { $ne: "" }, ["x"], true]) {
       const asName = await logIn(value, "correct horse");
       assertError(asName, 400, "ParameterIncorrectFormat", 515, "username must be a text.");
@@ -142,7 +142,7 @@ describe("POST /users/login after the cost of passwords was raised", () => {
     return row.password_hash;
   }
 
-  it("an old hash still verifies, and is upgraded by the right password alone", async (t) => {
+  it("an old hash still verifies, and only the right password upgrades it", async (t) => {
     const { userName, password } = await test.signUp("Old Hash");
     const oldHash = await storedHash(userName);
     assert.match(oldHash, /^\$argon2id\$v=19\$m=8,t=1,p=1\$/);
@@ -161,7 +161,7 @@ describe("POST /users/login after the cost of passwords was raised", () => {
     assert.equal((await logIn(userName, "wrong", deviceToken, raised)).status, 403);
   });
 
-  it("logins at once of one user with an old hash all succeed", async (t) => {
+  it("concurrent logins of one user with an old hash all succeed", async (t) => {
     const { userName, password } = await test.signUp("Old Hash At Once");
     const raised = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "3" });
     t.after(() => raised.close());
@@ -174,13 +174,17 @@ describe("POST /users/login after the cost of passwords was raised", () => {
 });
 
 describe("POST /users/login while the password is being changed", () => {
-  it("succeeds with the password that was right when it began, but its token is dead", async (t) => {
+  it("succeeds with the password that was right when it began, but its token is refused", async (t) => {
     const slow = await startTestApp({ PASSWORD_HASH_MEMORY_KIB: "65536", PASSWORD_HASH_PASSES: "2" });
     t.after(() => slow.close());
     const { id, userName, password, deviceToken: token, token: userToken } = await slow.signUp();
     const [before] = await slow.app.database.reads.selectFrom("users").select("password_hash").execute();
     assert.ok(before);
-    const changed = await createPasswords(test.config, test.app.database).hash("another password");
+    const changed = await createPasswords(test.config, test.app.database).hash("another password", {
+      lane: "user",
+      application: "app",
+      caller: "caller",
+    });
     async function setPassword(password_hash: string, token_version: number): Promise<void> {
       await slow.app.database.write(({ queries }) =>
         queries
@@ -195,11 +199,11 @@ describe("POST /users/login while the password is being changed", () => {
     for (let attempt = 0; attempt < 10; attempt++) {
       await setPassword(before.password_hash, 0);
       const login = logIn(userName, password, token, slow);
-      // Asks the database as often as the login does before it begins to hash, which takes a while.
+      // As many queries as a login makes before its hash, which takes a while.
       await slow.call("GET /users/me", { token: userToken });
       await setPassword(changed, 1);
       const answer = await login;
-      if (answer.status === 403) continue; // the change was there first
+      if (answer.status === 403) continue; // the change came first
       assert.equal(answer.status, 200);
       const use = await slow.call("GET /users/me", { token: answer.body.result.accessToken });
       assertError(use, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");

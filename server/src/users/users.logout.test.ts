@@ -14,12 +14,12 @@ function logOut(token: string, body: unknown = {}): Promise<Answer> {
   return test.call("POST /users/me/logout", { token, body });
 }
 
-function assertDead(answer: Answer): void {
+function assertTokenEnded(answer: Answer): void {
   assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
 }
 
-describe('POST /users/me/logout: service.md "Endpoints", "States and transitions"', () => {
-  it("200 a fresh device token and its expiry, of the same device, and nothing else", async () => {
+describe("POST /users/me/logout: spec/users#log-out", () => {
+  it("200 a new device token of the same device and its expiry, and nothing else", async () => {
     const { token, deviceToken } = await test.signUp();
     const answer = await logOut(token);
     const { accessToken } = answer.body.result;
@@ -31,7 +31,7 @@ describe('POST /users/me/logout: service.md "Endpoints", "States and transitions
     assert.equal(devices.length, 1);
   });
 
-  it("the fresh token logs a user in again", async () => {
+  it("the new token can log a user in again", async () => {
     const { token, userName, password, id } = await test.signUp();
     const deviceToken = (await logOut(token)).body.result.accessToken;
     const body = { username: userName, password };
@@ -43,12 +43,12 @@ describe('POST /users/me/logout: service.md "Endpoints", "States and transitions
     const { token } = await test.signUp();
     assert.equal((await test.call("GET /users/me", { token })).status, 200);
     await logOut(token);
-    assertDead(await test.call("GET /users/me", { token }));
-    assertDead(await logOut(token));
-    assertDead(await test.call("POST /users", { token, body: { username: "Late", password: "correct" } }));
+    assertTokenEnded(await test.call("GET /users/me", { token }));
+    assertTokenEnded(await logOut(token));
+    assertTokenEnded(await test.call("POST /users", { token, body: { username: "Late", password: "correct" } }));
   });
 
-  it("the user's other tokens, other users' tokens and the device's own token stay good", async () => {
+  it("the user's other tokens, other users' tokens and the device's own token stay valid", async () => {
     const { token, deviceToken, userName, password } = await test.signUp();
     const other = await test.signUp();
     const body = { username: userName, password };
@@ -59,26 +59,26 @@ describe('POST /users/me/logout: service.md "Endpoints", "States and transitions
     assert.equal((await test.call("POST /users/login", { token: deviceToken, body })).status, 200);
   });
 
-  it("takes an empty body, and ignores what a body holds", async () => {
+  it("accepts an empty body, and ignores any body", async () => {
     for (const body of ["", undefined, { token: 1, userID: [] }]) {
       const { token } = await test.signUp();
       assert.equal((await logOut(token, body)).status, 200);
-      assertDead(await test.call("GET /users/me", { token }));
+      assertTokenEnded(await test.call("GET /users/me", { token }));
     }
   });
 
-  it("403 AuthUserAccessTokenRequired with a device token, which lives on", async () => {
+  it("403 AuthUserAccessTokenRequired with a device token, which stays valid", async () => {
     const { deviceToken, userName, password } = await test.signUp();
     assertError(await logOut(deviceToken), 403, "AuthUserAccessTokenRequired", 263);
     const body = { username: userName, password };
     assert.equal((await test.call("POST /users/login", { token: deviceToken, body })).status, 200);
   });
 
-  it("ten logouts at once of one token: at least one succeeds, none fails otherwise than by the dead token", async () => {
+  it("of ten concurrent logouts with one token at least one succeeds, and the others fail only for the ended token", async () => {
     const { token } = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 10 }, () => logOut(token)));
     assert.ok(answers.some(({ status }) => status === 200));
-    for (const answer of answers.filter(({ status }) => status !== 200)) assertDead(answer);
-    assertDead(await test.call("GET /users/me", { token }));
+    for (const answer of answers.filter(({ status }) => status !== 200)) assertTokenEnded(answer);
+    assertTokenEnded(await test.call("GET /users/me", { token }));
   });
 });

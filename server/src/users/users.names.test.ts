@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { ApiError } from "../errors.ts";
 import { requireUserNameKey, userNameKey } from "./users.names.ts";
 
-describe('userNameKey: surface.md section 5 "unique per application regardless of case and of Unicode form"', () => {
-  it("names that differ in case or Unicode form only have one key", () => {
+describe("userNameKey: spec/users#user-names", () => {
+  it("names that differ only in case or Unicode form have one key", () => {
     for (const names of [
       ["ada", "ADA", "Ada", "Ⓐda", "ａｄａ"],
       ["Zoë", "ZOË", "zoe\u0308"],
@@ -21,8 +21,32 @@ describe('userNameKey: surface.md section 5 "unique per application regardless o
     }
   });
 
-  it("names that differ otherwise have different keys", () => {
-    const names = ["ada", "ada ", " ada", "a da", "adá", "аda", "", "%", "_", "a\u200Bda"];
+  it("names that look alike to a reader have one key: blanks, control and invisible characters", () => {
+    for (const names of [
+      [
+        "ada",
+        " ada",
+        "ada ",
+        "ada\n",
+        "a\u200Bda",
+        "a\u00ADda",
+        "\uFEFFada",
+        "ada\u202E",
+        "a\u0007da",
+        "ada\uFE0F",
+        "A\u{E0041}DA",
+      ],
+      ["a da", "a  da", "a\u00A0da", "a\tda", "a \u200B da", "a\u2003da", "a\u2028da", "a\u2800da"],
+      ["zoë", "zoe\u200B\u0308", "zoe\u034F\u0308"],
+      ["", " ", "\u200B", "\u3164", "\u2800", "\u202E \u202C"],
+    ]) {
+      const keys = names.map(userNameKey);
+      assert.deepEqual([...new Set(keys)], [keys[0]], names.map((name) => JSON.stringify(name)).join(" "));
+    }
+  });
+
+  it("names that differ visibly have different keys", () => {
+    const names = ["ada", "a da", "ad a", "adá", "аda", "", "%", "_", "a.da"];
     assert.equal(new Set(names.map(userNameKey)).size, names.length);
   });
 

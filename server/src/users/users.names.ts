@@ -1,21 +1,34 @@
 import { ApiError } from "../errors.ts";
 
-/** What a name may weigh in its folded form: PostgreSQL refuses index entries above some 2,700 bytes. */
+/** The maximum size of a folded name: PostgreSQL refuses index entries above about 2,700 bytes. */
 const keyBytesMax = 2_048;
 
 /**
- * The form of a user name that is unique in its application: the same for names that differ in case or in Unicode form
- * only (surface.md section 5).
+ * The form of a user name that is unique in its application. It is the same for names that look alike to a reader:
+ * names that differ only in case, in Unicode form (spec/users#user-names), in invisible characters, or in the number of
+ * blanks between and around words.
  */
 export function userNameKey(userName: string): string {
-  // Lower, upper, lower brings ẞ, ß and ss, and all three sigmas, to one form.
+  const visible = userName.normalize("NFKC").replaceAll(blank, " ").replaceAll(invisible, "");
+  return formerUserNameKey(visible).replaceAll(/ +/g, " ").trim();
+}
+
+const blank = /[\p{White_Space}\u2800]/gu;
+const invisible = /[\p{Cc}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/gu;
+
+/**
+ * The unique form of earlier versions, which did not fold blanks and invisible characters. Users from that time have it
+ * as their key, and two of them may share one {@link userNameKey}, so lookups try this form first.
+ */
+export function formerUserNameKey(userName: string): string {
+  // Lower, upper, lower maps ẞ, ß and ss, and all three sigmas, to one form.
   return userName.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase().normalize("NFKC");
 }
 
 /**
- * The key of a name that is to be stored.
+ * The key of a name to be stored.
  *
- * @throws ApiError ParameterOutOfRange when it is too long: folding can make eighteen letters of one
+ * @throws ApiError ParameterOutOfRange when the key is too long: folding can expand one letter to eighteen
  */
 export function requireUserNameKey(userName: string): string {
   const key = userNameKey(userName);

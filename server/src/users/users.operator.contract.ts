@@ -3,7 +3,7 @@ import type { ListedToken } from "../auth/user-tokens.ts";
 import type { UserRow } from "../db/tables.ts";
 import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { Choice, DateRangeInput, Flag, IdInput, Text, WireDate } from "../http/wire.ts";
+import { Choice, DateInput, DateRangeInput, Flag, IdInput, Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { emailCharactersMax, nameCharactersMax, OwnUser, presentProfile } from "./users.contract.ts";
 
@@ -18,6 +18,8 @@ export const SearchOperatedUsers = Type.Object({
     Text({ maxLength: nameCharactersMax, description: "Regardless of case and of Unicode form." }),
   ),
   email: Type.Optional(Text({ maxLength: emailCharactersMax, description: "Exact." })),
+  dateOfBirth: Type.Optional(DateInput()),
+  dobRange: Type.Optional(DateRangeInput({ description: "Of dateOfBirth." })),
   disabled: Type.Optional(Flag({ description: "Only users who are disabled, or only those who are not." })),
   created: Type.Optional(DateRangeInput()),
   lastModified: Type.Optional(DateRangeInput()),
@@ -29,7 +31,7 @@ export const SearchOperatedUsers = Type.Object({
   ...pagingParameters,
 });
 
-/** A user as operators see it: as the user itself does, and whether it is disabled. Never the hash of the password. */
+/** The operator view of a user: the user's own view, and whether it is disabled. Never the hash of the password. */
 const OperatedUser = Type.Object({
   ...OwnUser.properties,
   hasPassword: Type.Boolean({ description: "False for one who signs in with an identity provider alone." }),
@@ -37,7 +39,7 @@ const OperatedUser = Type.Object({
 });
 export const OperatedUserPage = PageOf(OperatedUser);
 
-/** Nothing is counted further than this. */
+/** Counting stops here. */
 export const countMax = 1_000;
 
 const Count = Type.Integer({ description: `At most ${countMax}: there may be more then.` });

@@ -25,7 +25,7 @@ import { countOfUser } from "./users.operator.store.ts";
 import { createInSteps } from "./users.steps.ts";
 import { findUser } from "./users.store.ts";
 
-/** What operators see of an application's users, and do to them. */
+/** How operators view and manage an application's users. */
 export function usersOperatorRoutes(services: {
   readonly database: Database;
   readonly revocations: Revocations;
@@ -48,12 +48,12 @@ export function usersOperatorRoutes(services: {
     status: 200,
     result: OperatedUserPage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters }) {
+    async handle({ caller, path: { appid }, parameters, call }) {
       const listing = `users of ${appid}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       await requireApplication(appid, database.reads);
       const search = operatedUserSearch(appid, request.filters);
-      const page = await searchPage(search, request.position, request.size, database.reads);
+      const page = await searchPage(search, request.position, request.size, database.reads, call.work);
       return paging.present(listing, caller, request, page, presentOperatedUser);
     },
   });

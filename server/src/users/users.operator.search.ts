@@ -1,30 +1,34 @@
 import { sql } from "kysely";
 import { type Condition, condition, equals, numberOrder, type Order, textEquals, within } from "../db/conditions.ts";
-import type { Search } from "../db/search.ts";
+import { rangeFilter } from "../db/filters.ts";
+import type { Filter, Search } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
-import { userNameKey } from "./users.names.ts";
+import { formerUserNameKey, userNameKey } from "./users.names.ts";
 import type { operatedUserOrders, SearchOperatedUsers } from "./users.operator.contract.ts";
 
 const orders: Readonly<Record<(typeof operatedUserOrders)[number], Order<UserRow>>> = {
   created: numberOrder("created_at"),
   lastModified: numberOrder("modified_at"),
-  // Unique in an application by itself.
+  // Unique within an application.
   userName: { shape: "user_name_key", columns: [sql.ref("user_name_key")], keyOf: (row) => [row.user_name_key] },
 };
 
-/** The search of an operator among all users of an application, but for those who are being deleted. */
+/** An operator's search among all users of an application, except those being deleted. */
 export function operatedUserSearch(
   applicationId: string,
   filters: Omit<Static<typeof SearchOperatedUsers>, "pageSize" | "pagingToken">,
 ): Search<UserRow> {
-  const { userName, email, disabled, created, lastModified } = filters;
+  const { userName, email, dateOfBirth, dobRange, disabled, created, lastModified } = filters;
+  const tested: Filter<UserRow>[] = [];
+  if (dateOfBirth !== undefined) tested.push(rangeFilter("date_of_birth", { start: dateOfBirth, end: dateOfBirth }));
+  if (dobRange !== undefined) tested.push(rangeFilter("date_of_birth", dobRange));
   const conditions: Condition[] = [
     equals("application_id", applicationId),
     condition("is there", {}, () => sql`deleted_at is null`),
   ];
-  if (userName !== undefined) conditions.push(hasName(userNameKey(userName)));
+  if (userName !== undefined) conditions.push(hasName(userName));
   if (email !== undefined) conditions.push(textEquals("email", email));
   if (disabled !== undefined) {
     const words = disabled ? "disabled_at is not null" : "disabled_at is null";
@@ -35,12 +39,17 @@ export function operatedUserSearch(
   const { name, isDescending } = readSortOrder<(typeof operatedUserOrders)[number]>(filters, "-created");
   return {
     scopes: [{ shape: "users all", from: sql`users`, select: sql`users.*`, conditions }],
+    filters: tested,
     order: orders[name === "distance" ? "created" : name],
     isDescending,
   };
 }
 
-/** It is one user at most, whatever the listing goes by: so not in the words that say that rows are alike in the order. */
-function hasName(key: string): Condition {
-  return condition("has name", { "has name": key }, (parameter) => sql`user_name_key = ${parameter("has name")}`);
+/** Matches at most two users, so its shape is no equality: see `Condition.shape`. */
+function hasName(userName: string): Condition {
+  return condition(
+    "has name",
+    { key: userNameKey(userName), former: formerUserNameKey(userName) },
+    (parameter) => sql`user_name_key in (${parameter("key")}, ${parameter("former")})`,
+  );
 }

@@ -3,7 +3,7 @@ import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { countMax, type UserCounts } from "./users.operator.contract.ts";
 
-/** What a user has, counted no further than `countMax`; files are counted when they come and go. */
+/** Counts a user's objects up to `countMax`; the number of files is stored. */
 export async function countOfUser(applicationId: string, userId: string, queries: Queries): Promise<UserCounts> {
   const [counts] = await countAll(queries, { applicationId, userId });
   if (counts === undefined) throw new Error("A select of numbers has a row");

@@ -34,7 +34,7 @@ const assertDisabled = (answer: Answer) =>
   assertError(answer, 403, "AuthUserAccountDisabled", 264, "The user account is disabled.");
 
 describe("GET /_/api/applications/{appid}/users", () => {
-  it("finds everybody, celebMode or not, by name in any case, by email, creation and being disabled, literally", async () => {
+  it("finds all users, celebMode or not, by name in any case, email, creation and disabled state, literally", async () => {
     const application = await test.createApplication();
     const users: TestUser[] = [];
     for (const name of ["Zoë", "adam", "a%", "a_am"]) {
@@ -76,7 +76,7 @@ describe("GET /_/api/applications/{appid}/users", () => {
     }
   });
 
-  it("pages forwards and backwards, in every order; its tokens open for no other operator and application", async () => {
+  it("pages forwards and backwards in every order; page tokens open for no other operator or application", async () => {
     const application = await test.createApplication();
     for (let n = 0; n < 5; n += 1) await test.signUp(`user ${n}`, application);
     const other = await test.createOperator();
@@ -100,8 +100,9 @@ describe("GET /_/api/applications/{appid}/users", () => {
   });
 });
 
+// spec/operators#operator-views
 describe("GET /_/api/applications/{appid}/users/{userId}", () => {
-  it("all that is known of the user but the hash of the password, with the true point and what there is", async () => {
+  it("200 all data of the user except the password hash, with the true location and the counts", async () => {
     const jane = await test.signUp();
     const profile = {
       email: "jane@example.org",
@@ -138,7 +139,7 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
     });
   });
 
-  it("404 for one that never was, one of another application, one that is gone, and a path that goes elsewhere", async () => {
+  it("404 for a user who is unknown, of another application or deleted, and for a path that leads elsewhere", async () => {
     const other = await test.createApplication();
     const jane = await test.signUp("Jane", other);
     assertGone(await ask(`GET /users/${jane.id}`));
@@ -152,8 +153,9 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
   });
 });
 
+// spec/operators#disabled-users
 describe("disabling a user", () => {
-  it("refuses the next request of every token, in every process, and logins; enabling lets the same tokens in", async () => {
+  it("refuses logins and the next request of every token in every process; enabling makes the same tokens valid", async () => {
     const jane = await test.signUp();
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     const me = (app: TestApp) => app.call("GET /users/me", { token: jane.token });
@@ -177,7 +179,7 @@ describe("disabling a user", () => {
     await other.close();
   });
 
-  it("a user of another application stays as it is", async () => {
+  it("a user of another application is unaffected", async () => {
     const jane = await test.signUp("Jane", await test.createApplication());
     for (const what of ["disable", "enable", "revoke-tokens"]) {
       assertGone(await ask(`POST /users/${jane.id}/${what}`, test.application, {}));
@@ -188,7 +190,7 @@ describe("disabling a user", () => {
 });
 
 describe("tokens of a user", () => {
-  it("are listed without what they are, and ended one by one or all at once, from the next request on", async () => {
+  it("are listed without the token texts, and ended one by one or all at once, from the next request on", async () => {
     const jane = await test.signUp();
     const { accessToken } = (await login(jane)).body.result;
     const { pageResults } = (await ask(`GET /users/${jane.id}/tokens`)).body.result;
@@ -213,8 +215,9 @@ describe("tokens of a user", () => {
   });
 });
 
+// spec/operators#erase-a-user
 describe("DELETE /_/api/applications/{appid}/users/{userId}", () => {
-  it("400 without the id once more, and nothing is gone", async () => {
+  it("400 without the confirmed id, and nothing is deleted", async () => {
     const jane = await test.signUp();
     const missing = await ask(`DELETE /users/${jane.id}`);
     assertError(missing, 400, "ParameterMissingRequiredValue", 513, "confirm is required.");
@@ -225,7 +228,7 @@ describe("DELETE /_/api/applications/{appid}/users/{userId}", () => {
     assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 200);
   });
 
-  it("erases all that the user owns, also of a disabled one; the tokens die, and the name is free", async () => {
+  it("erases all that the user owns, even a disabled one; the tokens end, and the name is free", async () => {
     const jane = await test.signUp();
     for (let n = 0; n < 3; n += 1) await test.call("POST /checkins", { token: jane.token, body: { location: "1,2" } });
     await test.call("PUT /metadata/me/key", { token: jane.token, body: { value: 1 } });
@@ -240,7 +243,7 @@ describe("DELETE /_/api/applications/{appid}/users/{userId}", () => {
     await test.signUp(jane.userName);
   });
 
-  it("of many at once one succeeds", async () => {
+  it("only one of many concurrent requests succeeds", async () => {
     const jane = await test.signUp();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => ask(`DELETE /users/${jane.id}?confirm=${jane.id}`)),

@@ -37,12 +37,12 @@ async function tokenOf(user: TestUser, password = old): Promise<string> {
   return body.result.accessToken;
 }
 
-/** In every process, and on a path that does not look at the user again. */
+/** In every process, and on a path that does not load the user again. */
 async function assertAlive(token: string, apps: readonly TestApp[] = [test, other]): Promise<void> {
   for (const app of apps) assert.equal((await app.call("GET /checkins?pageSize=1", { token })).status, 200);
 }
 
-async function assertDead(token: string, apps: readonly TestApp[] = [test, other]): Promise<void> {
+async function assertTokenEnded(token: string, apps: readonly TestApp[] = [test, other]): Promise<void> {
   for (const app of apps) {
     for (const operation of ["GET /checkins?pageSize=1", "GET /users/me", "POST /users/me/logout"]) {
       assertError(await app.call(operation, { token }), 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
@@ -50,8 +50,8 @@ async function assertDead(token: string, apps: readonly TestApp[] = [test, other
   }
 }
 
-describe("PATCH /users/me with a password: surface.md section 5", () => {
-  it("200 the profile without the password; the old one is wrong from then on, and the new one right", async () => {
+describe("PATCH /users/me with a password: spec/users#change-the-password", () => {
+  it("200 the profile without the password; from then on the old password is wrong and the new one right", async () => {
     const user = await test.signUp();
     const { result: profile } = (await test.call("GET /users/me", { token: user.token })).body;
     test.advance(1_000);
@@ -92,7 +92,7 @@ describe("PATCH /users/me with a password: surface.md section 5", () => {
       ["x".repeat(1_025), "password must have at most 1024 characters."],
     ]) {
       const answer = await change(user.token, { password, currentPassword: old });
-      assertError(answer, 400, "ParameterOutOfRange", 514, rule as string); // the second of each pair
+      assertError(answer, 400, "ParameterOutOfRange", 514, rule as string); // of each pair the second is the rule
     }
     assert.equal((await change(user.token, { password: 1234, currentPassword: old })).status, 200);
     assert.equal((await logIn(user, "1234")).status, 200);
@@ -108,7 +108,7 @@ describe("PATCH /users/me with a password: surface.md section 5", () => {
     assert.equal((await logIn(user, old)).status, 200);
   });
 
-  it("both passwords count in any Unicode form", async () => {
+  it("both passwords match in any Unicode form", async () => {
     const user = await test.signUp();
     await change(user.token, { password: "Pässwörd", currentPassword: old });
     const decomposed = "Pässwörd".normalize("NFD");
@@ -118,43 +118,43 @@ describe("PATCH /users/me with a password: surface.md section 5", () => {
 });
 
 describe("the tokens of a user whose password was changed", () => {
-  it("all but the one that changed it are dead, in every process and after a restart; others' go on", async () => {
+  it("all except the one that changed it are refused, in every process and after a restart; other users' stay valid", async () => {
     const user = await test.signUp();
     const bystander = await test.signUp();
     const others = [user.token, await tokenOf(user), (await logIn(user, old, other)).body.result.accessToken];
     const current = await tokenOf(user);
-    for (const token of [...others, current]) await assertAlive(token); // known, and kept in memory
+    for (const token of [...others, current]) await assertAlive(token); // now cached
     await change(current, { password: "a new one", currentPassword: old }, other);
-    for (const token of others) await assertDead(token);
+    for (const token of others) await assertTokenEnded(token);
     await assertAlive(current);
     await assertAlive(bystander.token);
     assert.equal((await test.call("POST /users/login", { token: user.deviceToken, body: {} })).status, 400);
 
     const restarted = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
-    for (const token of others) await assertDead(token, [restarted]);
+    for (const token of others) await assertTokenEnded(token, [restarted]);
     await assertAlive(current, [restarted]);
     await restarted.close();
 
     const fresh = await tokenOf(user, "a new one");
     await change(fresh, { password: old, currentPassword: "a new one" });
-    await assertDead(current);
-    for (const token of others) await assertDead(token);
+    await assertTokenEnded(current);
+    for (const token of others) await assertTokenEnded(token);
     await assertAlive(fresh);
     const { pageResults } = (await test.call("GET /users/me/tokens", { token: fresh })).body.result;
     assert.equal(pageResults.length, 1);
   });
 
-  it("a token that was ended stays dead when its owner's password is changed", async () => {
+  it("a token that was ended stays ended when its owner's password is changed", async () => {
     const user = await test.signUp();
     const ended = await tokenOf(user);
     await test.call("POST /users/me/logout", { token: ended });
     await change(user.token, { password: "a new one", currentPassword: old });
-    await assertDead(ended);
+    await assertTokenEnded(ended);
   });
 });
 
-describe("PATCH /users/me with a password, while something else goes on", () => {
-  it("of changes at once with one currentPassword one wins, and its token alone lives", async () => {
+describe("PATCH /users/me with a password, concurrent with other requests", () => {
+  it("only one of several concurrent changes with one currentPassword succeeds, and only its token stays valid", async () => {
     const user = await test.signUp();
     const tokens = await Promise.all(Array.from({ length: 8 }, () => tokenOf(user)));
     const answers = await Promise.all(
@@ -169,7 +169,7 @@ describe("PATCH /users/me with a password, while something else goes on", () => 
       if (n === winner) continue;
       if (answer.status === 401) assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
       else assertError(answer, 403, "AuthBadUsernameOrPassword", 262);
-      await assertDead(tokens[n] ?? "");
+      await assertTokenEnded(tokens[n] ?? "");
       assert.equal((await logIn(user, `password ${n}`)).status, 403);
     }
     await assertAlive(tokens[winner] ?? "");
@@ -177,7 +177,7 @@ describe("PATCH /users/me with a password, while something else goes on", () => 
     assert.equal((await logIn(user, old)).status, 403);
   });
 
-  it("no login with the old password leaves a token that lives on", async () => {
+  it("no login with the old password leaves a valid token", async () => {
     for (let round = 0; round < 5; round++) {
       const user = await test.signUp();
       const [changed, ...logins] = await Promise.all([
@@ -188,13 +188,13 @@ describe("PATCH /users/me with a password, while something else goes on", () => 
       await assertAlive(user.token);
       for (const { status, body } of logins) {
         assert.ok(status === 200 || status === 403);
-        if (status === 200) await assertDead(body.result.accessToken);
+        if (status === 200) await assertTokenEnded(body.result.accessToken);
       }
       assert.equal((await logIn(user, "a new one")).status, 200);
     }
   });
 
-  it("a rename at the same time is kept", async () => {
+  it("a concurrent rename is kept", async () => {
     const user = await test.signUp();
     const second = await tokenOf(user);
     const [password, rename] = await Promise.all([

@@ -1,9 +1,10 @@
 import { Type } from "../http/schema.ts";
 import { Text } from "../http/wire.ts";
+import { codePlaceholders } from "../mail/mail-texts.ts";
 import { NewPassword } from "./users.contract.ts";
 
-/** Stands in the text of the mail where the code goes. */
-export const resetCodePlace = "@ResetCode";
+/** The placeholder of the code in the text of the mail. */
+export const resetCodePlaceholder = codePlaceholders.resetCode;
 
 // Without bounds: a name that is too long is an unknown one.
 const userName = Text({});
@@ -11,7 +12,7 @@ const userName = Text({});
 export const RequestPasswordReset = Type.Object({
   userName,
   subject: Text({ maxLength: 256, description: "Subject of the mail." }),
-  body: Text({ maxLength: 10_000, description: `Text of the mail, with ${resetCodePlace} where the code goes.` }),
+  body: Text({ maxLength: 10_000, description: `Text of the mail, with ${resetCodePlaceholder} where the code goes.` }),
 });
 
 export const ResetPassword = Type.Object({

@@ -3,20 +3,20 @@ import type { Queries } from "../db/database.ts";
 
 const triesMax = 5;
 
-/** Whose code it is, and what is stored of it. */
+/** A user's code, as it is stored. */
 export interface ResetCode {
   readonly applicationId: string;
   readonly userId: string;
   readonly digest: string;
 }
 
-/** Stores a new code in place of the one before. */
+/** Stores a new code and replaces the previous one. */
 export async function putResetCode(
   { applicationId, userId, digest }: ResetCode,
-  expiresAt: number,
+  { createdAt, expiresAt }: { readonly createdAt: number; readonly expiresAt: number },
   queries: Queries,
 ): Promise<void> {
-  const code = { digest, tries_left: triesMax, expires_at: expiresAt };
+  const code = { digest, tries_left: triesMax, expires_at: expiresAt, created_at: createdAt };
   await queries
     .insertInto("password_resets")
     .values({ application_id: applicationId, user_id: userId, ...code })
@@ -24,9 +24,31 @@ export async function putResetCode(
     .execute();
 }
 
+const youngMs = 60_000;
+
+/** True while the user has a valid code that is younger than a minute. */
+export async function hasYoungResetCode(
+  applicationId: string,
+  userId: string,
+  now: number,
+  queries: Queries,
+): Promise<boolean> {
+  const code = await queries
+    .selectFrom("password_resets")
+    .select("created_at")
+    .where("application_id", "=", applicationId)
+    .where("user_id", "=", userId)
+    .where("tries_left", ">", 0)
+    .where("expires_at", ">", now)
+    .where("created_at", ">", now - youngMs)
+    .where("created_at", "<", now + youngMs) // a code from further in the future was made by a wrong clock
+    .executeTakeFirst();
+  return code !== undefined;
+}
+
 /**
- * Compares a code with the stored one while that has tries left. A wrong one costs a try, in the same statement: of any
- * number of guesses at once no more than the tries that are left are compared.
+ * Compares a code with the stored one while that has tries left. A wrong code costs a try in the same statement, so
+ * concurrent guesses cannot exceed the remaining tries.
  */
 export async function tryResetCode(
   { applicationId, userId, digest }: ResetCode,
@@ -45,7 +67,7 @@ export async function tryResetCode(
   return tried?.digest === digest;
 }
 
-/** A code that was sent to an address, or for a password, that is not the user's any more. */
+/** Deletes codes that were sent to a former address, or for a former password. */
 export async function deleteResetCodes(applicationId: string, userId: string, queries: Queries): Promise<void> {
   await queries
     .deleteFrom("password_resets")
@@ -54,32 +76,21 @@ export async function deleteResetCodes(applicationId: string, userId: string, qu
     .execute();
 }
 
-/** Uses up a code that has been found right. @returns false when somebody else did, or a new code took its place */
+/**
+ * Uses up a code that has been found right.
+ *
+ * @returns when it was mailed; undefined when another call used or replaced it
+ */
 export async function deleteResetCode(
   { applicationId, userId, digest }: ResetCode,
   queries: Queries,
-): Promise<boolean> {
+): Promise<number | undefined> {
   const deleted = await queries
     .deleteFrom("password_resets")
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId)
     .where("digest", "=", digest)
+    .returning("created_at")
     .executeTakeFirst();
-  return deleted.numDeletedRows === 1n;
-}
-
-/** @returns false when the user has been deleted meanwhile */
-export async function updateUserPassword(
-  { applicationId, userId }: Pick<ResetCode, "applicationId" | "userId">,
-  passwordHash: string,
-  queries: Queries,
-): Promise<boolean> {
-  const updated = await queries
-    .updateTable("users")
-    .set({ password_hash: passwordHash })
-    .where("application_id", "=", applicationId)
-    .where("id", "=", userId)
-    .where("deleted_at", "is", null)
-    .executeTakeFirst();
-  return updated.numUpdatedRows === 1n;
+  return deleted?.created_at;
 }

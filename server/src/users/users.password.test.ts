@@ -53,7 +53,7 @@ async function signUpWithMail(): Promise<TestUser & { email: string }> {
   return { ...user, email };
 }
 
-/** The mails that have been written to an address, oldest first. */
+/** The mails to an address, oldest first. */
 function mailsTo(email: string, app = test): string[] {
   const folder = join(app.config.dataDir, "mail");
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".eml")) : [];
@@ -69,11 +69,11 @@ function codeIn(mail = ""): string {
   return code;
 }
 
-/** A code that has just been mailed to this user. */
+/** Requests a code for this user and reads it from the mail. */
 async function codeFor({ userName, email }: { userName: string; email: string }): Promise<string> {
   const before = mailsTo(email).length;
   assertResult(await ask(userName), 200, true);
-  // The answer comes after a fixed time, whatever has become of the mail.
+  // The answer comes after a fixed time, regardless of the mail.
   while (mailsTo(email).length === before) await new Promise((resolve) => setTimeout(resolve, 5));
   return codeIn(mailsTo(email).at(-1));
 }
@@ -82,20 +82,32 @@ function assertWrong(answer: Answer): void {
   assertError(answer, 400, "ParameterOutOfRange", 514, wrongCode);
 }
 
-// Every answer takes a fifth of a second, so these wait together.
+// Every answer takes a fifth of a second, so these tests run concurrently.
 const atOnce = { concurrency: true };
 
-describe("POST /users/password: surface.md section 5", atOnce, () => {
-  it("200 true, and a mail with the code in all its places", async () => {
+describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => {
+  it("200 true, and a mail with the code at every placeholder", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     const [mail = "", ...more] = mailsTo(user.email);
     assert.equal(more.length, 0);
     assert.match(mail, /\r\nSubject: Your password\r\n/);
-    assert.ok(mail.endsWith(`\r\n\r\nYour code is ${code}, and once more: ${code}\r\n`), mail);
+    const text = mail.split("\r\n\r\n").slice(1).join("\r\n\r\n");
+    assert.equal(
+      text,
+      [
+        `Your code is ${code}, and once more: ${code}`,
+        "",
+        "--",
+        "Test",
+        "You get this mail because a code was requested for an account with",
+        "this address. If that was not you, ignore it.",
+        "",
+      ].join("\r\n"),
+    );
   });
 
-  it("200 true as well for an unknown user, one without an address and one of another application: no mail", async () => {
+  it("200 true without a mail for an unknown user, one without an address and one of another application", async () => {
     const without = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
     await test.call("PATCH /users/me", { token: stranger.token, body: { email: "stranger@example.com" } });
@@ -112,12 +124,12 @@ describe("POST /users/password: surface.md section 5", atOnce, () => {
     assertResult(await ask(user.userName, {}, test, user.token), 200, true);
   });
 
-  it("a subject cannot bring headers of its own, nor an address another recipient (hostile.md 23)", async () => {
+  it("a subject cannot inject headers, nor an address another recipient (hostile.md 23)", async () => {
     const user = await signUpWithMail();
     const before = mailsTo(user.email).length;
-    assertResult(await ask(user.userName, { subject: "Hi\r\nBcc: victim@example.com\r\n\r\nBuy!" }), 200, true);
+    assertResult(await ask(user.userName, { subject: "Hi\r\nBcc: victim\r\n\r\nBuy!" }), 200, true);
     while (mailsTo(user.email).length === before) await new Promise((resolve) => setTimeout(resolve, 5));
-    assert.match(mailsTo(user.email).at(-1) ?? "", /\r\nSubject: Hi Bcc: victim@example.com Buy!\r\n/);
+    assert.match(mailsTo(user.email).at(-1) ?? "", /\r\nSubject: Hi Bcc: victim Buy!\r\n/);
     for (const mail of mailsTo(user.email)) assert.doesNotMatch(mail, /^(bcc|buy)/im);
 
     const list = await test.signUp();
@@ -129,7 +141,7 @@ describe("POST /users/password: surface.md section 5", atOnce, () => {
     assert.deepEqual(mailsTo(email), []);
   });
 
-  it("400 for a body without @ResetCode, for what is missing, too long or no text", async () => {
+  it("400 for a body without @ResetCode, and for missing, oversized or non-text parameters", async () => {
     const cases: [sent: Record<string, unknown>, error: string, number: number, message: string][] = [
       [{ body: "no place" }, "ParameterIncorrectFormat", 515, "body must contain @ResetCode."],
       [{ body: "@resetcode" }, "ParameterIncorrectFormat", 515, "body must contain @ResetCode."],
@@ -151,24 +163,35 @@ describe("POST /users/password: surface.md section 5", atOnce, () => {
       assertError(await ask("Jane", sent), 400, error, number, message);
   });
 
-  it("503 ServiceUnavailable above 64 requests that wait for their answer, whoever they are for", async () => {
+  it("503 ServiceUnavailable above 64 waiting requests of one application; other applications are served", async () => {
     const [route] = usersPasswordRoutes({
       ...({} as Parameters<typeof usersPasswordRoutes>[0]),
-      background: { run() {}, runningCount: 0, async stop() {} }, // the work does not come into it
+      background: { run() {}, runningCount: 0, async stop() {} }, // background work is not under test
       database: test.app.database,
     });
     assert.ok(route);
-    const caller = { applicationId: "app_1" } as Caller;
     const parameters = { userName: "Nobody", subject: "Hi", body: "@ResetCode" };
-    const handle = () =>
-      route.handle({ caller: caller as never, path: {}, parameters, call: {} as Call, file: undefined as never });
-    const waiting = Array.from({ length: 64 }, handle);
-    await assert.rejects(handle, (error) => error instanceof ApiError && error.condition === "ServiceUnavailable");
+    const handle = (applicationId = "app_1") => {
+      const caller = { applicationId } as Caller;
+      return route.handle({
+        caller: caller as never,
+        path: {},
+        parameters,
+        call: {} as Call,
+        file: undefined as never,
+      });
+    };
+    const waiting = Array.from({ length: 64 }, () => handle());
+    await assert.rejects(
+      () => handle(),
+      (error) => error instanceof ApiError && error.condition === "ServiceUnavailable",
+    );
+    assert.equal(await handle("app_2"), true);
     assert.deepEqual(await Promise.all(waiting), Array(64).fill(true));
     assert.equal(await handle(), true);
   });
 
-  it("the mail goes through SMTP_URL where one is set, and the server waits for it when it stops", async (t) => {
+  it("the mail goes through SMTP_URL if set, and the server waits for it when it stops", async (t) => {
     const arrived: { to: string | undefined; mail: string }[] = [];
     const smtp = new SMTPServer({
       disabledCommands: ["STARTTLS", "AUTH"],
@@ -198,20 +221,20 @@ describe("POST /users/password: surface.md section 5", atOnce, () => {
     assertResult(await reset(user.userName, codeIn(arrived[0]?.mail)), 200, true);
   });
 
-  it("200 true too when the mail cannot be sent, and the log tells that without the address", async (t) => {
+  it("200 true even when the mail cannot be sent, which the log reports without the address", async (t) => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl, SMTP_URL: "smtp://127.0.0.1:1" });
     t.after(() => app.close());
     const user = await signUpWithMail();
     assertResult(await ask(user.userName, {}, app), 200, true);
-    const failed = () => app.logLines.find(({ work }) => work === "mailResetCode");
+    const failed = () => app.logLines.find(({ msg }) => msg === "a mail was not sent; it is tried again");
     while (failed() === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
     assert.match(JSON.stringify(failed()), /a mail was not sent: ESOCKET/);
     assert.ok(!JSON.stringify(app.logLines).includes(user.email));
   });
 });
 
-describe("PATCH /users/password: surface.md section 5", atOnce, () => {
-  it("200 true: the new password is good, the old one is not, and every token of the user is dead", async () => {
+describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
+  it("200 true: the new password is right, the old one wrong, and every token of the user is refused", async () => {
     const user = await signUpWithMail();
     const other = await test.signUp();
     const again = { username: user.userName, password: user.password };
@@ -227,14 +250,14 @@ describe("PATCH /users/password: surface.md section 5", atOnce, () => {
     assert.equal((await test.call("POST /users/login", { token: user.deviceToken, body: again })).status, 403);
   });
 
-  it("the code in any case, with blanks and dashes, is the code", async () => {
+  it("the code matches in any case, with blanks and dashes", async () => {
     const user = await signUpWithMail();
     const code = (await codeFor(user)).toLowerCase();
     const typed = ` ${code.slice(0, 4)}-${code.slice(4, 8)} \u2013 ${code.slice(8)}\n`;
     assertResult(await reset(user.userName.toUpperCase(), typed), 200, true);
   });
 
-  it("works once: of many at the same time exactly one succeeds (hostile.md 8)", async () => {
+  it("works once: exactly one of many concurrent uses succeeds (hostile.md 8)", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     const passwords = Array.from({ length: 10 }, (_, n) => `password ${n}`);
@@ -248,7 +271,7 @@ describe("PATCH /users/password: surface.md section 5", atOnce, () => {
     assertWrong(await reset(user.userName, code));
   });
 
-  it("four wrong tries are let pass, the fifth kills the code", async () => {
+  it("four wrong tries are tolerated, the fifth ends the code", async () => {
     const [patient, hasty] = [await signUpWithMail(), await signUpWithMail()];
     const codes = await Promise.all([codeFor(patient), codeFor(hasty)]);
     await Promise.all(Array.from({ length: 5 }, async () => assertWrong(await reset(hasty.userName, invented))));
@@ -260,7 +283,7 @@ describe("PATCH /users/password: surface.md section 5", atOnce, () => {
     assert.equal(await logIn(hasty.userName, hasty.password), 200);
   });
 
-  it("tries are counted exactly when they come at the same time", async () => {
+  it("concurrent tries are counted exactly", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     for (const answer of await Promise.all(Array.from({ length: 4 }, () => reset(user.userName, invented)))) {
@@ -276,7 +299,7 @@ describe("PATCH /users/password: surface.md section 5", atOnce, () => {
     assertWrong(await reset(user.userName, code));
   });
 
-  it("how long a code is good is a setting", async (t) => {
+  it("the lifetime of a code is a setting", async (t) => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl, RESET_CODE_LIFETIME_MS: "2000" });
     t.after(() => app.close());
     const user = await signUpWithMail();
@@ -290,7 +313,7 @@ describe("PATCH /users/password: surface.md section 5", atOnce, () => {
     assert.equal(expires_at, app.now() + 2_000);
   });
 
-  it("a new code takes the place of the old one, and has its own tries", async () => {
+  it("a new code replaces the old one, and has its own tries", async () => {
     const user = await signUpWithMail();
     const old = await codeFor(user);
     await Promise.all(Array.from({ length: 5 }, () => reset(user.userName, invented)));
@@ -299,7 +322,7 @@ describe("PATCH /users/password: surface.md section 5", atOnce, () => {
     assertResult(await reset(user.userName, code), 200, true);
   });
 
-  it("a wrong code, another user's, another application's, a deleted user's and an unknown user's: one answer", async () => {
+  it("a wrong code and a code of another, deleted or unknown user or another application get the same answer", async () => {
     const [user, other, gone] = [await signUpWithMail(), await signUpWithMail(), await signUpWithMail()];
     const [code, goneCode] = await Promise.all([codeFor(other), codeFor(gone)]);
     await test.call("DELETE /users/me", { token: gone.token });
@@ -320,7 +343,7 @@ describe("PATCH /users/password: surface.md section 5", atOnce, () => {
     assertResult(await reset(other.userName, code), 200, true);
   });
 
-  it("gives a user without a password one", async () => {
+  it("sets a first password for a user without one", async () => {
     const user = await signUpWithMail();
     await test.app.database.write(({ queries }) =>
       queries.updateTable("users").set({ password_hash: "" }).where("id", "=", user.id).execute(),
@@ -330,7 +353,7 @@ describe("PATCH /users/password: surface.md section 5", atOnce, () => {
     assert.equal(await logIn(user.userName, "new password"), 200);
   });
 
-  it("400 for a new password of fewer than 4 characters, and for what is missing or no text; the code stays good", async () => {
+  it("400 for a new password of fewer than 4 characters, and for missing or non-text parameters; the code stays valid", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     const short = "newPassword must have at least 4 characters.";
@@ -351,8 +374,8 @@ describe("PATCH /users/password: surface.md section 5", atOnce, () => {
   });
 });
 
-describe("PATCH /users/password when time has passed", () => {
-  it("expires, at the very millisecond", async () => {
+describe("PATCH /users/password after the code's lifetime", () => {
+  it("a code expires at the exact millisecond", async () => {
     const [early, late] = [await signUpWithMail(), await signUpWithMail()];
     const codes = await Promise.all([codeFor(early), codeFor(late)]);
     test.advance(hourMs - 1);
@@ -387,7 +410,7 @@ describe("secrets of a password reset", () => {
     assert.ok(test.logLines.some(({ file }) => typeof file === "string" && file.endsWith(".eml")));
   });
 
-  it("codes are 12 of 32 characters that nobody takes for one another, all of them alike often", () => {
+  it("codes are 12 of 32 unambiguous characters, evenly distributed", () => {
     const count = new Map<string, number>();
     const codes = Array.from({ length: 4_000 }, newResetCode);
     for (const code of codes) {
@@ -399,7 +422,7 @@ describe("secrets of a password reset", () => {
     for (const times of count.values()) assert.ok(times > 1_200 && times < 1_800, `${times} of about 1,500`);
   });
 
-  it("what is stored of a code is its digest", () => {
+  it("only the digest of a code is stored", () => {
     assert.match(digestResetCode("ABCDEFGHJKLM"), /^[0-9a-f]{64}$/);
     assert.equal(digestResetCode(" abcd-EFGH jklm"), digestResetCode("ABCDEFGHJKLM"));
     assert.notEqual(digestResetCode("ABCDEFGHJKLN"), digestResetCode("ABCDEFGHJKLM"));

@@ -22,7 +22,7 @@ const jane = {
 
 interface Person {
   readonly token: string;
-  /** What the owner reads. */
+  /** The owner's view. */
   readonly profile: Record<string, unknown> & { id: string; userName: string };
 }
 
@@ -48,7 +48,7 @@ function assertMissing(answer: Answer): void {
   assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
 }
 
-/** That the service has this profile, and says so to its owner everywhere. */
+/** Asserts that every operation returns this profile to its owner. */
 async function assertProfile(person: Person, profile: Record<string, unknown>): Promise<void> {
   for (const id of ["me", "ME", person.profile.id]) assertResult(await read(id, person), 200, profile);
   const { pageResults } = (await test.call(`GET /users?created=${test.now()}-`, { token: person.token })).body.result;
@@ -56,8 +56,8 @@ async function assertProfile(person: Person, profile: Record<string, unknown>): 
   if (found !== undefined) assert.deepEqual(found, profile);
 }
 
-describe("POST /users with a profile: surface.md section 5", () => {
-  it("200 all fields, as they are read afterwards", async () => {
+describe("POST /users with a profile: spec/users#user-fields", () => {
+  it("200 all fields, as later reads return them", async () => {
     const person = await create(jane);
     const { id, userName } = person.profile;
     const now = `/Date(${test.now()})/`;
@@ -66,7 +66,7 @@ describe("POST /users with a profile: surface.md section 5", () => {
     await assertProfile(person, person.profile);
   });
 
-  it("what only PATCH sets, and what the service sets, is ignored", async () => {
+  it("fields that only PATCH or the service sets are ignored", async () => {
     const sent = { celebMode: true, locationFuzzing: true, id: "x", created: 0, roles: ["admin"], token_version: 9 };
     const { profile } = await create({ ...sent, deleted_at: 1, user_name_key: "x", lat: 1, accessToken: {} });
     assert.deepEqual([profile["celebMode"], profile["locationFuzzing"]], [false, false]);
@@ -74,8 +74,8 @@ describe("POST /users with a profile: surface.md section 5", () => {
   });
 });
 
-describe("GET /users/{userId}: surface.md section 5", () => {
-  it("200 to others: id, userName, firstName, lastName and created, whatever else is known", async () => {
+describe("GET /users/{userId}: spec/users#read-a-profile", () => {
+  it("200 to other users: only id, userName, firstName, lastName and created", async () => {
     const person = await create(jane);
     await change(person, { locationFuzzing: true });
     const { id, userName, created } = person.profile;
@@ -86,7 +86,7 @@ describe("GET /users/{userId}: surface.md section 5", () => {
     assertResult(await read(bareId, person), 200, { id: bareId, userName: bareName, created: bareCreated });
   });
 
-  it("404 for an id that never was and one of another application, alike; 400 for what is no id of a user", async () => {
+  it("404 for an unknown id and one of another application alike; 400 for an invalid user id", async () => {
     const person = await create();
     const elsewhere = await create({}, await test.createApplication());
     for (const id of [test.app.ids.newId("User"), elsewhere.profile.id]) assertMissing(await read(id, person));
@@ -98,8 +98,9 @@ describe("GET /users/{userId}: surface.md section 5", () => {
   });
 });
 
+// spec/users#celebmode
 describe("celebMode", () => {
-  it("others get 404 and find nobody, the user goes on as before; what is shared stays under the userID", async () => {
+  it("others get 404 and cannot find the user, who is unaffected; shared objects stay visible under the userID", async () => {
     const celeb = await create(jane);
     const other = await create();
     const { id, userName } = celeb.profile;
@@ -129,8 +130,8 @@ describe("celebMode", () => {
   });
 });
 
-describe("PATCH /users/{userId}: surface.md section 5", () => {
-  it("200 the whole profile; each field by itself leaves the others as they are", async () => {
+describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
+  it("200 the whole profile; each field changes independently", async () => {
     const person = await create(jane);
     let expected: Record<string, unknown> = person.profile;
     for (const [name, sent, stored] of [
@@ -164,7 +165,7 @@ describe("PATCH /users/{userId}: surface.md section 5", () => {
     await assertProfile(person, expected);
   });
 
-  it("the empty text clears a text; null, and the empty text of what is none, change nothing", async () => {
+  it("the empty text clears a text; null, and the empty text for other types, change nothing", async () => {
     const person = await create(jane);
     const unchanged = { email: null, firstName: null, gender: "", dateOfBirth: "", location: null, celebMode: "" };
     assertResult(await change(person, { ...unchanged, username: "", password: null }), 200, person.profile);
@@ -174,7 +175,7 @@ describe("PATCH /users/{userId}: surface.md section 5", () => {
     assertResult(await change(person, {}), 200, rest);
   });
 
-  it("what the service sets is ignored, of whatever type it is (hostile.md 9)", async () => {
+  it("fields that the service sets are ignored, whatever their type (hostile.md 9)", async () => {
     const person = await create(jane);
     const victim = await create();
     const { id } = victim.profile;
@@ -203,7 +204,7 @@ describe("PATCH /users/{userId}: surface.md section 5", () => {
     await assertProfile(victim, victim.profile);
   });
 
-  it("400 for what does not parse or is too long, and nothing of the request is stored", async () => {
+  it("400 for values that are invalid or too long, and nothing of the request is stored", async () => {
     const person = await create(jane);
     for (const [field, error] of [
       [{ gender: "Other" }, "ParameterIncorrectFormat"],
@@ -225,7 +226,7 @@ describe("PATCH /users/{userId}: surface.md section 5", () => {
     await assertProfile(person, person.profile);
   });
 
-  it("an unchanged userName is no error, nor its other forms; the old name is free at once", async () => {
+  it("an unchanged userName in any form is no error; the old name is free at once", async () => {
     const person = await create({ username: "Zoë Straße" });
     for (const username of ["Zoë Straße", "ZOË STRASSE", "zoe\u0308 straße"]) {
       assertResult(await change(person, { username }), 200, { ...person.profile, userName: username });
@@ -248,7 +249,7 @@ describe("PATCH /users/{userId}: surface.md section 5", () => {
     assert.equal((await test.call("POST /users/login", { token: person.token, body: login })).status, 200);
   });
 
-  it("one of many renames at once to one name wins", async () => {
+  it("only one of many concurrent renames to one name succeeds", async () => {
     const people = await Promise.all(Array.from({ length: 30 }, () => create()));
     const answers = await Promise.all(
       people.map((person, n) => change(person, { username: n % 2 === 0 ? "There Is One" : "THERE IS ONE" })),
@@ -262,7 +263,7 @@ describe("PATCH /users/{userId}: surface.md section 5", () => {
     }
   });
 
-  it("403 for another user that one may see, 404 for one of another application or none", async () => {
+  it("403 for another visible user, 404 for one of another application and an unknown one", async () => {
     const person = await create();
     const other = await create(jane);
     const elsewhere = await create({}, await test.createApplication());

@@ -17,7 +17,7 @@ import {
 import { userSearch } from "./users.search.ts";
 import { findShownUser, findUser } from "./users.store.ts";
 
-/** Reading and searching profiles (surface.md section 5). */
+/** Reading and searching profiles (spec/users#profiles). */
 export function usersRoutes(services: {
   readonly database: Database;
   readonly paging: Paging;
@@ -37,7 +37,7 @@ export function usersRoutes(services: {
     errors: [],
     async handle({ caller }) {
       const user = await findUser(caller.applicationId, caller.userId, database.reads);
-      if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted since the token was checked
+      if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
       return presentOwnUser(user, pictureUrl);
     },
   });
@@ -52,7 +52,7 @@ export function usersRoutes(services: {
     pathParameters: UserPath,
     status: 200,
     result: ShownUser,
-    errors: ["ItemDoesNotExist"],
+    errors: ["OperationNotFound", "ItemDoesNotExist"],
     async handle({ caller: { applicationId, userId }, path }) {
       const user = await findShownUser(applicationId, userId, resolveUserId(path.userId, userId), database.reads);
       if (user === undefined) throw new ApiError("ItemDoesNotExist");
@@ -71,10 +71,10 @@ export function usersRoutes(services: {
     status: 200,
     result: UserPage,
     errors: [],
-    async handle({ caller, parameters }) {
-      const request = paging.read("users", caller, parameters);
+    async handle({ caller, parameters, call }) {
+      const request = await paging.read("users", caller, parameters, call);
       const search = userSearch(caller.applicationId, caller.userId, request.filters);
-      const page = await searchPage(search, request.position, request.size, database.reads);
+      const page = await searchPage(search, request.position, request.size, database.reads, call.work);
       return paging.present("users", caller, request, page, (row) => presentUser(row, caller.userId, pictureUrl));
     },
   });

@@ -13,7 +13,7 @@ interface Person {
   readonly token: string;
 }
 
-/** Each test has an application of its own, so that it finds nobody else's users. */
+/** Each test has its own application, so that it finds only its own users. */
 async function createApplication() {
   const application = await test.createApplication();
   const deviceToken = await test.registerDevice(application);
@@ -45,8 +45,8 @@ async function change({ token }: Person, body: Record<string, unknown>): Promise
   assert.equal((await test.call("PATCH /users/me", { token, body })).status, 200);
 }
 
-describe("GET /users: surface.md section 5", () => {
-  it("200 everybody, newest first: oneself whole, others with what they show", async () => {
+describe("GET /users: spec/users#search-users", () => {
+  it("200 all users, newest first: the caller in full, others with their visible fields", async () => {
     const { create } = await createApplication();
     const all = { email: "a@x.at", firstName: "Anna", lastName: "Alt", gender: 2, tag: "t", location: "1,2" };
     const anna = await create({ username: "anna", ...all });
@@ -58,7 +58,7 @@ describe("GET /users: surface.md section 5", () => {
     assert.deepEqual(Object.keys(shown), ["id", "userName", "firstName", "lastName", "created"]);
   });
 
-  it("userName in any case and Unicode form, the other texts exactly; filters together", async () => {
+  it("filters userName in any case and Unicode form, other texts exactly, and all filters together", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "me" });
     await create({ username: "Zoë Straße", email: "Zoe@x.at", firstName: "Zoë", lastName: "Maier" });
@@ -81,7 +81,7 @@ describe("GET /users: surface.md section 5", () => {
     }
   });
 
-  it("wildcards, quotes and names of the language are ordinary text (hostile.md 15, 20)", async () => {
+  it("wildcards, quotes and special names are ordinary text (hostile.md 15, 20)", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "plain", firstName: "plain", email: "plain" });
     for (const text of ["%", "_lain", "pl%", "*", "' or ''='", "\\", "__proto__", "constructor", "%_\\"]) {
@@ -99,7 +99,7 @@ describe("GET /users: surface.md section 5", () => {
     assert.deepEqual(await found(me, { firstName: long }), []);
   });
 
-  it("gender by word or number; who never said is Unknown", async () => {
+  it("filters gender by word or number; users without one are Unknown", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "none" });
     for (const gender of ["Unknown", "Male", "Female"]) await create({ username: gender, gender });
@@ -140,7 +140,7 @@ describe("GET /users: surface.md section 5", () => {
     ]);
   });
 
-  it("in every order, page by page, there and back, each user is found once", async () => {
+  it("paging in every order, forwards and backwards, returns each user once", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "zz", email: "c", firstName: "b", gender: 1 });
     for (let n = 0; n < 12; n++) {
@@ -148,7 +148,11 @@ describe("GET /users: surface.md section 5", () => {
       await create({ username: `n${(n * 7) % 12}`, ...(n < 9 ? fields : {}) });
     }
     const byEmail = await test.call("GET /users?sortOrder=email", { token: me.token });
-    assert.equal(byEmail.body.error, "ParameterIncorrectFormat", "an own address must not be a yardstick for others'");
+    assert.equal(
+      byEmail.body.error,
+      "ParameterIncorrectFormat",
+      "sorting by email would reveal the addresses of others",
+    );
     for (const name of ["created", "lastModified", "userName", "firstName", "lastName", "gender"]) {
       for (const sortOrder of [name, `-${name}`]) {
         const whole = await found(me, { sortOrder });
@@ -174,16 +178,16 @@ describe("GET /users: surface.md section 5", () => {
     assert.deepEqual(await found(me, { pagingToken: "3;2", sortOrder: "userName" }), ["n10", "n11", "n2"]);
   });
 
-  it("users of another application are never found, nor deleted ones, nor others in celebMode", async () => {
+  it("users of another application, deleted ones and others in celebMode are never found", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "me", email: "same", location: "1,2" });
-    const { create: createElsewhere } = await createApplication();
-    const stranger = await createElsewhere({ username: "stranger", email: "same", location: "1,2" });
+    const { create: createRemotely } = await createApplication();
+    const stranger = await createRemotely({ username: "stranger", email: "same", location: "1,2" });
     const celeb = await create({ username: "celeb", email: "same", location: "1,2" });
     await change(celeb, { celebMode: true });
     const gone = await create({ username: "gone", email: "same", location: "1,2" });
     await test.call("DELETE /users/me", { token: gone.token });
-    const area = "1,2,1500"; // where others are is searched by their shifted points
+    const area = "1,2,1500"; // others match by their fuzzed locations
     for (const query of [
       {},
       { email: "same" },
@@ -201,7 +205,7 @@ describe("GET /users: surface.md section 5", () => {
     }
   });
 
-  it("400 for orders and filters that do not parse", async () => {
+  it("400 for invalid orders and filters", async () => {
     const { create } = await createApplication();
     const { token } = await create();
     for (const [query, error] of [
@@ -222,8 +226,8 @@ describe("GET /users: surface.md section 5", () => {
   });
 });
 
-describe("GET /users by locationRange: surface.md section 5", () => {
-  it("circles and boxes, at the poles and across the antimeridian; by distance; who has no location is not found", async () => {
+describe("GET /users by locationRange: spec/privacy#searches-by-area", () => {
+  it("circles and boxes work at the poles and across the antimeridian, and by distance; users without a location never match", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "nowhere" });
     for (const [username, location] of Object.entries({
@@ -239,7 +243,7 @@ describe("GET /users by locationRange: surface.md section 5", () => {
     const nearest = { sortOrder: "distance" };
     for (const [query, names] of [
       [{ locationRange: "48.2,16.37,5000" }, ["vienna"]],
-      [{ locationRange: "48.2082, 16.3738, 0" }, []], // nobody is told the true point
+      [{ locationRange: "48.2082, 16.3738, 0" }, []], // the true location is never revealed
       [{ locationRange: "48.2,16.37,200000", ...nearest }, ["vienna", "linz"]],
       [{ locationRange: "48.2,16.37,200000", sortOrder: "-distance" }, ["linz", "vienna"]],
       [{ locationRange: "90,77,1600" }, ["nearNorth", "north"]],
@@ -256,7 +260,7 @@ describe("GET /users by locationRange: surface.md section 5", () => {
     assert.deepEqual(await found(me, { locationRange: "48.2,16.37,5000" }), ["vienna", "nowhere"]);
   });
 
-  it("others by the shifted point, with locationFuzzing and without, oneself by the true one", async () => {
+  it("others match by the fuzzed location, with locationFuzzing and without, the caller by the true one", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "me", location: "48,16" });
     const other = await create({ username: "other", location: "48,16" });

@@ -1,22 +1,14 @@
 import { sql } from "kysely";
-import {
-  type Condition,
-  condition,
-  equals,
-  numberOrder,
-  type Order,
-  textEquals,
-  textOrder,
-  within,
-} from "../db/conditions.ts";
+import { type Condition, condition, equals, numberOrder, type Order, textOrder } from "../db/conditions.ts";
+import { rangeFilter, textFilter } from "../db/filters.ts";
 import type { Scope } from "../db/scope.ts";
-import type { Search } from "../db/search.ts";
+import type { Filter, Search } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { genders, type SearchUsers, type userOrders } from "./users.contract.ts";
-import { userNameKey } from "./users.names.ts";
+import { formerUserNameKey, userNameKey } from "./users.names.ts";
 
 const orders: Readonly<Record<(typeof userOrders)[number], Order<UserRow>>> = {
   created: numberOrder("created_at"),
@@ -36,38 +28,44 @@ const orders: Readonly<Record<(typeof userOrders)[number], Order<UserRow>>> = {
 };
 
 /**
- * The search of a user among the users of the application (surface.md section 5): others without celebMode, by their
- * shifted points, and oneself, by the true one.
+ * A user's search among the users of the application (spec/users#search-users): other users without celebMode by fuzzed
+ * location, and the user by true location.
  *
  * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange
  */
 export function userSearch(
   applicationId: string,
   readerId: string,
-  filters: Static<typeof SearchUsers>,
+  given: Static<typeof SearchUsers>,
 ): Search<UserRow> {
-  const { userName, email, firstName, lastName, gender, created, lastModified, locationRange } = filters;
-  const conditions: Condition[] = [equals("application_id", applicationId)];
-  if (userName !== undefined) conditions.push(equals("user_name_key", userNameKey(userName)));
-  if (email !== undefined) conditions.push(textEquals("email", email));
-  if (firstName !== undefined) conditions.push(textEquals("first_name", firstName));
-  if (lastName !== undefined) conditions.push(textEquals("last_name", lastName));
-  if (gender !== undefined) conditions.push(equalsGender(gender));
-  if (created !== undefined) conditions.push(...within("created_at", created));
-  if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
+  const { userName, email, firstName, lastName, gender, dateOfBirth, dobRange, created, lastModified, locationRange } =
+    given;
+  const filters: Filter<UserRow>[] = [];
+  if (userName !== undefined) filters.push(nameFilter(userName));
+  if (email !== undefined) filters.push(textFilter("email", email));
+  if (firstName !== undefined) filters.push(textFilter("first_name", firstName));
+  if (lastName !== undefined) filters.push(textFilter("last_name", lastName));
+  if (gender !== undefined) filters.push(genderFilter(gender));
+  if (dateOfBirth !== undefined) filters.push(rangeFilter("date_of_birth", { start: dateOfBirth, end: dateOfBirth }));
+  if (dobRange !== undefined) filters.push(rangeFilter("date_of_birth", dobRange));
+  if (created !== undefined) filters.push(rangeFilter("created_at", created, orders.created));
+  if (lastModified !== undefined) filters.push(rangeFilter("modified_at", lastModified, orders.lastModified));
 
+  const ofApplication = equals("application_id", applicationId);
   const isShown = condition("is shown", {}, () => sql`celeb_mode = 0 and deleted_at is null`);
   const isOther = condition("id <>", { readerId }, (parameter) => sql`id <> ${parameter("readerId")}`);
-  const { name, isDescending } = readSortOrder(filters, "-created");
+  const oneself = users("oneself", [ofApplication, equals("id", readerId)]);
+  const { name, isDescending } = readSortOrder(given, "-created");
   return {
-    scopes: [
-      users("others", [...conditions, isShown, isOther]),
-      users("oneself", [...conditions, equals("id", readerId)]),
-    ],
+    // The date of birth is private, so that searches by it must not match other users.
+    scopes:
+      dateOfBirth !== undefined || dobRange !== undefined
+        ? [oneself]
+        : [users("others", [ofApplication, isShown, isOther]), oneself],
+    filters,
     order: orders[name === "distance" ? "created" : name],
     isDescending,
     area: locationRange && {
-      table: "users",
       range: locationRange,
       isByDistance: name === "distance",
       locationOf: (row) => shownLocation(row, row.id === readerId),
@@ -75,13 +73,24 @@ export function userSearch(
   };
 }
 
-/** In the words of the index; who never said is Unknown. */
-function equalsGender(gender: (typeof genders)[number]): Condition {
+/** Worded like the index; a user without a gender counts as Unknown. */
+function genderFilter(gender: (typeof genders)[number]): Filter<UserRow> {
   const index = genders.indexOf(gender);
-  if (index !== 0) {
-    return condition("gender =", { gender: index }, (parameter) => sql`coalesce(gender, -1) = ${parameter("gender")}`);
+  if (index === 0) {
+    return {
+      conditions: [condition("gender unknown", {}, () => sql`coalesce(gender, -1) <= 0`)],
+      isIn: (row) => (row.gender ?? -1) <= 0,
+      index: { order: orders.gender },
+    };
   }
-  return condition("gender unknown", {}, () => sql`coalesce(gender, -1) <= 0`);
+  const isGender = condition("gender =", { gender: index }, (parameter) => {
+    return sql`coalesce(gender, -1) = ${parameter("gender")}`;
+  });
+  return {
+    conditions: [isGender],
+    isIn: (row) => row.gender === index,
+    index: { order: orders.created, alikeIn: "gender" },
+  };
 }
 
 function users(scope: "others" | "oneself", conditions: readonly Condition[]): Scope {
@@ -91,5 +100,20 @@ function users(scope: "others" | "oneself", conditions: readonly Condition[]): S
     select: sql`users.*`,
     cell: scope === "oneself" ? sql`cell` : sql`seen_cell`,
     conditions,
+  };
+}
+
+/** Matches also users whose name dates from when blanks and invisible characters counted: see `formerUserNameKey`. */
+function nameFilter(userName: string): Filter<UserRow> {
+  const [key, former] = [userNameKey(userName), formerUserNameKey(userName)];
+  const isOneOfTwo = condition(
+    "has one of two names",
+    { key, former },
+    (parameter) => sql`user_name_key in (${parameter("key")}, ${parameter("former")})`,
+  );
+  return {
+    conditions: [key === former ? equals("user_name_key", key) : isOneOfTwo],
+    isIn: (row) => row.user_name_key === key || row.user_name_key === former,
+    index: { order: orders.created, alikeIn: "user_name_key" },
   };
 }

@@ -1,6 +1,8 @@
 import { calledBy, refusedWith } from "../audit/audit.events.ts";
 import type { Audit } from "../audit/audit.ts";
+import { userTicket } from "../auth/hash-queue.ts";
 import type { Passwords } from "../auth/passwords.ts";
+import { isRecognitionDue, recognizeDevice } from "../auth/recognized-devices.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import type { TokenUses } from "../auth/token-uses.ts";
@@ -28,9 +30,16 @@ import {
   UserWithToken,
 } from "./users.contract.ts";
 import { requireUserNameKey, userNameKey, userNameTaken } from "./users.names.ts";
-import { findUserByName, insertUser, newUserRow, updateUser, updateUserLogin } from "./users.store.ts";
+import {
+  findUserByName,
+  findUserForLogin,
+  insertUser,
+  newUserRow,
+  updateUser,
+  updateUserLogin,
+} from "./users.store.ts";
 
-/** Sign-up, login, logout, and the tokens that came of them (service.md "Endpoints", surface.md section 5). */
+/** Sign-up, login, logout, and the user's tokens (spec/users#sign-up-login-logout). */
 export function usersSessionsRoutes(services: {
   readonly database: Database;
   readonly tokens: Tokens;
@@ -64,9 +73,9 @@ export function usersSessionsRoutes(services: {
       const { applicationId, deviceId } = caller;
       const { location } = parameters;
       const nameKey = requireUserNameKey(parameters.username);
-      const isTaken = (await findUserByName(applicationId, nameKey, database.reads)) !== undefined;
+      const isTaken = (await findUserByName(applicationId, parameters.username, database.reads)) !== undefined;
       if (isTaken) throw userNameTaken(); // saves the hash; the insert below decides
-      const password_hash = await passwords.hash(parameters.password);
+      const password_hash = await passwords.hash(parameters.password, userTicket(applicationId, call));
       const now = clock.now();
       const id = ids.newId("User");
       const { token, row } = tokens.issueUserToken(caller, { id, tokenVersion: 0 });
@@ -87,12 +96,19 @@ export function usersSessionsRoutes(services: {
         });
         if (!(await insertUser(created, queries))) throw userNameTaken();
         await insertUserToken(row, queries);
+        await recognizeDevice(
+          { application_id: applicationId, user_id: id, device_id: deviceId, recognized_at: now },
+          queries,
+        );
         if (location === undefined) return created;
-        const located = await fuzzing.locateAs(true, { applicationId, userId: id, setterId: id, location }, queries);
+        const located = await fuzzing.locateAs(
+          "profile",
+          { applicationId, userId: id, setterId: id, location },
+          queries,
+        );
         await updateUser(applicationId, id, located, queries);
         return { ...created, ...located };
       });
-      signInGuard.welcome({ applicationId, nameKey, deviceId, address: call.address });
       return { ...presentOwnUser(user, pictureUrl), ...token };
     },
   });
@@ -112,13 +128,22 @@ export function usersSessionsRoutes(services: {
     async handle({ caller, call, parameters: { username, password } }) {
       const { applicationId, deviceId } = caller;
       const nameKey = userNameKey(username);
-      const found = await findUserByName(applicationId, nameKey, database.reads);
-      const storedHash = found?.password_hash || undefined; // some have none
-      const attempt = { applicationId, nameKey, deviceId, address: call.address };
-      // It counts, whatever becomes of the rest: else passwords could be tried in batches that are undone.
+      const found = await findUserForLogin(applicationId, username, deviceId, database.reads);
+      const recognizedAt = found?.recognized_at ?? null;
+      const isOwnToken = caller.userId !== undefined && caller.userId === found?.id;
+      const recognizedOrigin = recognizedAt !== null || isOwnToken ? deviceId : undefined;
+      const storedHash = found?.password_hash || undefined; // users of social logins have none
+      const signal = call.whenGone?.();
+      const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin, signal };
+      let ticket = userTicket(applicationId, call);
+      // Outside the transaction, so that a batch that rolls back does not uncount the attempts.
       const isRight = await database.apart(
         `login ${storedHash} ${nameKey} ${password}`,
-        () => signInGuard.check(attempt, () => passwords.verify(storedHash, password)),
+        () =>
+          signInGuard.check(attempt, (isRecognized) => {
+            if (isRecognized) ticket = userTicket(applicationId, call, found?.id);
+            return passwords.verify(storedHash, password, ticket);
+          }),
         { hasEffect: true },
       );
       const refused =
@@ -132,14 +157,18 @@ export function usersSessionsRoutes(services: {
         throw new ApiError(condition);
       }
       const from = found.password_hash;
-      const rehash = passwords.isOutdated(from) ? { rehash: { from, to: await passwords.hash(password) } } : {};
-      // The version that was read before the check: if the password was changed since, this token is dead already.
+      const rehash = passwords.isOutdated(from) ? { rehash: { from, to: await passwords.hash(password, ticket) } } : {};
+      // Issued under the version that was read before the check: a concurrent password change ends this token.
       const { token, row } = tokens.issueUserToken(caller, { id: found.id, tokenVersion: found.token_version });
       const user = await database.write(async ({ queries }) => {
         const login = { userId: found.id, at: clock.now(), ...rehash };
         const updated = await updateUserLogin(applicationId, login, queries);
         if (updated === undefined) throw new ApiError("AuthBadUsernameOrPassword");
         await insertUserToken(row, queries);
+        if (isRecognitionDue(recognizedAt, login.at)) {
+          const device = { application_id: applicationId, user_id: found.id, device_id: deviceId };
+          await recognizeDevice({ ...device, recognized_at: login.at }, queries);
+        }
         return updated;
       });
       return { ...presentOwnUser(user, pictureUrl), ...token };
@@ -176,12 +205,13 @@ export function usersSessionsRoutes(services: {
     status: 200,
     result: UserTokenPage,
     errors: [],
-    async handle({ caller, parameters }) {
+    async handle({ caller, parameters, call }) {
       const { applicationId, userId, tokenId } = caller;
-      const request = paging.read("tokens", caller, parameters);
+      const request = await paging.read("tokens", caller, parameters, call);
       await tokenUses.save(userId);
       const { position, size } = request;
-      const page = await listUserTokens(applicationId, userId, clock.now(), position, size, database.reads);
+      const now = clock.now();
+      const page = await listUserTokens(applicationId, userId, now, position, size, database.reads, call.work);
       return paging.present("tokens", caller, request, page, (token) => presentUserToken(token, tokenId));
     },
   });
@@ -202,7 +232,7 @@ export function usersSessionsRoutes(services: {
       const isEnded = await database.write(async (transaction) => {
         const isThere = await revocations.endToken(applicationId, userId, tokenId, transaction);
         const event = { ...calledBy(caller, call), action: "endToken", target: tokenId };
-        if (isThere) await audit.record(event, transaction.queries);
+        if (isThere) await audit.recordRepeatable(event, transaction);
         return isThere;
       });
       if (!isEnded) throw new ApiError("ItemDoesNotExist");

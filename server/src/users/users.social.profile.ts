@@ -7,7 +7,7 @@ import { CreateUser } from "./users.contract.ts";
 import { requireUserNameKey } from "./users.names.ts";
 import { newUserRow } from "./users.store.ts";
 
-/** The user of a first social login, from what the id_token says of the person. */
+/** The user of a first social login, from the claims of the id_token. */
 export function newSocialUser(
   user: { readonly applicationId: string; readonly id: string; readonly userName: string; readonly at: number },
   claims: Readonly<Record<string, unknown>>,
@@ -19,7 +19,7 @@ export function newSocialUser(
     user_name: user.userName,
     user_name_key: requireUserNameKey(user.userName),
     password_hash: "",
-    // An address that the provider has not verified may be somebody else's, and passwords are reset by mail.
+    // An address that the provider has not verified may belong to another person, and resets go by mail.
     email: claims["email_verified"] === true ? readClaim(email, claims["email"]) : null,
     first_name: readClaim(firstName, claims["given_name"]),
     last_name: readClaim(lastName, claims["family_name"]),
@@ -27,23 +27,24 @@ export function newSocialUser(
   });
 }
 
-const providerCharactersMax = 40; // a user name has a bounded size in its folded form
+const providerCharactersMax = 40; // the folded form of a user name has a maximum size
 const digestCharacters = 16;
 
 /**
- * The name of such a user. Others see it, so it does not tell the subject, by which the person could be found elsewhere.
+ * The generated name of a social user. Others see it, so it does not contain the subject, which would identify the
+ * person elsewhere.
  */
 export function socialUserName(provider: string, subject: string): string {
   const shownProvider = [...provider].slice(0, providerCharactersMax).join("");
   return `${shownProvider}-${digestSecret(`${provider}\0${subject}`).slice(0, digestCharacters)}`;
 }
 
-/** Another name, for when somebody has that one. */
+/** An alternative for a name that is taken. */
 export function anotherUserName(userName: string): string {
   return `${userName}-${takeRandomBytes(6).toString("hex")}`;
 }
 
-/** A claim that is a text as the contract has it, or nothing. */
+/** A text claim that is valid under the contract, or null. */
 function readClaim(schema: Schema, claim: unknown): string | null {
   if (typeof claim !== "string" || claim === "") return null;
   return "value" in readWireValue(schema, claim) ? claim : null;

@@ -1,6 +1,6 @@
 import { calledBy, refusedWith } from "../audit/audit.events.ts";
 import type { Audit } from "../audit/audit.ts";
-import type { IdTokens, OidcProvider } from "../auth/oidc.ts";
+import { type GuardedProvider, type IdTokenCheck, type IdTokens, idTokenChecks } from "../auth/oidc.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import { insertUserToken } from "../auth/user-tokens.ts";
 import type { Database, Queries } from "../db/database.ts";
@@ -9,6 +9,7 @@ import { ApiError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { Log } from "../log.ts";
 import { type PictureUrl, presentOwnUser } from "./users.contract.ts";
 import { LoginSocialUser, SocialUserWithToken } from "./users.social.contract.ts";
 import { anotherUserName, newSocialUser, socialUserName } from "./users.social.profile.ts";
@@ -17,19 +18,28 @@ import { insertUser, updateUserLogin } from "./users.store.ts";
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Login with a proof of an identity provider (surface.md section 5). */
+function describeRefusal(failedCheck: IdTokenCheck | "provider"): string {
+  return failedCheck === "provider"
+    ? "The application has no identity provider of the name identityProviderName."
+    : `The id_token was refused: ${idTokenChecks[failedCheck]}`;
+}
+
+/** Login with an id_token of an identity provider (spec/users#social-login). */
 export function usersSocialRoutes(services: {
   readonly database: Database;
   readonly tokens: Tokens;
   readonly idTokens: IdTokens;
-  /** The provider that an application is configured for. */
-  readonly findOidcProvider: (applicationId: string, name: string) => Promise<OidcProvider | undefined>;
+  /** The provider as the application configures it. */
+  readonly findOidcProvider: (applicationId: string, name: string) => Promise<GuardedProvider | undefined>;
+  /** Whether the application has debug, so that clients learn which check a login failed. */
+  readonly isDebugged: (applicationId: string) => Promise<boolean>;
   readonly pictureUrl: PictureUrl;
   readonly audit: Audit;
+  readonly log: Log;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): Route[] {
-  const { database, tokens, idTokens, findOidcProvider, pictureUrl, audit, clock, ids } = services;
+  const { database, tokens, idTokens, findOidcProvider, isDebugged, pictureUrl, audit, log, clock, ids } = services;
 
   async function insertSocialUser(identity: ProvenIdentity, claims: Claims, queries: Queries): Promise<UserRow> {
     const { applicationId, provider, identifier } = identity;
@@ -44,7 +54,7 @@ export function usersSocialRoutes(services: {
     return user;
   }
 
-  /** Finds the user who proved this identity, and records the login; or creates one. */
+  /** Finds the user who proved this identity and records the login, or creates a user. */
   async function logIn(
     identity: ProvenIdentity,
     claims: Claims,
@@ -56,7 +66,7 @@ export function usersSocialRoutes(services: {
     }
     const known = await logInKnown();
     if (known !== undefined) return { user: known, isNew: false };
-    // Of the first logins with one identity, each looks again when the one before it is through.
+    // Serializes first logins with one identity: each looks again after the previous one.
     const turn = `social login ${JSON.stringify(identity)}`;
     for (const statement of database.dialect.takeTurns(turn)) await statement.execute(queries);
     const knownByNow = await logInKnown();
@@ -79,15 +89,22 @@ export function usersSocialRoutes(services: {
     async handle({ caller, parameters: { identityProviderName, identityID, identityAccessToken }, call }) {
       const { applicationId } = caller;
       const provider = await findOidcProvider(applicationId, identityProviderName);
-      // The provider may have to be asked for its keys.
+      // Outside the transaction, because the provider may have to be asked for its keys.
       const verified = `id_token ${identityProviderName} ${identityID} ${identityAccessToken}`;
-      const claims =
-        provider && (await database.apart(verified, () => idTokens.verify(identityAccessToken, identityID, provider)));
-      if (claims === undefined) {
+      const result =
+        provider === undefined
+          ? ({ failedCheck: "provider" } as const)
+          : await database.apart(verified, () => idTokens.verify(identityAccessToken, identityID, provider));
+      if ("failedCheck" in result) {
+        const { failedCheck } = result;
+        const about = { request_id: call.requestId, applicationId, provider: identityProviderName, failedCheck };
+        log.info(about, "an id_token was refused");
         const event = { ...calledBy(caller, call), action: "loginSocialUser" };
         await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
-        throw new ApiError("AuthBadUsernameOrPassword");
+        const message = (await isDebugged(applicationId)) ? describeRefusal(failedCheck) : undefined;
+        throw new ApiError("AuthBadUsernameOrPassword", message);
       }
+      const { claims } = result;
       const identity: ProvenIdentity = { applicationId, provider: identityProviderName, identifier: identityID };
       let disabledId: string | undefined;
       const written = database.write(async ({ queries }) => {

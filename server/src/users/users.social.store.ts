@@ -1,14 +1,14 @@
 import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
 
-/** What a provider calls somebody. */
+/** A user's identity at a provider. */
 export interface ProvenIdentity {
   readonly applicationId: string;
   readonly provider: string;
   readonly identifier: string;
 }
 
-/** The user who proved this identity; not one who merely claimed it, nor one who has been deleted. */
+/** The user who proved this identity; not one who merely claimed it, nor a deleted one. */
 export async function findUserByProof(identity: ProvenIdentity, queries: Queries): Promise<UserRow | undefined> {
   return queries
     .selectFrom("identities as identity")
@@ -24,7 +24,7 @@ export async function findUserByProof(identity: ProvenIdentity, queries: Queries
     .executeTakeFirst();
 }
 
-/** Gives an identity to the user who proved it, whoever claimed it before. */
+/** Gives an identity to the user who proved it, and takes it from users who claimed it. */
 export async function putProvenIdentity(
   { applicationId, provider, identifier }: ProvenIdentity,
   userId: string,

@@ -36,7 +36,7 @@ function send(body: Record<string, unknown>, token = deviceToken): Promise<Answe
   return test.call("POST /users/login/social", { token, body });
 }
 
-/** A login of this subject, with a good token that says these things of the person. */
+/** Logs this subject in, with a valid token that has these claims. */
 async function logIn(
   sub: string,
   claims: Record<string, unknown> = {},
@@ -63,7 +63,7 @@ async function usersNow(): Promise<number> {
   return (await test.app.database.reads.selectFrom("users").select("id").execute()).length;
 }
 
-describe("POST /users/login/social, the first time: surface.md section 5", () => {
+describe("POST /users/login/social, the first time: spec/users#log-in-with-a-provider", () => {
   it("200 a new user with a token, and isNew", async () => {
     const profile = { email: "jane@example.com", email_verified: true, given_name: "Jane", family_name: "Müller" };
     const answer = await logIn("jane", profile);
@@ -91,7 +91,7 @@ describe("POST /users/login/social, the first time: surface.md section 5", () =>
     assert.equal(await holderOf("jane", accessToken), id);
   });
 
-  it("takes an address only when the provider says that it is verified, names only when they are texts", async () => {
+  it("stores only verified addresses, and names only when they are texts", async () => {
     const cases: [claims: Record<string, unknown>, expected: Record<string, string>][] = [
       [{ email: "a@b" }, {}],
       [{ email: "a@b", email_verified: false }, {}],
@@ -115,7 +115,7 @@ describe("POST /users/login/social, the first time: surface.md section 5", () =>
     }
   });
 
-  it("the name does not tell the subject, and is another one when somebody has it", async () => {
+  it("the name does not contain the subject, and another one is used when it is taken", async () => {
     for (const name of [socialUserName("google", "squatted"), socialUserName("google", "squatted").toUpperCase()]) {
       assert.ok(!name.includes("squatted"));
       await test.call("POST /users", { token: deviceToken, body: { username: name, password: "password" } });
@@ -124,7 +124,7 @@ describe("POST /users/login/social, the first time: surface.md section 5", () =>
     assert.match(userName, /^google-[0-9a-f]{16}-[0-9a-f]{12}$/);
   });
 
-  it("a provider and a subject may be any text, also one that folds to many letters", async () => {
+  it("provider and subject may be any text, even one that folds to many letters", async () => {
     for (const text of ["__proto__", "constructor", "a/b?c#d", "\u202Eابجد", "ﷺ".repeat(256), "𝒳".repeat(256)]) {
       const oidc = Object.fromEntries([
         ["google", issuer.provider],
@@ -139,7 +139,7 @@ describe("POST /users/login/social, the first time: surface.md section 5", () =>
     await configure({ google: issuer.provider });
   });
 
-  it("of many at once with one identity: one user, and every token is good", async () => {
+  it("many concurrent logins with one identity create one user, and every token is valid", async () => {
     const before = await usersNow();
     const answers = await Promise.all(Array.from({ length: 30 }, () => logIn("hasty")));
     assert.equal(await usersNow(), before + 1);
@@ -151,8 +151,8 @@ describe("POST /users/login/social, the first time: surface.md section 5", () =>
   });
 });
 
-describe("POST /users/login/social, later: surface.md section 5", () => {
-  it("200 the same user with a new token and the time of this login; the profile stays the user's own", async () => {
+describe("POST /users/login/social, later: spec/users#social-users", () => {
+  it("200 the same user with a new token and the time of this login; the profile keeps the user's changes", async () => {
     const first = (await logIn("regular", { given_name: "Old" })).body.result;
     await test.call("PATCH /users/me", { token: first.accessToken, body: { firstName: "Chosen", username: "Chosen" } });
     test.advance(1_000);
@@ -177,7 +177,7 @@ describe("POST /users/login/social, later: surface.md section 5", () => {
     assert.equal(pageResults.length, 2);
   });
 
-  it("takes identityProviderId as well, names in any case, and a user token", async () => {
+  it("accepts identityProviderId as well, names in any case, and a user token", async () => {
     const { id, accessToken: token } = (await logIn("aliased")).body.result;
     const identityAccessToken = await issuer.sign({ sub: "aliased" });
     for (const names of [
@@ -203,7 +203,7 @@ describe("POST /users/login/social, later: surface.md section 5", () => {
     assert.equal(elsewhere.userName, userName);
   });
 
-  it("a user without a password has no way in by one", async () => {
+  it("a user without a password cannot log in with one", async () => {
     const { userName } = (await logIn("no password")).body.result;
     for (const password of ["", "password", "undefined", "null"]) {
       const body = { username: userName, password };
@@ -211,7 +211,7 @@ describe("POST /users/login/social, later: surface.md section 5", () => {
     }
   });
 
-  it("a disabled user is refused, and the audit log tells of it; enabled again it goes on", async () => {
+  it("a disabled user is refused with an entry in the audit log, and can log in again once enabled", async () => {
     const { id } = (await logIn("locked out")).body.result;
     const operator = await test.createOperator();
     const operate = (operation: string) =>
@@ -232,7 +232,7 @@ describe("POST /users/login/social, later: surface.md section 5", () => {
     assert.equal((await logIn("locked out")).body.result.id, id);
   });
 
-  it("a deleted user is not found: the next login makes a new one", async () => {
+  it("a deleted user is not found: the next login creates a new one", async () => {
     const first = (await logIn("gone")).body.result;
     await test.call("DELETE /users/me", { token: first.accessToken });
     const next = (await logIn("gone")).body.result;
@@ -240,7 +240,7 @@ describe("POST /users/login/social, later: surface.md section 5", () => {
     assert.equal((await test.call("GET /users/me", { token: first.accessToken })).status, 401);
   });
 
-  it("neither is one who is marked as deleted and not yet erased, and what is erased then is not the new user's", async () => {
+  it("nor is a user who is marked as deleted and not yet erased; erasing that one leaves the new user intact", async () => {
     const first = (await logIn("fading")).body.result;
     await test.app.database.write(({ queries }) =>
       queries
@@ -264,8 +264,9 @@ describe("POST /users/login/social, later: surface.md section 5", () => {
   });
 });
 
-describe("identities that somebody merely claims: account pre-hijacking", () => {
-  it("sign nobody in: the one who proves it becomes another user and gets it", async () => {
+// spec/users#social-users
+describe("identities that are merely claimed: account pre-hijacking", () => {
+  it("do not sign their claimant in: the user who proves one is another user and gets it", async () => {
     const claimer = await test.signUp();
     assertResult(await claim(claimer, "victim"), 200, 1);
     test.advance(1_000);
@@ -281,7 +282,7 @@ describe("identities that somebody merely claims: account pre-hijacking", () => 
     assert.equal((await logIn("victim")).body.result.id, answer.id);
   });
 
-  it("cannot be claimed back, and claiming one's own again leaves it proven", async () => {
+  it("cannot be claimed back, and claiming a proven identity again keeps it proven", async () => {
     const first = (await logIn("owner")).body.result;
     const other = await test.signUp();
     const taken = "The identity belongs to another user.";
@@ -290,7 +291,7 @@ describe("identities that somebody merely claims: account pre-hijacking", () => 
     assert.equal((await logIn("owner")).body.result.id, first.id);
   });
 
-  it("claimed by others at the same time as proven: the proof wins in any order", async () => {
+  it("claimed by others while being proven: the proof wins in any order", async () => {
     const claimers = await Promise.all(Array.from({ length: 5 }, () => test.signUp()));
     const [proofs] = await Promise.all([
       Promise.all(Array.from({ length: 5 }, () => logIn("contested"))),
@@ -304,7 +305,7 @@ describe("identities that somebody merely claims: account pre-hijacking", () => 
 });
 
 describe("POST /users/login/social refuses", () => {
-  it("403 without a message, whatever it is that does not verify, and no user is made", async (t) => {
+  it("403 without a message for any failed verification, and no user is created", async (t) => {
     const before = await usersNow();
     const good = { identityProviderName: "google", identityID: "x" };
     const seconds = Math.floor(test.now() / 1_000);
@@ -342,7 +343,7 @@ describe("POST /users/login/social refuses", () => {
     assert.equal(await usersNow(), before);
   });
 
-  it("503 ServiceUnavailable when the keys are out of reach", async () => {
+  it("503 ServiceUnavailable when the keys are unreachable", async () => {
     const away = await startTestIssuer(() => test.now());
     await configure({ google: issuer.provider, away: away.provider });
     await away.close();
@@ -353,7 +354,7 @@ describe("POST /users/login/social refuses", () => {
     assert.equal(answer.headers["retry-after"], "1");
   });
 
-  it("400 for what is missing, too long or no text", async () => {
+  it("400 for missing, oversized or non-text parameters", async () => {
     const body = { identityProviderName: "google", identityID: "x", identityAccessToken: "x" };
     const limits = { identityProviderName: 256, identityID: 256, identityAccessToken: 16_384 };
     for (const [name, max] of Object.entries(limits)) {
@@ -373,7 +374,7 @@ describe("POST /users/login/social refuses", () => {
 });
 
 describe("settings and secrets of a social login", () => {
-  it("a running server sees changed settings and rotated keys at the next login", async () => {
+  it("a running server applies changed settings and rotated keys at the next login", async () => {
     const { id } = (await logIn("changing")).body.result;
     await configure({});
     assertRefused(await logIn("changing"));
@@ -384,7 +385,56 @@ describe("settings and secrets of a social login", () => {
     assert.equal((await logIn("changing")).body.result.id, id);
   });
 
-  it("no log line holds an id_token or what it says, refused or not", async () => {
+  it("a refused login reports the failed check: to operators in the log, to clients where the application has debug", async (t) => {
+    const oidc = { google: issuer.provider };
+    const { appid } = test.application;
+    const set = (settings: ApplicationSettings) =>
+      test.app.database.write(({ queries }) => updateApplicationSettings(appid, settings, queries));
+    t.after(() => set({ oidc }));
+    const evil = await startTestIssuer(() => test.now());
+    t.after(() => evil.close());
+    const refused = "The id_token was refused: ";
+    const cases: [check: string, token: string, message: string, provider?: string][] = [
+      ["format", "garbage", `${refused}it is no signed JWT.`],
+      [
+        "aud",
+        await issuer.sign({ sub: "x", aud: "another client" }),
+        `${refused}its audience (aud) is not the one that is set for the provider.`,
+      ],
+      ["sub", await issuer.sign({ sub: "y" }), `${refused}its subject (sub) is not identityID.`],
+      [
+        "key",
+        await evil.sign({ sub: "x", iss: issuer.provider.issuer }),
+        `${refused}the keys at jwksUrl do not hold the one that it names (kid).`,
+      ],
+      [
+        "provider",
+        await issuer.sign({ sub: "x" }),
+        "The application has no identity provider of the name identityProviderName.",
+        "facebook",
+      ],
+    ];
+    for (const debug of [undefined, false, true]) {
+      await set({ oidc, ...(debug !== undefined && { debug }) });
+      for (const [failedCheck, identityAccessToken, message, identityProviderName = "google"] of cases) {
+        const from = test.logLines.length;
+        const answer = await send({ identityProviderName, identityID: "x", identityAccessToken });
+        if (debug) assertError(answer, 403, "AuthBadUsernameOrPassword", 262, message);
+        else assertRefused(answer);
+        const line = test.logLines.slice(from).find(({ msg }) => msg === "an id_token was refused");
+        const { request_id, applicationId, provider } = line ?? {};
+        assert.deepEqual(
+          { request_id, applicationId, provider, failedCheck: line?.["failedCheck"] },
+          { request_id: answer.body.request_id, applicationId: appid, provider: identityProviderName, failedCheck },
+        );
+      }
+    }
+    // Wrong passwords remain without a message.
+    const login = { username: "nobody here", password: "password" };
+    assertRefused(await test.call("POST /users/login", { token: deviceToken, body: login }));
+  });
+
+  it("no log line holds an id_token or its claims, refused or not", async () => {
     const claims = { email: "secret@example.com", email_verified: true, given_name: "Secretname" };
     const good = await issuer.sign({ sub: "logged", ...claims });
     const bad = await issuer.sign({ sub: "logged", ...claims, aud: "another client" });

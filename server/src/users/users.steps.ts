@@ -1,9 +1,12 @@
 import type { Background } from "../background.ts";
 
-/** So much of what a change brings with it is done before it is answered; the rest follows. */
-const stepsBeforeAnswer = 8;
+/**
+ * How many steps of follow-up work run before the answer; the rest runs in the background. This is enough to erase a
+ * user with a few rows in each table.
+ */
+const stepsBeforeAnswer = 14;
 
-/** Does the first steps of some work now, and the others after the answer. */
+/** Runs the first steps of follow-up work now, and the rest after the answer. */
 export type InSteps = (
   name: string,
   work: (limits: { stepsMax?: number; signal?: AbortSignal }) => Promise<boolean>,
@@ -11,7 +14,7 @@ export type InSteps = (
 
 export function createInSteps(background: Background): InSteps {
   return async (name, work) => {
-    // What it follows from has been written: whatever happens here, the answer is that it was.
+    // The change itself is committed: a failure here must not turn its answer into an error.
     const isDone = await work({ stepsMax: stepsBeforeAnswer }).catch(() => false);
     if (isDone) return;
     background.run(name, async (signal) => {

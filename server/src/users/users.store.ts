@@ -1,9 +1,11 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
+import { rowLimit } from "../db/row-limit.ts";
 import type { UserRow } from "../db/tables.ts";
+import { formerUserNameKey, userNameKey } from "./users.names.ts";
 
-/** A user as it begins: without settings or a profile, where nothing else is said. */
+/** A new user with default settings and an empty profile, except for the given columns. */
 export function newUserRow(
   user: Pick<UserRow, "application_id" | "id" | "user_name" | "user_name_key" | "password_hash" | "created_at"> &
     Partial<UserRow>,
@@ -25,12 +27,16 @@ export function newUserRow(
     seen_cell: null,
     celeb_mode: 0,
     location_fuzzing: 0,
+    shift_generation: 0,
     is_reshifting: 0,
     token_version: 0,
     last_login_at: user.created_at,
     modified_at: user.created_at,
     deleted_at: null,
     disabled_at: null,
+    held_email: null,
+    held_until: null,
+    email_changed_at: null,
     ...user,
   };
 }
@@ -50,7 +56,7 @@ export async function findUser(applicationId: string, id: string, queries: Queri
   return row;
 }
 
-/** A user whose profile this reader may see: oneself, or somebody without celebMode. */
+/** A user whose profile this reader may see: the reader, or another user without celebMode. */
 export async function findShownUser(
   applicationId: string,
   readerId: string,
@@ -61,20 +67,43 @@ export async function findShownUser(
   return user?.id === readerId || user?.celeb_mode === 0 ? user : undefined;
 }
 
+/** The user of exactly this name, else the one whose name looks alike. */
 export async function findUserByName(
   applicationId: string,
-  userNameKey: string,
+  userName: string,
   queries: Queries,
 ): Promise<UserRow | undefined> {
-  const [row] = await findByName(queries, { applicationId, userNameKey });
+  const key = userNameKey(userName);
+  const former = formerUserNameKey(userName);
+  const [exact] = former === key ? [] : await findByName(queries, { applicationId, userNameKey: former });
+  if (exact !== undefined) return exact;
+  const [row] = await findByName(queries, { applicationId, userNameKey: key });
   return row;
 }
 
 /**
- * Records a login, and with it a hash of today's costs in place of the one that was checked, unless the password has
- * been changed meanwhile.
+ * Like {@link findUserByName}, with the time of the user's last sign-in from this device; null for an unrecognized
+ * device.
+ */
+export async function findUserForLogin(
+  applicationId: string,
+  userName: string,
+  deviceId: string,
+  queries: Queries,
+): Promise<(UserRow & { recognized_at: number | null }) | undefined> {
+  const key = userNameKey(userName);
+  const former = formerUserNameKey(userName);
+  const given = { applicationId, deviceId };
+  const [exact] = former === key ? [] : await findForLogin(queries, { ...given, userNameKey: former });
+  if (exact !== undefined) return exact;
+  const [row] = await findForLogin(queries, { ...given, userNameKey: key });
+  return row;
+}
+
+/**
+ * Records a login, and replaces an outdated hash, unless the password has been changed meanwhile.
  *
- * @returns undefined when the user has been deleted since the check
+ * @returns undefined when the user was deleted since the check
  */
 export async function updateUserLogin(
   applicationId: string,
@@ -112,7 +141,7 @@ export async function updateUser(
     .execute();
 }
 
-/** Deleted users who own something yet, and users whose shifted points are behind their setting; of all applications. */
+/** Deleted users with rows left, and users whose fuzzed locations lag behind their setting; in all applications. */
 export function listUnfinishedUsers(count: number, queries: Queries): Promise<UnfinishedUser[]> {
   return listUnfinished(queries, { count });
 }
@@ -123,9 +152,9 @@ const listUnfinished = prepare<{ count: number }, UnfinishedUser>((queries, para
   queries
     .selectFrom("users")
     .select(["application_id", "id", "deleted_at"])
-    // In the words of the index: of a value in the place of 1 SQLite does not know that the index holds the row.
+    // A literal 1 as in the index: with a bound value SQLite would not use the partial index.
     .where(sql<boolean>`deleted_at is not null or is_reshifting = 1`)
-    .limit(parameter("count")),
+    .limit(rowLimit(parameter("count"))),
 );
 
 const findById = prepare<{ applicationId: string; id: string }, UserRow>((queries, parameter) =>
@@ -143,4 +172,22 @@ const findByName = prepare<{ applicationId: string; userNameKey: string }, UserR
     .selectAll()
     .where("application_id", "=", parameter("applicationId"))
     .where("user_name_key", "=", parameter("userNameKey")),
+);
+
+const findForLogin = prepare<
+  { applicationId: string; userNameKey: string; deviceId: string },
+  UserRow & { recognized_at: number | null }
+>((queries, parameter) =>
+  queries
+    .selectFrom("users as user")
+    .leftJoin("recognized_devices as recognized", (join) =>
+      join
+        .onRef("recognized.application_id", "=", "user.application_id")
+        .onRef("recognized.user_id", "=", "user.id")
+        .on("recognized.device_id", "=", parameter("deviceId")),
+    )
+    .selectAll("user")
+    .select("recognized.recognized_at")
+    .where("user.application_id", "=", parameter("applicationId"))
+    .where("user.user_name_key", "=", parameter("userNameKey")),
 );

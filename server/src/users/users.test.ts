@@ -17,7 +17,11 @@ function create(body: Record<string, unknown>, token = deviceToken): Promise<Ans
   return test.call("POST /users", { token, body: { password: "correct horse", ...body } });
 }
 
-/** What POST /users answers for this name, with the fields that only the service knows taken from the answer. */
+function logIn(username: string): Promise<Answer> {
+  return test.call("POST /users/login", { token: deviceToken, body: { username, password: "correct horse" } });
+}
+
+/** The expected answer of POST /users for this name, with generated fields taken from the answer. */
 function newUser({ body }: Answer, userName: string) {
   const { id, accessToken } = body.result;
   assert.match(id, /^usr_[0-9a-z]+$/);
@@ -36,8 +40,8 @@ function newUser({ body }: Answer, userName: string) {
   };
 }
 
-describe('POST /users: service.md "create a user", "User"', () => {
-  it("200 the user with a token of 30 days; what was not sent is absent, and so is the password", async () => {
+describe("POST /users: spec/users#sign-up", () => {
+  it("200 the user with a token of 30 days; omitted fields are absent, and so is the password", async () => {
     const answer = await create({ username: "Jane" });
     assertResult(answer, 200, newUser(answer, "Jane"));
   });
@@ -56,7 +60,7 @@ describe('POST /users: service.md "create a user", "User"', () => {
     assert.equal(answer.body.result.accessTokenExpires, `/Date(${short.now() + 60_000})/`);
   });
 
-  it("the returned token is the user's", async () => {
+  it("the returned token belongs to the user", async () => {
     const { id, accessToken: token } = (await create({ username: "Own Token" })).body.result;
     assert.equal((await test.call("GET /users/me", { token })).body.result.id, id);
   });
@@ -67,7 +71,7 @@ describe('POST /users: service.md "create a user", "User"', () => {
     assertResult(answer, 200, newUser(answer, "Invited"));
   });
 
-  it("what the service sets is ignored, of whatever type it is sent", async () => {
+  it("fields that the service sets are ignored, whatever their type", async () => {
     const sent = {
       id: "usr_mine",
       userID: {},
@@ -88,12 +92,12 @@ describe('POST /users: service.md "create a user", "User"', () => {
     assertResult(answer, 200, newUser(answer, "Server Fields"));
   });
 
-  it("a number as a name is its decimal text, null and empty optional fields are absent", async () => {
+  it("a number as a name becomes its decimal text; null and empty optional fields are absent", async () => {
     const answer = await create({ UserName: 4711, email: null, firstName: "", LASTNAME: null });
     assertResult(answer, 200, newUser(answer, "4711"));
   });
 
-  it("texts of any script come back unchanged, also names that mean something to a program", async () => {
+  it("texts of any script are stored unchanged, including names that are special to a program", async () => {
     for (const text of [
       "👩‍👩‍👧‍👦",
       "\u202Eابجد",
@@ -109,7 +113,7 @@ describe('POST /users: service.md "create a user", "User"', () => {
   });
 });
 
-describe('POST /users: service.md "Errors", "Limits"', () => {
+describe("POST /users: spec/users#user-lengths", () => {
   it("400 ItemAlreadyExists when the name is taken in the same application, also with only username and password", async () => {
     const { userName, password } = await test.signUp("Taken");
     for (const body of [{}, { password }, { email: "other@example.com", firstName: "Other" }]) {
@@ -117,11 +121,70 @@ describe('POST /users: service.md "Errors", "Limits"', () => {
     }
   });
 
-  it("400 ItemAlreadyExists for a name that differs in case or Unicode form only", async () => {
+  it("400 ItemAlreadyExists for a name that differs only in case or Unicode form", async () => {
     await create({ username: "Zoë Straße" });
     for (const username of ["ZOË STRASSE", "zoe\u0308 straße", "Ｚｏë Strasse"]) {
       assertError(await create({ username }), 400, "ItemAlreadyExists", 770, nameTaken);
     }
+  });
+
+  it("400 ItemAlreadyExists for a name that looks like another, at sign-up and in a change", async () => {
+    const userName = " Grace\u200B  Hopper\u202E";
+    const made = await create({ username: userName });
+    assert.deepEqual([made.status, made.body.result.userName], [200, userName]); // as it was sent (hostile.md 19)
+    const other = await test.signUp();
+    const rename = (username: string, token: string) => test.call("PATCH /users/me", { token, body: { username } });
+    for (const username of [
+      "Grace Hopper",
+      "grace hopper ",
+      "Grace\u00A0Hopper",
+      "Gr\u00ADace\tHopper",
+      "GRACE\u0007 HOPPER",
+    ]) {
+      assertError(await create({ username }), 400, "ItemAlreadyExists", 770, nameTaken);
+      assertError(await rename(username, other.token), 400, "ItemAlreadyExists", 770, nameTaken);
+      const login = await logIn(username);
+      assert.deepEqual([login.status, login.body.result?.id], [200, made.body.result.id]);
+      const renamed = await rename(username, made.body.result.accessToken);
+      assert.deepEqual([renamed.status, renamed.body.result.userName], [200, username]);
+    }
+    // A name of invisible characters is valid, and all such names are the same one.
+    assert.equal((await create({ username: " \t" })).status, 200);
+    for (const username of [" ", "\u200B", "\u202E\u3164\t"]) {
+      assertError(await create({ username }), 400, "ItemAlreadyExists", 770, nameTaken);
+    }
+  });
+
+  it("a user whose name dates from when blanks counted keeps it in logins, changes and searches", async () => {
+    const former = (await create({ username: "Legacy Name" })).body.result;
+    await test.app.database.write(({ queries }) =>
+      queries
+        .updateTable("users")
+        .set({ user_name: "Legacy Name ", user_name_key: "legacy name " })
+        .where("application_id", "=", test.application.appid)
+        .where("id", "=", former.id)
+        .execute(),
+    );
+    const later = (await create({ username: "Legacy Name" })).body.result;
+    for (const username of ["Legacy Name ", "LEGACY NAME "]) {
+      assertError(await create({ username }), 400, "ItemAlreadyExists", 770, nameTaken);
+    }
+    for (const [username, id] of [
+      ["legacy name ", former.id],
+      ["legacy name", later.id],
+      ["legacy  name", later.id],
+    ]) {
+      const login = await logIn(username);
+      assert.equal(login.body.result?.id, id, username);
+    }
+    for (const username of ["Legacy Name ", "LEGACY name "]) {
+      const renamed = await test.call("PATCH /users/me", { token: former.accessToken, body: { username } });
+      assert.deepEqual([renamed.status, renamed.body.result.userName], [200, username]);
+      const taken = await test.call("PATCH /users/me", { token: later.accessToken, body: { username } });
+      assertError(taken, 400, "ItemAlreadyExists", 770, nameTaken);
+    }
+    const found = await test.call("GET /users?userName=LEGACY%20NAME%20", { token: later.accessToken });
+    assert.ok(found.body.result.pageResults.some(({ id }: { id: string }) => id === former.id));
   });
 
   it("the same name is free in another application", async () => {
@@ -131,7 +194,7 @@ describe('POST /users: service.md "Errors", "Limits"', () => {
     assertResult(answer, 200, newUser(answer, "Everywhere"));
   });
 
-  it("one of a hundred sign-ups at once with one name wins, the others get ItemAlreadyExists", async () => {
+  it("only one of a hundred concurrent sign-ups with one name succeeds, the others get ItemAlreadyExists", async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) => create({ username: n % 2 === 0 ? "Highlander" : "HIGHLANDER" })),
     );
@@ -167,7 +230,7 @@ describe('POST /users: service.md "Errors", "Limits"', () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for an object, an array, a truth value or a broken text where text is due", async () => {
+  it("400 ParameterIncorrectFormat for an object, an array, a boolean or invalid Unicode in place of text", async () => {
     const texts = { username: "Never", password: "correct", email: "e", firstName: "f", lastName: "l" };
     for (const name of Object.keys(texts)) {
       for (const value of [{}, ["x"], true]) {
@@ -200,7 +263,7 @@ describe('POST /users: service.md "Errors", "Limits"', () => {
 });
 
 describe("GET /users/me", () => {
-  it("200 the profile without tokens, and nothing that the service keeps for itself", async () => {
+  it("200 the profile without tokens and internal fields", async () => {
     const profile = { email: "me@example.com", firstName: "Me", lastName: "Myself" };
     const created = await create({ username: "Me Myself", ...profile });
     const { accessToken: token, accessTokenExpires: _, ...user } = created.body.result;
@@ -208,7 +271,7 @@ describe("GET /users/me", () => {
     assertResult(await test.call("GET /users/me", { token }), 200, user);
   });
 
-  it("401 AuthAccessTokenInvalid once the user is gone", async (t) => {
+  it("401 AuthAccessTokenInvalid once the user is deleted", async (t) => {
     const { id, token } = await test.signUp();
     assert.equal((await test.call("GET /users/me", { token })).status, 200);
     const { appid } = test.application;

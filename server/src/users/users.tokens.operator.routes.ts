@@ -17,7 +17,7 @@ import {
 } from "./users.operator.contract.ts";
 import { findUser } from "./users.store.ts";
 
-/** The tokens of a user: operators see which there are, never what they are, and end them. */
+/** A user's tokens: operators see their properties, never their texts, and can end them. */
 export function usersTokensOperatorRoutes(services: {
   readonly database: Database;
   readonly revocations: Revocations;
@@ -39,9 +39,9 @@ export function usersTokensOperatorRoutes(services: {
     status: 200,
     result: OperatedTokenPage,
     errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid, userId }, parameters }) {
+    async handle({ caller, path: { appid, userId }, parameters, call }) {
       const listing = `tokens of ${appid} ${userId}`;
-      const request = paging.read(listing, caller, parameters);
+      const request = await paging.read(listing, caller, parameters, call);
       await requireApplication(appid, database.reads);
       if ((await findUser(appid, userId, database.reads)) === undefined) throw new ApiError("ItemDoesNotExist");
       await tokenUses.save(userId);

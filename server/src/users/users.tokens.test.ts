@@ -40,7 +40,7 @@ async function items(token: string, app = test): Promise<Item[]> {
   return body.result.pageResults;
 }
 
-/** A token on a device of its own. */
+/** A token on a new device. */
 async function logIn({ userName, password }: TestUser, platform = "test"): Promise<string> {
   const registered = await test.call("POST /devices", { body: { ...test.application, platform } });
   const body = { username: userName, password };
@@ -56,7 +56,7 @@ function assertMissing(answer: Answer): void {
   assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
 }
 
-async function assertDead(token: string): Promise<void> {
+async function assertTokenEnded(token: string): Promise<void> {
   for (const app of [test, other]) {
     const answer = await app.call("GET /checkins?pageSize=1", { token });
     assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
@@ -68,8 +68,8 @@ async function storedTokens({ id }: TestUser): Promise<{ id: string; last_used_a
   return rows.where("user_id", "=", id).orderBy("id").execute();
 }
 
-describe("GET /users/me/tokens: surface.md section 5", () => {
-  it("200 the user's live tokens, newest first, whole, the current one marked; nobody else's", async () => {
+describe("GET /users/me/tokens: spec/users#list-and-end-tokens", () => {
+  it("200 only the user's live tokens, newest first, complete, with the current one marked", async () => {
     const user = await test.signUp();
     await test.signUp();
     const times = [test.now()];
@@ -103,7 +103,7 @@ describe("GET /users/me/tokens: surface.md section 5", () => {
     assert.ok(!answer.text.includes(tokens[1] ?? ""));
   });
 
-  it("is paged in both directions; a token of another listing or user does not open", async () => {
+  it("is paged in both directions; a page token of another listing or user does not open", async () => {
     const user = await test.signUp();
     for (let n = 0; n < 4; n++) await logIn(user);
     const all = (await items(user.token)).map(({ id }) => id);
@@ -136,7 +136,7 @@ describe("GET /users/me/tokens: surface.md section 5", () => {
     assertError(elsewhere, 400, "ParameterIncorrectFormat", 515, rule);
   });
 
-  it("lastUsed moves with every use, exactly in one process, and never back", async () => {
+  it("lastUsed advances with every use, exactly within one process, and never goes back", async () => {
     const user = await test.signUp();
     const second = await logIn(user);
     const usedAt = async () => (await items(user.token)).find(({ current }) => !current)?.lastUsed;
@@ -155,7 +155,7 @@ describe("GET /users/me/tokens: surface.md section 5", () => {
     test.advance(3_600_000);
   });
 
-  it("tokens that have expired, were ended or died with a password are not there", async () => {
+  it("tokens that expired, were ended, or ended with a password change are not listed", async () => {
     const app = await startTestApp();
     const user = await app.signUp();
     const body = { username: user.userName, password: user.password };
@@ -181,15 +181,15 @@ describe("GET /users/me/tokens: surface.md section 5", () => {
   });
 });
 
-describe("DELETE /users/me/tokens/{tokenId}: surface.md section 5", () => {
-  it("200 true; the token is dead for the very next request, in every process, the others live", async () => {
+describe("DELETE /users/me/tokens/{tokenId}: spec/users#list-and-end-tokens", () => {
+  it("200 true; the token is refused on the very next request in every process, the others stay valid", async () => {
     const user = await test.signUp();
     const second = await logIn(user);
     const third = await logIn(user);
     for (const app of [test, other]) assert.equal((await items(second, app)).length, 3);
     const id = (await items(second)).find(({ current }) => current)?.id ?? "";
     assertResult(await end(user.token, id, other), 200, true);
-    await assertDead(second);
+    await assertTokenEnded(second);
     assert.deepEqual((await items(third)).some((item) => item.id === id), false); // biome-ignore format: one line
     assertMissing(await end(user.token, id));
     const restarted = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
@@ -198,16 +198,16 @@ describe("DELETE /users/me/tokens/{tokenId}: surface.md section 5", () => {
     await restarted.close();
   });
 
-  it("the current token may be ended; the device's own goes on", async () => {
+  it("the current token may be ended; the device's own stays valid", async () => {
     const user = await test.signUp();
     const [{ id } = { id: "" }] = await items(user.token);
     assertResult(await end(user.token, id), 200, true);
-    await assertDead(user.token);
+    await assertTokenEnded(user.token);
     const body = { username: user.userName, password: user.password };
     assert.equal((await test.call("POST /users/login", { token: user.deviceToken, body })).status, 200);
   });
 
-  it("of two that end one token at once, one succeeds", async () => {
+  it("only one of two concurrent requests to end one token succeeds", async () => {
     const user = await test.signUp();
     await logIn(user);
     const id = (await items(user.token)).find(({ current }) => !current)?.id ?? "";
@@ -215,7 +215,7 @@ describe("DELETE /users/me/tokens/{tokenId}: surface.md section 5", () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404]);
   });
 
-  it("404 for another user's token, one of another application and one that never was, alike; 400 for no id", async () => {
+  it("404 for a token of another user or application and an unknown one alike; 400 for an invalid id", async () => {
     const user = await test.signUp();
     const stranger = await test.signUp();
     const elsewhere = await test.signUp("Elsewhere", await test.createApplication());
@@ -234,7 +234,7 @@ describe("DELETE /users/me/tokens/{tokenId}: surface.md section 5", () => {
 });
 
 describe("the rows of user tokens", () => {
-  it("go with maintenance when they have expired, and no earlier; uses of other tokens are written down", async () => {
+  it("are deleted by maintenance once expired, and no earlier; uses of other tokens are stored", async () => {
     const user = await test.signUp();
     test.advance(29 * dayMs);
     const second = await logIn(user);
@@ -248,7 +248,7 @@ describe("the rows of user tokens", () => {
     assert.equal((await items(second)).length, 1);
   });
 
-  it("have the last use after the process that saw it has shut down", async () => {
+  it("include the last use after the process that saw it has shut down", async () => {
     const user = await test.signUp();
     const leaving = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     leaving.advance(test.now() - leaving.now() + 12_345);

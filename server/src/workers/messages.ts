@@ -1,16 +1,16 @@
-/** What the supervisor says to a worker. */
+/** The messages from the supervisor to a worker. */
 export type ToWorker =
-  /** Refuse what is new, finish what is in flight, and end. */
+  /** Refuse new requests, finish the requests in flight, and exit. */
   | { readonly kind: "stop" }
   | { readonly kind: "question"; readonly id: number; readonly question: string }
-  /** What came of a question that this worker asked. */
+  /** The answers to a question that this worker asked. */
   | { readonly kind: "answers"; readonly id: number; readonly answers: readonly unknown[] };
 
-/** What a worker says to the supervisor. */
+/** The messages from a worker to the supervisor. */
 export type ToSupervisor =
   | { readonly kind: "listening" }
   | { readonly kind: "ask"; readonly id: number; readonly question: string; readonly timeoutMs: number }
   | { readonly kind: "answer"; readonly id: number; readonly answer: unknown };
 
-/** Set by the supervisor for its workers alone. */
+/** Set by the supervisor, only for its workers. */
 export const workerVariable = "ROLLCALL_WORKER";

@@ -4,86 +4,87 @@ import { createServer } from "node:net";
 import type { Config } from "../config.ts";
 import { onStop } from "../lib/stop-signals.ts";
 import { createLog, type Log } from "../log.ts";
+import { createIpcRequests, type FallbackAnswers, sendToWorker } from "./ipc-requests.ts";
 import { type ToSupervisor, workerVariable } from "./messages.ts";
-import { createQuestions, type Keepers, tell } from "./questions.ts";
 
-/** A place for a worker; whoever dies in it is replaced. */
-interface Place {
+/** A worker slot; a worker that dies is replaced in its slot. */
+interface WorkerSlot {
   readonly number: number;
   worker: Worker | undefined;
   isListening: boolean;
-  /** In a row, each soon after its start. */
-  deaths: number;
+  /** Consecutive exits, each shortly after a start. */
+  quickExits: number;
 }
 
 const restartMsMin = 100;
 const restartMsMax = 10_000;
-/** Who has lived for so long did not die of its start. */
+/** A worker that lived this long did not fail at its start. */
 const longLifeMs = 60_000;
-/** What a worker may take to end beyond the time that its requests have: background work, the last writes. */
+/**
+ * The time beyond the requests' grace period that a worker may take to exit, for background work and the last writes.
+ */
 const endMsMax = 15_000;
 
 /**
- * Serves with several processes of this machine, until SIGTERM or SIGINT. This one serves nothing: it starts the others,
- * replaces those that die, and ends when they have ended. Resolves once all of them listen, or the start has failed.
+ * Serves with several processes on this machine until SIGTERM or SIGINT. The supervisor serves no requests: it starts
+ * the workers, reslots those that die, and exits when they have exited. Resolves once all workers listen, or the start
+ * has failed.
  *
- * The first one starts alone: it makes what a new deployment begins with, and when it cannot start, none of them can.
+ * The first worker starts alone, because it creates what a new deployment starts with; if it fails, no other would
+ * start.
  */
-export async function supervise(config: Config, keepers: Keepers = {}): Promise<void> {
+export async function supervise(config: Config, fallbacks: FallbackAnswers = {}): Promise<void> {
   const log = createLog(config.logLevel);
   const port = await findPort(config);
-  const places: Place[] = Array.from({ length: config.workers }, (_, index) => ({
+  const slots: WorkerSlot[] = Array.from({ length: config.workers }, (_, index) => ({
     number: index + 1,
     worker: undefined,
     isListening: false,
-    deaths: 0,
+    quickExits: 0,
   }));
-  const questions = createQuestions(() => listening().flatMap(({ worker }) => worker ?? []), keepers);
+  const ipcRequests = createIpcRequests(() => listening().flatMap(({ worker }) => worker ?? []), fallbacks);
   let isStarted = false;
   let isStopping = false;
 
-  function listening(): Place[] {
-    return places.filter((place) => place.isListening);
+  function listening(): WorkerSlot[] {
+    return slots.filter((slot) => slot.isListening);
   }
 
-  /** Resolves when it listens, or has ended before that. */
-  function start(place: Place): Promise<void> {
-    const worker = cluster.fork({ [workerVariable]: place.number, PORT: port });
+  /** Resolves when the worker listens, or has exited before that. */
+  function start(slot: WorkerSlot): Promise<void> {
+    const worker = cluster.fork({ [workerVariable]: slot.number, PORT: port });
     const startedAt = performance.now();
     const { promise, resolve } = Promise.withResolvers<void>();
-    place.worker = worker;
+    slot.worker = worker;
     worker.on("message", (message: ToSupervisor) => {
       if (message.kind === "listening") {
-        place.isListening = true;
+        slot.isListening = true;
         resolve();
       } else {
-        questions.take(message, worker);
+        ipcRequests.take(message, worker);
       }
     });
-    worker.on("error", () => {}); // of its channel: it is on its way out
+    worker.on("error", () => {}); // of its IPC channel: the worker is exiting
     worker.once("exit", (code, signal) => {
-      place.worker = undefined;
-      place.isListening = false;
-      questions.forget(worker);
+      slot.worker = undefined;
+      slot.isListening = false;
+      ipcRequests.forget(worker);
       resolve();
       if (!isStarted || isStopping) return;
-      place.deaths = performance.now() - startedAt > longLifeMs ? 0 : place.deaths + 1;
-      const restartMs = Math.min(restartMsMin * 2 ** place.deaths, restartMsMax);
-      log.error(
-        { worker: place.number, code, signal, restart_ms: restartMs },
-        "a worker has ended, another one starts",
-      );
+      slot.quickExits = performance.now() - startedAt > longLifeMs ? 0 : slot.quickExits + 1;
+      const restartMs = Math.min(restartMsMin * 2 ** slot.quickExits, restartMsMax);
+      log.error({ worker: slot.number, code, signal, restart_ms: restartMs }, "a worker exited and will be restarted");
       setTimeout(() => {
-        if (!isStopping) start(place);
+        if (!isStopping) start(slot);
       }, restartMs);
     });
     return promise;
   }
 
-  /** @returns whether all of them ended by themselves */
+  /** @returns whether all workers exited by themselves */
   async function stopAll(): Promise<boolean> {
     isStopping = true;
-    const ended = places.map(({ worker, isListening }) => worker && stopWorker(worker, isListening, config));
+    const ended = slots.map(({ worker, isListening }) => worker && stopWorker(worker, isListening, config));
     return (await Promise.all(ended)).every((isClean) => isClean !== false);
   }
 
@@ -99,20 +100,20 @@ export async function supervise(config: Config, keepers: Keepers = {}): Promise<
     });
   }
 
-  const [first, ...others] = places;
+  const [first, ...others] = slots;
   if (first !== undefined) await start(first);
   if (first?.isListening === true) await Promise.all(others.map(start));
   isStarted = true;
-  if (isStopping || listening().length === places.length) return;
-  await stopAll(); // the one that could not start has said why
+  if (isStopping || listening().length === slots.length) return;
+  await stopAll(); // the worker that could not start has logged the reason
   end(log, 1);
 }
 
-/** @returns false when it had to be killed, or failed at its end */
+/** @returns false when the worker had to be killed, or exited with an error */
 async function stopWorker(worker: Worker, isListening: boolean, config: Config): Promise<boolean> {
   const exited = once(worker, "exit");
-  // One that is still starting listens to nothing; signals end it as they would end a process of its own.
-  if (isListening) tell(worker, { kind: "stop" });
+  // A starting worker does not read messages yet; a signal ends it.
+  if (isListening) sendToWorker(worker, { kind: "stop" });
   else worker.process.kill("SIGTERM");
   const timer = setTimeout(() => worker.process.kill("SIGKILL"), config.shutdownGraceMs + endMsMax);
   const [code] = await exited;
@@ -125,8 +126,8 @@ function end(log: Log, code: number): void {
 }
 
 /**
- * The port that all of them listen on. Workers share it, and so could those of another server that has been started by
- * mistake: who gets here first has it to itself.
+ * Finds the port for all workers. Probing it fails if another server uses the port, which the workers could otherwise
+ * share with it by mistake.
  */
 async function findPort({ host, port }: Config): Promise<number> {
   const probe = createServer().listen(port, host);

@@ -5,7 +5,8 @@ import type { Migration } from "./migration.ts";
 
 /**
  * Profiles, devices' fields, crash reports, listed user tokens, password resets, permissions, and the indexes of the
- * searches: each begins with whom it is for, and goes on in the order of the listing, so that no search sorts.
+ * searches: each begins with the owner or permission and continues in the order of the listing, so that no search
+ * sorts.
  */
 export const peopleAndPlaces: Migration = {
   name: "0002-people-and-places",
@@ -121,7 +122,7 @@ export const peopleAndPlaces: Migration = {
       seen_lng: real,
       seen_cell: integer,
     }),
-    // With the cell at the end, so that a walk in order of creation leaves out what lies elsewhere without reading it.
+    // The cell comes last, so that a walk in order of creation skips rows outside the area without reading them.
     sql`drop index checkins_by_user`,
     sql`create index checkins_own_created on checkins (application_id, user_id, created_at, id, cell)`,
     ...indexes("checkins", "own", ["application_id", "user_id"], sql``, {
@@ -162,7 +163,7 @@ function addColumns(table: string, columns: Readonly<Record<string, RawBuilder<u
   );
 }
 
-/** What a text is ordered by: an index entry has a bounded size. Written as `db/search.ts` writes it. */
+/** The sort key of a text, truncated because index entries have a bounded size. Written as `db/search.ts` writes it. */
 function textKey(column: string): RawBuilder<unknown> {
   return sql`coalesce(substr(${sql.ref(column)}, 1, 128), '')`;
 }

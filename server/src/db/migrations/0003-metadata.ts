@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Metadata. Its indexes go on in the order of a listing, and end in the key, as the primary key does. */
+/** Metadata. Its indexes continue in the order of a listing, and end in the key, as the primary key does. */
 export const metadata: Migration = {
   name: "0003-metadata",
   statements: ({ text, integer, real, tableOptions }) => [
@@ -24,8 +24,8 @@ export const metadata: Migration = {
         modified_at ${integer} not null,
         primary key (application_id, object_id, slot, "key")
       ) ${tableOptions}`,
-    // The condition holds for every row, and only listings say it: without statistics of the table PostgreSQL holds these
-    // indexes as good as the primary key for looking up one key, and would go through all those of the object.
+    // The condition holds for every row, and only listings repeat it: without table statistics PostgreSQL considers
+    // these indexes as good as the primary key for looking up one key, and would scan all keys of the object.
     sql`create index metadata_created on metadata (application_id, object_id, slot, created_at, "key")
       where length("key") > 0`,
     sql`create index metadata_modified on metadata (application_id, object_id, slot, modified_at, "key")
@@ -33,7 +33,7 @@ export const metadata: Migration = {
     sql`create index metadata_cell on metadata (application_id, object_id, slot, cell, "key") where cell is not null`,
     sql`create index metadata_seen_cell on metadata (application_id, object_id, slot, seen_cell, "key")
       where seen_cell is not null`,
-    // What a user has anywhere, for the day on which the user goes, or changes locationFuzzing.
+    // All of a user's metadata, for erasing the user and for changes of locationFuzzing.
     sql`create index metadata_of_user on metadata (application_id, slot, object_id, "key") where slot <> ''`,
     sql`create index metadata_located_by on metadata (application_id, setter_id, object_id, "key")
       where setter_id is not null`,

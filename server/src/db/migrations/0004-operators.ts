@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Who runs the deployment. Operators belong to no application. */
+/** The operators of the deployment, who belong to no application. */
 export const operators: Migration = {
   name: "0004-operators",
   statements: ({ text, integer, tableOptions }) => [

@@ -4,8 +4,8 @@ import type { Queries } from "../database.ts";
 import type { Migration } from "./migration.ts";
 
 /**
- * Crash reports in groups, one for each bug. What is counted of a group is kept beside it: it survives the reports, and a
- * page of groups reads no report.
+ * Groups crash reports by bug. The counts of a group are stored with it: they survive the reports, and a page of groups
+ * reads no report.
  */
 export const crashGroups: Migration = {
   name: "0005-crash-groups",
@@ -53,7 +53,7 @@ export const crashGroups: Migration = {
   fill,
 };
 
-/** Stack traces are long: so many are in memory at a time. */
+/** Stack traces are long, so this many are in memory at a time. */
 const reportsPerStep = 50;
 
 async function fill(queries: Queries): Promise<void> {
@@ -96,7 +96,7 @@ async function readReports(after: Pick<Report, "application_id" | "id">, queries
   return rows;
 }
 
-/** Reports come in the order of their creation, so the first of a group names it. What it counts is counted at the end. */
+/** Reports come in order of creation, so the first of a group names it. The counts are computed at the end. */
 async function identifyReport({ application_id, id, ...report }: Report, queries: Queries): Promise<void> {
   const { fingerprint, title } = identifyCrash(report.stack_trace, report.message);
   await sql`

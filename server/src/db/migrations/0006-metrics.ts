@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Metric events: as they arrive, in chunks by key and hour, and rolled up. */
+/** Metric events: as received, in chunks by key and hour, and rolled up. */
 export const metrics: Migration = {
   name: "0006-metrics",
   statements: ({ text, integer, bytes, tableOptions }) => [

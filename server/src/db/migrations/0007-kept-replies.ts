@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Replies to calls with an idempotency key. */
+/** Stored responses of idempotency keys. */
 export const keptReplies: Migration = {
   name: "0007-kept-replies",
   statements: ({ text, integer, tableOptions }) => [

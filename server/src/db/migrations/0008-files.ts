@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Files: what is known of them, and which bytes no file has. The bytes themselves lie elsewhere (`storage/`). */
+/** Files and orphaned objects. The bytes themselves are in the object store (`storage/`). */
 export const files: Migration = {
   name: "0008-files",
   statements: ({ text, integer, real, tableOptions }) => [

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** How much users and applications have stored. */
+/** How many bytes users and applications have stored. */
 export const fileUsage: Migration = {
   name: "0009-file-usage",
   statements: ({ text, integer, tableOptions }) => [

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Files that arrive in several requests. */
+/** Files that are uploaded in several requests. */
 export const resumableUploads: Migration = {
   name: "0010-resumable-uploads",
   statements: ({ text, integer, tableOptions }) => [

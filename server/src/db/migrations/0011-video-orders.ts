@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
 /**
- * Videos by the fields that no other kind of file has: such an index holds videos alone, and costs the others nothing. A
- * statement uses it when it says the same of the kind, written out.
+ * Indexes on the fields that only videos have: partial indexes, which cost other files nothing. A statement uses one
+ * only if it repeats the condition on the kind as a literal.
  */
 export const videoOrders: Migration = {
   name: "0011-video-orders",

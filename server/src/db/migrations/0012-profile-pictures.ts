@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Which of a user's pictures is the profile picture, and whether others see that. */
+/** Which of a user's pictures is the profile picture, and whether others see it. */
 export const profilePictures: Migration = {
   name: "0012-profile-pictures",
   statements: ({ text, integer }) => [

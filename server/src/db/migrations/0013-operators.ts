@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
 /**
- * Operators have roles, passwords and sessions, and what is done leaves a trail. Whoever there was could do all there was
- * to do, and stays an owner, without a password until one is set. Tokens that never end are gone.
+ * Operators get roles, passwords and sessions, and their actions are audited. Existing operators, who had all
+ * permissions, become owners, without a password until one is set. Tokens without an expiry are removed.
  */
 export const operatorSessions: Migration = {
   name: "0013-operators",

@@ -1,7 +1,9 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** What operators have in hand against applications, keys and users; and by which key a device came. */
+/**
+ * Operators can suspend applications, retire keys and disable users; devices record the key that they registered with.
+ */
 export const applicationControl: Migration = {
   name: "0014-application-control",
   statements: ({ text, integer }) => [

@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
 /**
- * What operators list of an application, whoever may see it else. Where an order has an index already, there is none
- * here: that of user names, and those of one user's check-ins and files. What clients write often has the order of
- * creation alone, whose index grows at its end.
+ * Indexes for what operators list of an application, regardless of permissions. An order that has an index already gets
+ * none: user names, and the check-ins and files of one user. Tables that clients write often are listed by creation
+ * alone, whose index grows only at its end.
  */
 export const operatorViews: Migration = {
   name: "0015-operator-views",

@@ -1,7 +1,10 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Of many processes one does what has to be done once, and a schema can tell those that are too old for it. */
+/**
+ * Leases, by which one of many processes does singleton work, and a flag that lets a schema refuse versions that are
+ * too old for it.
+ */
 export const manyNodes: Migration = {
   name: "0016-many-nodes",
   statements: ({ text, integer, tableOptions }) => [

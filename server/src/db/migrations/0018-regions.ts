@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Where applications live that do not live here, and which are on their way. */
+/** The regions of remote applications, and of applications that are moving. */
 export const regions: Migration = {
   name: "0018-regions",
   statements: ({ text, integer, tableOptions }) => [

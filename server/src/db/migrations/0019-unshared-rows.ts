@@ -2,9 +2,9 @@ import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
 /**
- * Operators list check-ins and files by what is shared, whose index there is, and what is not. An index of all rows in the same
- * order was taken for the searches of clients as well, by an engine without statistics: each of them walked over everything
- * that others do not share.
+ * Operators list check-ins and files in two parts: shared rows, which have an index already, and unshared rows. An
+ * index of all rows in the same order misled an engine without statistics: it used the index for the searches of
+ * clients as well, which then walked over all unshared rows.
  */
 export const unsharedRows: Migration = {
   name: "0019-unshared-rows",

@@ -17,9 +17,20 @@ import { manyNodes } from "./0016-many-nodes.ts";
 import { imports } from "./0017-imports.ts";
 import { regions } from "./0018-regions.ts";
 import { unsharedRows } from "./0019-unshared-rows.ts";
+import { recognizedDevices } from "./0020-recognized-devices.ts";
+import { mail } from "./0021-mail.ts";
+import { recoveryAddresses } from "./0022-recovery-addresses.ts";
+import { shiftSecrets } from "./0024-shift-secrets.ts";
+import { shippedClients } from "./0025-shipped-clients.ts";
+import { idempotencyUsage } from "./0026-idempotency-usage.ts";
+import { firstPassword } from "./0027-first-password.ts";
+import { publicOnly } from "./0028-public-only.ts";
+import { foldedRefusals } from "./0030-folded-refusals.ts";
+import { sealedSettings } from "./0031-sealed-settings.ts";
+import { metricBytes } from "./0032-metric-bytes.ts";
 import type { Migration } from "./migration.ts";
 
-/** All migrations in order. Append only: what has been released is never changed. */
+/** All migrations in order. Append only: a released migration is never changed. */
 export const migrations: readonly Migration[] = [
   foundation,
   peopleAndPlaces,
@@ -40,4 +51,15 @@ export const migrations: readonly Migration[] = [
   imports,
   regions,
   unsharedRows,
+  recognizedDevices,
+  mail,
+  recoveryAddresses,
+  shiftSecrets,
+  shippedClients,
+  idempotencyUsage,
+  firstPassword,
+  publicOnly,
+  foldedRefusals,
+  sealedSettings,
+  metricBytes,
 ];

@@ -5,15 +5,15 @@ import type { Dialect } from "../dialect.ts";
 /**
  * One step of the schema, the same for both engines; forward only.
  *
- * While a new version is rolled out, processes of the version before go on serving beside it: a migration leaves them what
- * they read and write. It adds tables, indexes, and columns that may be null or have a default; it takes nothing away,
- * renames nothing and adds no rule that what they write may break.
+ * During a rollout, processes of the previous version keep running next to the new ones, so a migration must not break
+ * their reads and writes. It adds tables, indexes, and columns that are nullable or have a default; it drops and
+ * renames nothing, and adds no constraint that their writes could violate.
  */
 export interface Migration {
   readonly name: string;
   /**
-   * Takes away what the versions without it need, and keeps them from starting. To be released one version after the last
-   * one that needed it: those that run by then do not hear of it.
+   * The migration breaks versions that do not know it, and keeps them from starting. Release it one version after the
+   * last one that it breaks: running processes do not notice it.
    */
   readonly refusesOlder?: boolean;
   statements(ddl: Dialect["ddl"]): readonly RawBuilder<unknown>[];

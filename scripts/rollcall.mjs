@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+// `npx rollcall <command>` in a clone before the installation: npm finds this file in the package of the clone itself.
+// Installs missing dependencies, as `npm start` does, and runs the command.
+
+process.argv.splice(2, 0, "server/src/cli.ts");
+await import("./run.mjs");

@@ -1,0 +1,81 @@
+import { sql } from "kysely";
+import { condition, tieOrder } from "../db/conditions.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { readPage } from "../db/page.ts";
+import { scopeStream } from "../db/scope.ts";
+import type { ApplicationRegionRow } from "../db/tables.ts";
+import { PageOf, type Paging, pagingParameters } from "../http/paging.ts";
+import { type Route, route } from "../http/route.ts";
+import { type Static, Type } from "../http/schema.ts";
+import { WireDate } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import type { Page, Position } from "../lib/keyset.ts";
+import type { Regions } from "../regions/regions.ts";
+
+const states = ["being made", "there", "handing over"] as const;
+
+const RemoteApplication = Type.Object({
+  id: Type.String(),
+  region: Type.String(),
+  serviceRoot: Type.Optional(Type.String({ format: "uri" })),
+  state: Type.Unsafe<(typeof states)[number]>({
+    type: "string",
+    enum: states,
+    description:
+      "`being made`: nobody knows whether it has come to that; `handing over`: a move that is to be finished.",
+  }),
+  changed: WireDate,
+});
+
+/** The remote applications that this region knows, for operators. */
+export function applicationsRemoteOperatorRoutes({
+  database,
+  paging,
+  regions,
+}: {
+  readonly database: Database;
+  readonly paging: Paging;
+  readonly regions: Regions;
+}): Route[] {
+  function present({ id, region, state, changed_at }: ListedRow): Static<typeof RemoteApplication> {
+    const serviceRoot = regions.rootOf(region);
+    return { id, region, ...(serviceRoot !== undefined && { serviceRoot }), state, changed: formatDate(changed_at) };
+  }
+
+  const listApplicationsElsewhere = route({
+    method: "GET",
+    path: "/_/api/applications-elsewhere",
+    operation: "listApplicationsElsewhere",
+    summary:
+      "List the applications that live in other regions: in the main region all, elsewhere those that moved away",
+    tag: "Operators",
+    caller: "operator",
+    parameters: Type.Object(pagingParameters),
+    status: 200,
+    result: PageOf(RemoteApplication),
+    errors: [],
+    async handle({ caller, parameters, call }) {
+      const request = await paging.read("applications elsewhere", caller, parameters, call);
+      const page = await listRemote(request.position, request.size, database.reads);
+      return paging.present("applications elsewhere", caller, request, page, present);
+    },
+  });
+
+  return [listApplicationsElsewhere];
+}
+
+type ListedRow = Pick<ApplicationRegionRow, "region" | "changed_at"> & {
+  readonly id: string;
+  readonly state: Exclude<ApplicationRegionRow["state"], "arrived">;
+};
+
+/** A page of remote applications, oldest first. */
+function listRemote(position: Position, size: number, queries: Queries): Promise<Page<ListedRow>> {
+  const scope = {
+    shape: "applications elsewhere",
+    from: sql`application_regions`,
+    select: sql`application_id as id, region, state, changed_at`,
+    conditions: [condition("is elsewhere", {}, () => sql`state <> 'arrived'`)],
+  };
+  return readPage(scopeStream<ListedRow>(scope, tieOrder("application_id"), false, queries), position, size);
+}

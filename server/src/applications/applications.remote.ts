@@ -1,0 +1,128 @@
+import type { Audit } from "../audit/audit.ts";
+import type { Revocations } from "../auth/revocations.ts";
+import type { Background } from "../background.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { lockApplication } from "../db/lock.ts";
+import { ApiError } from "../errors.ts";
+import { compileParameters } from "../http/parameters.ts";
+import { movingError } from "../http/policy.ts";
+import { Type } from "../http/schema.ts";
+import { IdInput, Text } from "../http/wire.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import { digestSecret } from "../lib/secrets.ts";
+import { findApplicationRegion } from "../regions/regions.directory.store.ts";
+import type { MessageHandler } from "../regions/regions.endpoint.ts";
+import { mainRegion } from "../settings/regions.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import {
+  deleteApplicationRows,
+  findLiveApplication,
+  insertApplication,
+  updateApplicationDeleted,
+} from "./applications.store.ts";
+
+interface Services {
+  readonly database: Database;
+  readonly bytes: ByteStore;
+  readonly background: Background;
+  readonly revocations: Revocations;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}
+
+/**
+ * Creates an application for the main region, which chooses its id and key, so that a call can be repeated after a lost
+ * answer.
+ */
+export function creationHandler({ database, audit, clock, ids }: Services): MessageHandler {
+  const readMessage = compileParameters(
+    Type.Object({ appid: IdInput("App"), appkey: Text({ maxLength: 256 }), name: Text({}) }),
+  );
+  return {
+    takes: "message",
+    async answer(message, from) {
+      requireMain(from);
+      const { appid, appkey, name } = readMessage(Object.entries(Object(message)));
+      return database.write(async ({ queries }) => {
+        if (await isTaken(appid, queries)) {
+          if (await hasKey(appid, appkey, queries)) return true;
+          throw new ApiError("ItemAlreadyExists");
+        }
+        await insertApplication(name, { clock, ids }, queries, { appid, appkey });
+        await audit.record(askedBy(from, "createApplication", appid), queries);
+        return true;
+      });
+    },
+  };
+}
+
+/**
+ * Deletes an application of this region for the main region. A missing one is no failure. A moving one is refused,
+ * because it would come back from the other region, and so is one that has moved, which its new region must delete.
+ */
+export function deletionHandler(services: Services): MessageHandler {
+  const { database, bytes, background, revocations, audit, clock } = services;
+  const readMessage = compileParameters(Type.Object({ appid: IdInput("App") }));
+  return {
+    takes: "message",
+    async answer(message, from) {
+      requireMain(from);
+      const { appid } = readMessage(Object.entries(Object(message)));
+      const isThere = await database.write(async (transaction) => {
+        await lockApplication(database.dialect, appid, transaction.queries);
+        await requireAtRest(appid, transaction.queries);
+        revocations.invalidatePolicies(transaction);
+        const isMarked = await updateApplicationDeleted(appid, clock.now(), transaction.queries);
+        if (isMarked) await audit.record(askedBy(from, "deleteApplication", appid), transaction.queries);
+        return isMarked;
+      });
+      // Maintenance finishes what a shutdown interrupts.
+      if (isThere) {
+        background.run("deleteApplicationRows", (signal) =>
+          deleteApplicationRows(appid, { database, bytes }, { signal }),
+        );
+      }
+      return isThere;
+    },
+  };
+}
+
+/** @throws ApiError AuthFailed */
+function requireMain(from: string): void {
+  if (from !== mainRegion) throw new ApiError("AuthFailed", `Only the region ${mainRegion} may ask for this.`);
+}
+
+/** @throws ApiError ServiceUnavailable, ObjectPermissionDenied */
+async function requireAtRest(appid: string, queries: Queries): Promise<void> {
+  const here = await findLiveApplication(appid, queries);
+  if (here !== undefined && here.moving_to !== null) throw movingError();
+  const known = here === undefined ? await findApplicationRegion(appid, queries) : undefined;
+  if (known !== undefined) {
+    throw new ApiError("ObjectPermissionDenied", `${appid} lives in the region ${known.region} by now.`);
+  }
+}
+
+async function isTaken(appid: string, queries: Queries): Promise<boolean> {
+  const here = await queries
+    .selectFrom("applications")
+    .select("application_id")
+    .where("application_id", "=", appid)
+    .executeTakeFirst();
+  return here !== undefined || (await findApplicationRegion(appid, queries)) !== undefined;
+}
+
+async function hasKey(appid: string, appkey: string, queries: Queries): Promise<boolean> {
+  const key = await queries
+    .selectFrom("application_keys")
+    .select("id")
+    .where("application_id", "=", appid)
+    .where("digest", "=", digestSecret(appkey))
+    .executeTakeFirst();
+  return key !== undefined;
+}
+
+function askedBy(region: string, action: string, appid: string) {
+  return { actor: { kind: "system" }, action, applicationId: appid, target: appid, details: { region } } as const;
+}

@@ -1,0 +1,71 @@
+import { DatabaseSync } from "node:sqlite";
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { sqliteDialect } from "../db/dialect.ts";
+import { migrations } from "../db/migrations/list.ts";
+import { ArchiveError } from "./format.ts";
+
+export type ColumnType = "text" | "integer" | "real" | "blob";
+
+export interface Column {
+  readonly type: ColumnType;
+  readonly isNullable: boolean;
+}
+
+/** The columns of each table, by their exact names. */
+export type ArchiveSchema = ReadonlyMap<string, ReadonlyMap<string, Column>>;
+
+/** Cached by the number of migrations, because building one blocks a server for some milliseconds. */
+const schemas = new Map<number, ArchiveSchema>();
+
+const neverArchived: ReadonlySet<string> = new Set(["schema_migrations", "leases"]);
+
+/**
+ * Returns the schema that these migrations produce, read from an empty in-memory SQLite database: so rows can be
+ * checked before the target database exists, and the check is the same for both engines.
+ *
+ * @throws ArchiveError unless the names are those of the first migrations of this release
+ */
+export function schemaOf(names: readonly string[]): ArchiveSchema {
+  const applied = migrations.slice(0, names.length);
+  if (names.length === 0 || names.length !== applied.length || applied.some(({ name }, at) => name !== names[at])) {
+    throw new ArchiveError("The archive was made by a newer release. Use that release to read it");
+  }
+  const known = schemas.get(names.length);
+  if (known !== undefined) return known;
+  const database = new DatabaseSync(":memory:");
+  try {
+    database.exec("create table schema_migrations (name text not null primary key) strict, without rowid");
+    for (const { statements } of applied) {
+      for (const statement of statements(sqliteDialect.ddl)) database.exec(statement.compile(compiler).sql);
+    }
+    const tables = database
+      .prepare("select name from sqlite_schema where type = 'table'")
+      .all()
+      .map(({ name }) => String(name))
+      .filter((name) => !neverArchived.has(name));
+    const schema = new Map(tables.map((table) => [table, columnsOf(table, database)]));
+    schemas.set(names.length, schema);
+    return schema;
+  } finally {
+    database.close();
+  }
+}
+
+function columnsOf(table: string, database: DatabaseSync): ReadonlyMap<string, Column> {
+  const columns = database.prepare('select name, type, "notnull" from pragma_table_info(?)').all(table);
+  return new Map(
+    columns.map(({ name, type, notnull }) => [
+      String(name),
+      { type: String(type).toLowerCase() as ColumnType, isNullable: notnull === 0 }, // strict tables have no other type
+    ]),
+  );
+}
+
+const compiler = new Kysely<never>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (queries) => new SqliteIntrospector(queries),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+});

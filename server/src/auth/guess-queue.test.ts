@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createGuessQueue } from "./guess-queue.ts";
+
+const limits = { perSecond: 200, burst: 1, waitingPerNetworkMax: 1 };
+
+/** Attempts that record when they were admitted. */
+function start(given: Partial<typeof limits> = {}) {
+  const turns = createGuessQueue({ ...limits, ...given });
+  const order: string[] = [];
+  const take = (network: string, signal?: AbortSignal, key = "name") =>
+    turns.take({ key, networks: [network], signal }).then(
+      () => void order.push(network),
+      (error) => void order.push(`${network} ${error.condition} ${error.retryAfterSeconds ?? ""}`.trim()),
+    );
+  return { take, order };
+}
+
+// spec/limits#recognized-devices, spec/limits#operator-sign-ins
+describe("GuessQueue", () => {
+  it("admits a burst at once, and then as many as the rate allows", async () => {
+    const { take, order } = start({ perSecond: 20, burst: 3 });
+    const startedAt = performance.now();
+    const all = Promise.all(["a", "b", "c", "d", "e"].map((network) => take(network)));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(order, ["a", "b", "c"]);
+    await all;
+    assert.ok(performance.now() - startedAt > 70, "two more take 100 ms");
+  });
+
+  it("a newcomer does not wait for a thousand networks that came before", async () => {
+    const { take, order } = start({ perSecond: 1_000 });
+    const all = Array.from({ length: 900 }, (_, n) => take(`n${n}`));
+    await take("newcomer");
+    assert.ok(order.length < 20, `${order.length} were before`);
+    await Promise.all(all);
+    assert.equal(order.length, 901, "all have their turn");
+  });
+
+  it("a network that has had turns comes after one that has had none", async () => {
+    const { take, order } = start();
+    await take("attacker");
+    await take("attacker");
+    const all = [take("attacker"), take("first"), take("second")];
+    await Promise.all(all);
+    assert.equal(order.at(-1), "attacker");
+  });
+
+  it("a network may have one attempt waiting: 429 with 1 s for the next", async () => {
+    const { take, order } = start();
+    await Promise.all([take("a"), take("a"), take("a"), take("b")]);
+    assert.deepEqual(order.toSorted(), ["a", "a", "a RateLimitExceeded 1", "b"]);
+  });
+
+  it("when a thousand attempts wait, one of them is evicted for a newcomer", async () => {
+    const { take, order } = start();
+    const gone = new AbortController();
+    const all = Array.from({ length: 1_001 }, (_, n) => take(`n${n}`, gone.signal)); // the first one does not wait
+    await take("newcomer");
+    assert.ok(order.length < 10, `${order.length} were before`);
+    assert.equal(order.filter((each) => each.includes("RateLimitExceeded")).length, 1);
+    gone.abort();
+    await Promise.all(all);
+  });
+
+  it("an attempt whose client disconnects is dropped at once and uses no turn", async () => {
+    const { take, order } = start({ perSecond: 20 });
+    const gone = new AbortController();
+    const all = Promise.all([take("a"), take("b", gone.signal), take("c")]);
+    gone.abort();
+    await all;
+    assert.deepEqual(order.toSorted(), ["a", "b ServiceUnavailable 1", "c"]);
+  });
+
+  it("one key does not wait for another", async () => {
+    const { take, order } = start({ perSecond: 1 });
+    const gone = new AbortController();
+    const waiting = [take("a"), take("b", gone.signal)];
+    await take("c", undefined, "another name");
+    assert.deepEqual(order, ["a", "c"]);
+    gone.abort();
+    await Promise.all(waiting);
+  });
+});

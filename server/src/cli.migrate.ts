@@ -1,0 +1,22 @@
+import type { Command } from "./cli.command.ts";
+import { migrate } from "./db/migrate.ts";
+import { openDatabase } from "./db/open.ts";
+
+export const migrateCommands: Readonly<Record<string, Command>> = {
+  async migrate(config, _values, _rest, { progress }) {
+    const database = await openDatabase(config.databaseUrl, {
+      connectionsMax: 2,
+      timeoutMs: config.databaseTimeoutMs,
+      isPooled: config.databasePooled,
+    });
+    try {
+      const applied = await migrate(database, undefined, {
+        onMigration: (name, done, total) => progress.report({ name: "migrations", done, total, detail: name }),
+      });
+      const lines = applied.map((name) => `applied ${name}`);
+      return { json: { applied }, text: applied.length === 0 ? "The schema is up to date." : lines.join("\n") };
+    } finally {
+      await database.close();
+    }
+  },
+};

@@ -1,0 +1,49 @@
+import type { DateRange } from "../lib/dates.ts";
+import { equals, numberOrder, type Order, textEquals, within } from "./conditions.ts";
+import type { Filter } from "./search.ts";
+
+type Listed<Column extends string, Value> = { readonly [Name in Column]: Value } & {
+  readonly created_at: number;
+  readonly id: string;
+};
+
+/** Equality of a text column whose index continues by creation time. */
+export function textFilter<Column extends string>(column: Column, text: string): Filter<Listed<Column, string | null>> {
+  return {
+    conditions: [textEquals(column, text)],
+    isIn: (row) => row[column] === text,
+    index: { order: byCreation, alikeIn: column },
+  };
+}
+
+/** Equality of a column that is never null and whose index continues by creation time. */
+export function valueFilter<Column extends string>(column: Column, value: string): Filter<Listed<Column, string>> {
+  return {
+    conditions: [equals(column, value)],
+    isIn: (row) => row[column] === value,
+    index: { order: byCreation, alikeIn: column },
+  };
+}
+
+/**
+ * A time range with inclusive ends.
+ *
+ * @param order the order of the column, if an index provides it
+ */
+export function rangeFilter<Column extends string, Row extends { readonly [Name in Column]: number | null }>(
+  column: Column,
+  range: DateRange,
+  order?: Order<Row>,
+): Filter<Row> {
+  const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = range;
+  return {
+    conditions: within(column, range),
+    isIn(row) {
+      const time = row[column];
+      return time !== null && start <= time && time <= end;
+    },
+    ...(order && { index: { order } }),
+  };
+}
+
+const byCreation: Order<{ readonly created_at: number; readonly id: string }> = numberOrder("created_at");

@@ -1,0 +1,81 @@
+import type { Tables } from "./tables.ts";
+
+/** What has to be known of a table besides its columns. */
+interface TableEntry {
+  /**
+   * Rows of the deployment are copied to every node of a distributed database, all others lie with their application. Rows
+   * of a user have a `user_id`, and are erased with the user; check-ins, files and uploads are, too, each with what belongs to
+   * it (`users/users.erasure.ts`).
+   */
+  readonly owner: "deployment" | "application" | "user";
+  /** Columns that identify a row in its application: the primary key behind `application_id`, and at least one. */
+  readonly key?: readonly string[];
+  /**
+   * A backup holds everything but what belongs to running processes. An archive of one application leaves out responses and
+   * mails, which are sealed under the secret of the deployment, and unfinished uploads, which clients send again.
+   */
+  readonly archive: "everywhere" | "backup" | "never";
+  /** Rows that are erased at once, where a row may be large. */
+  readonly rowsPerStep?: number;
+}
+
+/** One entry for each table, in the order of erasure: a row is erased before those that it refers to. */
+export const tableCatalogue = {
+  kept_replies: { owner: "user", key: ["user_id", "device_id", "key"], archive: "backup" },
+  idempotency_usage: { owner: "user", key: ["user_id", "device_id", "ends_at"], archive: "backup" },
+  metadata: { owner: "application", key: ["object_id", "slot", "key"], archive: "everywhere" },
+  unfinished_erasures: { owner: "application", key: ["object_id"], archive: "everywhere" },
+  checkins: { owner: "application", key: ["id"], archive: "everywhere" },
+  files: { owner: "application", key: ["id"], archive: "everywhere" },
+  upload_segments: { owner: "application", key: ["upload_id", "first_byte"], archive: "backup" },
+  resumable_uploads: { owner: "application", key: ["id"], archive: "backup" },
+  loose_bytes: { owner: "application", key: ["key"], archive: "backup" },
+  file_usage: { owner: "application", key: ["user_id"], archive: "everywhere" },
+  metric_inbox: { owner: "application", key: ["id"], archive: "everywhere", rowsPerStep: 20 },
+  metric_handles: { owner: "user", key: ["id"], archive: "everywhere" },
+  metric_chunks: { owner: "application", key: ["id"], archive: "everywhere", rowsPerStep: 50 },
+  metric_rollups: { owner: "application", key: ["id"], archive: "everywhere", rowsPerStep: 50 },
+  metric_keys: { owner: "application", key: ["key"], archive: "everywhere" },
+  metric_batches: { owner: "application", key: ["id"], archive: "everywhere" },
+  identities: { owner: "user", key: ["provider", "identifier"], archive: "everywhere" },
+  location_shifts: { owner: "user", key: ["user_id", "id"], archive: "everywhere" },
+  password_resets: { owner: "user", key: ["user_id"], archive: "everywhere" },
+  mail_outbox: { owner: "user", key: ["id"], archive: "backup" },
+  mail_limits: { owner: "application", key: ["subject"], archive: "backup" },
+  recognized_devices: { owner: "user", key: ["user_id", "device_id"], archive: "everywhere" },
+  user_tokens: { owner: "user", key: ["user_id", "id"], archive: "everywhere" },
+  users: { owner: "application", key: ["id"], archive: "everywhere" },
+  crash_group_devices: { owner: "application", key: ["fingerprint", "device_id"], archive: "everywhere" },
+  crash_group_versions: { owner: "application", key: ["fingerprint", "app_version"], archive: "everywhere" },
+  crash_groups: { owner: "application", key: ["fingerprint"], archive: "everywhere" },
+  crash_reports: { owner: "application", key: ["id"], archive: "everywhere" },
+  devices: { owner: "application", key: ["id"], archive: "everywhere" },
+  application_keys: { owner: "application", key: ["id"], archive: "everywhere" },
+  applications: { owner: "application", key: [], archive: "everywhere" },
+  application_regions: { owner: "deployment", archive: "backup" },
+  audit_log: { owner: "deployment", archive: "backup" },
+  leases: { owner: "deployment", archive: "never" },
+  operator_sessions: { owner: "deployment", archive: "backup" },
+  operators: { owner: "deployment", archive: "backup" },
+} as const satisfies Record<keyof Tables, TableEntry>;
+
+type TableOf<Owner extends TableEntry["owner"]> = {
+  [Table in keyof Tables]: (typeof tableCatalogue)[Table]["owner"] extends Owner ? Table : never;
+}[keyof Tables];
+
+/** Tables with rows of applications, but `applications` itself. */
+export type ApplicationTable = Exclude<TableOf<"application" | "user">, "applications">;
+
+const entries = Object.entries(tableCatalogue) as readonly [keyof Tables, TableEntry][]; // of exactly these names
+
+function tablesOf<Owner extends TableEntry["owner"]>(...owners: readonly Owner[]): readonly TableOf<Owner>[] {
+  const isOwned = (table: keyof Tables): table is TableOf<Owner> =>
+    (owners as readonly string[]).includes(tableCatalogue[table].owner);
+  return entries.map(([table]) => table).filter(isOwned);
+}
+
+export const deploymentTables = tablesOf("deployment");
+
+export const tablesInErasureOrder = tablesOf("application", "user").filter((table) => table !== "applications");
+
+export const userTablesInErasureOrder = tablesOf("user");

@@ -1,0 +1,201 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { ApiError } from "../errors.ts";
+import type { ByteBudget, BytesOwner, HeldBytes } from "../lib/byte-budget.ts";
+import { createByteQueue } from "../lib/byte-queue.ts";
+import { Abandoned } from "../lib/call-work.ts";
+import { addressGroup } from "../lib/ip-addresses.ts";
+import { noteReleased } from "../lib/memory-relief.ts";
+import { createRowBytes } from "../lib/row-bytes.ts";
+import { tooManyBytes } from "./body.ts";
+
+/** The memory that requests hold while they arrive and while they are answered (hostile.md 37, 43). */
+export interface InFlight {
+  /** Counts the body of a request. */
+  hold(request: FastifyRequest): HeldBytes;
+  /**
+   * Counts an upload until the returned function is called.
+   *
+   * @throws ApiError RateLimitExceeded when the caller has too many uploads, ServiceUnavailable when too many bytes are
+   * in flight
+   */
+  beginUpload(request: FastifyRequest): () => void;
+  /** Prepares to count a reply that may be large, before it is built. */
+  beginReply(request: FastifyRequest, reply: FastifyReply): BuiltReply;
+  /**
+   * Counts the memory of an archive that is generated while it is sent, until it is sent.
+   *
+   * @throws ApiError ServiceUnavailable when the budget is exhausted
+   */
+  beginArchive(request: FastifyRequest, reply: FastifyReply): void;
+  /**
+   * Counts a reply that its client is slow to read, and cuts the connection when the budget is exhausted.
+   *
+   * @param canBeRefused whether the call can be repeated
+   * @throws ApiError ServiceUnavailable when the budget is exhausted already
+   */
+  holdReply(request: FastifyRequest, reply: FastifyReply, bytes: number, canBeRefused: boolean): void;
+}
+
+/** A reply of rows that reserves memory from before it is built until it is sent. */
+export interface BuiltReply {
+  /** @see Call.reserve */
+  reserve(kind: string, rows: number): Promise<void> | undefined;
+  /**
+   * Replaces the estimate with the actual size.
+   *
+   * @returns false when the reply has reserved nothing
+   */
+  isBuilt(bytes: number): boolean;
+}
+
+/** Smaller replies are not counted: a connection's own buffers take as much. */
+export const smallReplyBytes = 65_536;
+/** While a reply is built, its rows and its text are in memory. */
+const buildFactor = 2;
+/** How long a large reply waits for memory. */
+const roomWaitMs = 1_000;
+
+/** The memory of an upload besides the store's buffers: chunks that have arrived, and the parser's streams. */
+const uploadBytes = 98_304;
+/**
+ * The memory of an archive: a page of up to a hundred rows of 32 KiB, its text, and what the client has not read yet.
+ */
+const archiveBytes = 4_194_304;
+/** A reply is counted only if the client has not received it after this time. */
+const promptMs = 1_000;
+/** A client that reads nothing of a large reply for this long is disconnected. */
+const stalledMs = 60_000;
+
+export function createInFlight(services: {
+  readonly budget: ByteBudget;
+  /** @see ByteStore.bufferedBytes */
+  readonly bufferedBytes: (size: number) => number;
+  /** Concurrent uploads of one device with all its users; undefined for no limit. */
+  readonly callerUploadsMax: number | undefined;
+}): InFlight {
+  const { budget, bufferedBytes, callerUploadsMax = Number.POSITIVE_INFINITY } = services;
+  const uploads = new Map<string, number>();
+  const rowBytes = createRowBytes();
+  const queue = createByteQueue({
+    budget,
+    waitMs: roomWaitMs,
+    refuse: (reason) => (reason === "abandoned" ? new Abandoned() : tooManyBytes()),
+  });
+
+  function countUpload(caller: string): () => void {
+    const count = uploads.get(caller) ?? 0;
+    if (count >= callerUploadsMax) {
+      throw new ApiError("RateLimitExceeded", `A caller may have ${callerUploadsMax} uploads under way at once.`);
+    }
+    uploads.set(caller, count + 1);
+    return () => {
+      const left = (uploads.get(caller) ?? 1) - 1;
+      if (left > 0) uploads.set(caller, left);
+      else uploads.delete(caller);
+    };
+  }
+
+  return {
+    hold: (request) => budget.hold(ownerOf(request)),
+
+    beginUpload(request) {
+      const owner = ownerOf(request);
+      const endUpload = countUpload(`${owner.application} ${owner.caller}`);
+      const held = budget.hold(owner);
+      const length = Number(request.raw.headers["content-length"] ?? Number.POSITIVE_INFINITY);
+      if (!held.tryAdd(uploadBytes + bufferedBytes(length))) {
+        endUpload();
+        throw tooManyBytes();
+      }
+      return () => {
+        endUpload();
+        held.release();
+      };
+    },
+
+    beginReply(request, reply) {
+      const { raw } = reply;
+      const owner = ownerOf(request);
+      let asked: { readonly kind: string; readonly rows: number } | undefined;
+      let held: HeldBytes | undefined;
+      let length = 0;
+      const isGone = () => isOver(request, reply);
+      return {
+        reserve(kind, rows) {
+          if (held !== undefined) return undefined; // a retry has reserved its memory already
+          asked = { kind, rows };
+          const estimate = () => rows * rowBytes.estimate(owner.application, kind);
+          if (estimate() <= smallReplyBytes) return undefined;
+          held = budget.hold(owner);
+          onRequestEnd(request, reply, () => {
+            held?.release();
+            noteReleased(length);
+          });
+          // A reply that is alone always fits, however large it is; otherwise it could never be read.
+          const bytes = () => Math.min(estimate() * buildFactor, budget.soleCallerBytesMax);
+          return queue.wait({ owner, held, bytes, isGone });
+        },
+        isBuilt(bytes) {
+          length = bytes;
+          if (asked !== undefined) rowBytes.note(owner.application, asked.kind, bytes / asked.rows);
+          if (held === undefined || isGone()) return false;
+          held.replace(bytes);
+          raw.setTimeout(stalledMs, () => raw.destroy());
+          return true;
+        },
+      };
+    },
+
+    beginArchive(request, reply) {
+      if (isOver(request, reply)) return;
+      const held = budget.hold(ownerOf(request));
+      // An archive that is alone always fits, however small the budget is.
+      if (!held.tryAdd(Math.min(archiveBytes, budget.soleCallerBytesMax))) throw tooManyBytes();
+      onRequestEnd(request, reply, () => held.release());
+    },
+
+    holdReply(request, reply, bytes, canBeRefused) {
+      if (isOver(request, reply)) return;
+      const { raw } = reply;
+      const held = budget.hold(ownerOf(request));
+      if (canBeRefused && !held.tryAdd(bytes)) throw tooManyBytes();
+      held.release();
+      const timer = setTimeout(() => {
+        if (!held.tryAdd(bytes)) raw.destroy();
+      }, promptMs).unref();
+      raw.setTimeout(stalledMs, () => raw.destroy());
+      onRequestEnd(request, reply, () => {
+        clearTimeout(timer);
+        held.release();
+        noteReleased(bytes);
+      });
+    },
+  };
+}
+
+function isOver(request: FastifyRequest, reply: FastifyReply): boolean {
+  return reply.raw.destroyed || request.raw.socket.destroyed;
+}
+
+/**
+ * Listens to both the socket and the response: a response queued behind another one (pipelining) is not closed with the
+ * connection.
+ */
+function onRequestEnd(request: FastifyRequest, { raw }: FastifyReply, listener: () => void): void {
+  const { socket } = request.raw;
+  const end = () => {
+    raw.off("close", end);
+    socket.off("close", end);
+    listener();
+  };
+  raw.once("close", end);
+  socket.setMaxListeners(0); // one listener per pipelined request
+  socket.once("close", end);
+}
+
+function ownerOf({ caller, address }: FastifyRequest): BytesOwner {
+  if (caller === undefined) return { application: "", caller: addressGroup(address) };
+  return "applicationId" in caller
+    ? { application: caller.applicationId, caller: caller.deviceId }
+    : { application: "", caller: caller.operatorId };
+}

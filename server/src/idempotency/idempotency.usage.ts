@@ -1,0 +1,262 @@
+import { AsyncResource } from "node:async_hooks";
+import { setImmediate as nextTick } from "node:timers/promises";
+import { sql } from "kysely";
+import type { Config } from "../config.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import { ApiError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+
+/** Stored responses of a caller, or of an application. */
+export interface Usage {
+  readonly bytes: number;
+  readonly keys: number;
+  /** When the first of them expire; undefined without responses. */
+  readonly endsAt: number | undefined;
+}
+
+export const noUsage: Usage = { bytes: 0, keys: 0, endsAt: undefined };
+
+export type UsageLimits = Pick<
+  Config,
+  | "idempotencyBytesPerCaller"
+  | "idempotencyKeysPerCaller"
+  | "idempotencyBytesPerApplication"
+  | "idempotencyKeysPerApplication"
+>;
+
+const hourMs = 3_600_000;
+
+/** The end of the hour in which a response expires: it counts until then. */
+export function usageEnd(expiresAt: number): number {
+  return Math.ceil(expiresAt / hourMs) * hourMs;
+}
+
+/** @throws ApiError RateLimitExceeded when a caller is above its limits, or at a limit with `isAboutToStore` */
+export function requireCallerRoom(usage: Usage, isAboutToStore: boolean, limits: UsageLimits, now: number): void {
+  const { idempotencyBytesPerCaller: bytes, idempotencyKeysPerCaller: keys } = limits;
+  requireRoom(usage, { noun: "caller", variable: "CALLER", bytes, keys }, isAboutToStore, now);
+}
+
+/** How much of an application's limit is used, as far as this process knows. */
+export interface ApplicationUsage {
+  /**
+   * Checks that an application can store another response.
+   *
+   * @param own what the caller has stored
+   * @throws ApiError RateLimitExceeded when the application has no room for a response of this size, or the caller has
+   * used
+   * up its share
+   */
+  requireRoom(applicationId: string, own: Usage, bytes: number): void;
+  /** Counts a response that this process has stored. */
+  add(applicationId: string, bytes: number): void;
+}
+
+interface Figure {
+  usage: Usage;
+  /** What this process has stored since the current count began. */
+  since: Usage;
+  nextAt: number;
+  isCounting: boolean;
+}
+
+const countedEveryMs = 10_000;
+/** The pause between counts is a hundred times their duration, so that counting takes about 1 % of a process. */
+const pauseFactor = 100;
+const callersPerStep = 5_000;
+
+/**
+ * A counter row per application would serialize all its keyed calls on PostgreSQL, so an application's usage is the sum
+ * over its callers, computed every ten seconds and kept in memory in between. It is approximate: what other processes
+ * store between two counts is unknown here, and so is everything before the first count after a start.
+ */
+export function createApplicationUsage(services: {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly limits: UsageLimits;
+}): ApplicationUsage {
+  const { database, clock, limits } = services;
+  const figures = new Map<string, Figure>();
+
+  async function count(applicationId: string, figure: Figure): Promise<void> {
+    const began = performance.now();
+    figure.since = noUsage;
+    try {
+      figure.usage = plus(await sumUsage(applicationId, clock.now(), database.reads), figure.since);
+    } catch {
+      // The previous figure stays until the database answers again.
+    } finally {
+      figure.nextAt = clock.now() + Math.max(countedEveryMs, (performance.now() - began) * pauseFactor);
+      figure.isCounting = false;
+    }
+  }
+  // Runs in the context of the process start: the count must not join the transaction of the call that triggers it.
+  const countOutside = AsyncResource.bind(count);
+
+  function find(applicationId: string): Figure {
+    let figure = figures.get(applicationId);
+    if (figure === undefined) {
+      figure = { usage: noUsage, since: noUsage, nextAt: 0, isCounting: false };
+      figures.set(applicationId, figure);
+    }
+    if (!figure.isCounting && clock.now() >= figure.nextAt) {
+      figure.isCounting = true;
+      void countOutside(applicationId, figure);
+    }
+    return figure;
+  }
+
+  return {
+    requireRoom(applicationId, own, bytes) {
+      const { usage } = find(applicationId);
+      const { idempotencyBytesPerApplication, idempotencyKeysPerApplication } = limits;
+      const limit = {
+        noun: "application",
+        variable: "APPLICATION",
+        bytes: idempotencyBytesPerApplication,
+        keys: idempotencyKeysPerApplication,
+      };
+      const now = clock.now();
+      requireRoom(plus(usage, { bytes, keys: 0, endsAt: undefined }), limit, true, now);
+      requireShare(own, bytes, usage, limits, now);
+    },
+    add(applicationId, bytes) {
+      const figure = find(applicationId);
+      const added = { bytes, keys: 1, endsAt: undefined };
+      figure.usage = plus(figure.usage, added);
+      figure.since = plus(figure.since, added);
+    },
+  };
+}
+
+function plus(a: Usage, b: Usage): Usage {
+  return { bytes: a.bytes + b.bytes, keys: a.keys + b.keys, endsAt: a.endsAt ?? b.endsAt };
+}
+
+interface Limit {
+  readonly noun: string;
+  readonly variable: string;
+  readonly bytes: number;
+  readonly keys: number;
+}
+
+/** @throws ApiError RateLimitExceeded */
+function requireRoom(usage: Usage, limit: Limit, isAboutToStore: boolean, now: number): void {
+  const more = isAboutToStore ? 1 : 0;
+  const isOverKeys = usage.keys + more > limit.keys;
+  if (!isOverKeys && usage.bytes + more <= limit.bytes) return;
+  const [most, variable] = isOverKeys
+    ? [`${limit.keys} idempotency keys in a day`, `IDEMPOTENCY_KEYS_PER_${limit.variable}`]
+    : [`${limit.bytes} bytes of stored responses of idempotency keys`, `IDEMPOTENCY_BYTES_PER_${limit.variable}`];
+  const message = `The ${limit.noun} may have at most ${most} (${variable}). The call was not carried out.`;
+  throw new ApiError("RateLimitExceeded", message, { retryAfterSeconds: retryAfter(usage.endsAt, now) });
+}
+
+/**
+ * Divides what an application has left among its callers by dynamic thresholds: each caller may use its whole limit
+ * while at least half of the application's room is free, then less and less. So callers that store much never take the
+ * last room from those that store little (hostile.md 37), and callers need not be counted.
+ *
+ * @throws ApiError RateLimitExceeded
+ */
+function requireShare(own: Usage, bytes: number, all: Usage, limits: UsageLimits, now: number): void {
+  const { idempotencyBytesPerCaller, idempotencyBytesPerApplication } = limits;
+  const { idempotencyKeysPerCaller, idempotencyKeysPerApplication } = limits;
+  const bytesShare = shareOf(idempotencyBytesPerCaller, idempotencyBytesPerApplication, all.bytes);
+  const keysShare = shareOf(idempotencyKeysPerCaller, idempotencyKeysPerApplication, all.keys);
+  // A share that is at least the caller's own limit needs no further check.
+  const isOverKeys = keysShare < idempotencyKeysPerCaller && own.keys + 1 > keysShare;
+  const isOverBytes = bytesShare < idempotencyBytesPerCaller && own.bytes + bytes > bytesShare;
+  if (!isOverKeys && !isOverBytes) return;
+  const [noun, variable] = isOverKeys
+    ? ["idempotency keys", "IDEMPOTENCY_KEYS_PER_APPLICATION"]
+    : ["stored responses of idempotency keys", "IDEMPOTENCY_BYTES_PER_APPLICATION"];
+  const message = `The caller has its share of the room that the application has left for ${noun} (${variable}). The call was not carried out.`;
+  throw new ApiError("RateLimitExceeded", message, { retryAfterSeconds: retryAfter(own.endsAt ?? all.endsAt, now) });
+}
+
+/** The share of one caller, given how much of the application's limit is used. */
+function shareOf(callerMax: number, applicationMax: number, used: number): number {
+  const free = Math.max(0, applicationMax - used);
+  return Math.min(callerMax, Math.ceil(free * Math.min(1, (2 * callerMax) / applicationMax)));
+}
+
+function retryAfter(endsAt: number | undefined, now: number): number {
+  return Math.ceil((endsAt === undefined ? hourMs : Math.max(endsAt - now, 1_000)) / 1_000);
+}
+
+/** Sums what the callers of an application have stored, in steps between which other calls run. */
+async function sumUsage(applicationId: string, now: number, queries: Queries): Promise<Usage> {
+  let sum = noUsage;
+  let after = { userId: "", deviceId: "", endsAt: 0 };
+  for (;;) {
+    const rows = await list(queries, { applicationId, ...after });
+    for (const { bytes, keys, ends_at } of rows) {
+      if (Number(ends_at) <= now) continue;
+      const endsAt = Math.min(sum.endsAt ?? Number(ends_at), Number(ends_at));
+      sum = { bytes: sum.bytes + Number(bytes), keys: sum.keys + Number(keys), endsAt };
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < callersPerStep) return sum;
+    after = { userId: last.user_id, deviceId: last.device_id, endsAt: Number(last.ends_at) };
+    await nextTick();
+  }
+}
+
+const rowsPerStep = 1_000;
+
+/** Deletes the counts of past hours, a bounded number of rows per transaction. */
+export async function deleteEndedUsage(now: number, database: Database, signal?: AbortSignal): Promise<void> {
+  let rows: number;
+  do {
+    signal?.throwIfAborted();
+    rows = await database.write(async ({ queries }) => {
+      const ended = await queries
+        .selectFrom("idempotency_usage")
+        .select(["application_id", "user_id", "device_id", "ends_at"])
+        .where("ends_at", "<=", now)
+        .limit(rowsPerStep)
+        .execute();
+      for (const row of ended) {
+        await queries
+          .deleteFrom("idempotency_usage")
+          .where("application_id", "=", row.application_id)
+          .where("user_id", "=", row.user_id)
+          .where("device_id", "=", row.device_id)
+          .where("ends_at", "=", row.ends_at)
+          .execute();
+      }
+      return ended.length;
+    });
+  } while (rows === rowsPerStep);
+}
+
+interface Position {
+  readonly applicationId: string;
+  readonly userId: string;
+  readonly deviceId: string;
+  readonly endsAt: number;
+}
+
+interface UsageRow {
+  readonly user_id: string;
+  readonly device_id: string;
+  readonly ends_at: number;
+  readonly bytes: number;
+  readonly keys: number;
+}
+
+const list = prepare<Position, UsageRow>((queries, parameter) =>
+  queries
+    .selectFrom("idempotency_usage")
+    .select(["user_id", "device_id", "ends_at", "bytes", "keys"])
+    .where("application_id", "=", parameter("applicationId"))
+    .where(
+      sql<boolean>`(user_id, device_id, ends_at) > (${parameter("userId")}, ${parameter("deviceId")}, ${parameter("endsAt")})`,
+    )
+    .orderBy("user_id")
+    .orderBy("device_id")
+    .orderBy("ends_at")
+    .limit(callersPerStep),
+);

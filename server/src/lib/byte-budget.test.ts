@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createByteBudget } from "./byte-budget.ts";
+
+const owner = (application: string, caller = "one") => ({ application, caller });
+
+/** Adds one byte at a time until it is refused. */
+function takeAll(budget: ReturnType<typeof createByteBudget>, application: string, caller = "one"): number {
+  let taken = 0;
+  while (budget.hold(owner(application, caller)).tryAdd(1)) taken += 1;
+  return taken;
+}
+
+describe("a byte budget (hostile.md 37)", () => {
+  it("one caller gets at most a third, which leaves room for another caller of the application", () => {
+    const budget = createByteBudget(9_000);
+    assert.equal(takeAll(budget, "a"), 3_000);
+    assert.ok(takeAll(budget, "a", "two") >= 1_000);
+  });
+
+  it("one application gets at most a half, regardless of its number of callers", () => {
+    const budget = createByteBudget(9_000);
+    for (let count = 0; count < 100; count += 1) takeAll(budget, "a", `caller ${count}`);
+    assert.equal(budget.heldBytes, 4_500);
+    assert.equal(takeAll(budget, "b"), 1_500);
+  });
+
+  it("released bytes are free again, and a second release does nothing", () => {
+    const budget = createByteBudget(1_000);
+    const held = budget.hold(owner("a"));
+    assert.ok(held.tryAdd(300));
+    assert.ok(!held.tryAdd(300));
+    held.release();
+    held.release();
+    assert.equal(budget.heldBytes, 0);
+    assert.ok(budget.hold(owner("b")).tryAdd(300));
+  });
+});

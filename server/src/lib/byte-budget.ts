@@ -1,0 +1,89 @@
+/** The owner of bytes: a caller of an application; the application is empty for a caller without one. */
+export interface BytesOwner {
+  readonly application: string;
+  readonly caller: string;
+}
+
+/** The bytes that one request holds. */
+export interface HeldBytes {
+  /** Holds more bytes, unless they exceed the owner's share. @returns false when nothing was added */
+  tryAdd(bytes: number): boolean;
+  /** Replaces an estimate with the actual size, even beyond the share, because the bytes are in memory already. */
+  replace(bytes: number): void;
+  /** Releases all bytes; calling it again does nothing. */
+  release(): void;
+}
+
+/**
+ * A budget for the bytes that the requests of a process hold in memory, shared by dynamic thresholds: an application
+ * may hold as many bytes as are free, and one caller half as many. So a single application gets at most a half, two
+ * greedy ones get a third each, and there is always room for the next one (hostile.md 30, 37).
+ */
+export interface ByteBudget {
+  hold(owner: BytesOwner): HeldBytes;
+  readonly heldBytes: number;
+  /** The maximum since the start. */
+  readonly heldBytesMax: number;
+  /** The share of one caller while nothing else is held. */
+  readonly soleCallerBytesMax: number;
+  /** Calls the listener whenever bytes are released. */
+  onRelease(listener: () => void): void;
+}
+
+const callerShare = 0.5;
+
+export function createByteBudget(bytesMax: number): ByteBudget {
+  let heldBytes = 0;
+  let heldBytesMax = 0;
+  let released = () => {};
+  const byApplication = new Map<string, number>();
+  const byCaller = new Map<string, number>();
+
+  function change(counts: Map<string, number>, key: string, by: number): void {
+    const count = (counts.get(key) ?? 0) + by;
+    if (count > 0) counts.set(key, count);
+    else counts.delete(key);
+  }
+
+  return {
+    hold({ application, caller }) {
+      const callerKey = `${application} ${caller}`;
+      let own = 0;
+
+      function add(bytes: number): void {
+        own += bytes;
+        heldBytes += bytes;
+        if (heldBytes > heldBytesMax) heldBytesMax = heldBytes;
+        change(byApplication, application, bytes);
+        change(byCaller, callerKey, bytes);
+        if (bytes < 0) released();
+      }
+
+      return {
+        tryAdd(bytes) {
+          const free = bytesMax - heldBytes - bytes;
+          if ((byApplication.get(application) ?? 0) + bytes > free) return false;
+          if ((byCaller.get(callerKey) ?? 0) + bytes > free * callerShare) return false;
+          add(bytes);
+          return true;
+        },
+        replace(bytes) {
+          if (bytes !== own) add(bytes - own);
+        },
+        release() {
+          if (own !== 0) add(-own);
+        },
+      };
+    },
+    get heldBytes() {
+      return heldBytes;
+    },
+    get heldBytesMax() {
+      return heldBytesMax;
+    },
+    soleCallerBytesMax: Math.floor((bytesMax * callerShare) / (1 + callerShare)),
+    onRelease(listener) {
+      released = listener;
+    },
+  };
+}

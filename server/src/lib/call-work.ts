@@ -1,0 +1,76 @@
+import { createFairTicks, type WorkOwner } from "./fair-ticks.ts";
+import type { TokenBucket } from "./token-buckets.ts";
+
+/** Stops the work of a call whose client has disconnected. */
+export class Abandoned extends Error {}
+
+/** The maximum number of rows that a call examines; it answers with the results found until then. */
+export const rowsExaminedMax = 30_000;
+/** The rows that every call may examine without a charge. */
+const rowsFree = 2_000;
+/** The number of further rows that count as one more call. */
+const rowsPerCharge = 1_000;
+
+const ticks = createFairTicks();
+
+type WorkingCaller = { readonly applicationId: string; readonly deviceId: string } | { readonly operatorId: string };
+
+interface WorkLimits {
+  /** Counts the cost of an admitted call as this many further calls. */
+  charge(bucket: TokenBucket, calls: number): void;
+}
+
+/**
+ * Measures the database work of one call. A search stops when it has examined too many rows or its client has
+ * disconnected; the examined rows count against the caller's rate limit.
+ */
+export class CallWork {
+  readonly isGone: () => boolean;
+  /** Rows that statements of the call have returned, whether they are in the response or not. */
+  rows = 0;
+  #caller: WorkingCaller | undefined;
+  #bucket: TokenBucket | undefined;
+  #limits: WorkLimits | undefined;
+  #charged = 0;
+
+  constructor(isGone: () => boolean = () => false) {
+    this.isGone = isGone;
+  }
+
+  /** @param bucket the rate limit of the caller */
+  belongsTo(caller: WorkingCaller, bucket: TokenBucket, limits: WorkLimits): void {
+    this.#caller = caller;
+    this.#bucket = bucket;
+    this.#limits = limits;
+  }
+
+  examined(rows: number): void {
+    this.rows += rows;
+    const due = Math.floor((this.rows - rowsFree) / rowsPerCharge) - this.#charged;
+    if (due <= 0) return;
+    this.#charged += due;
+    if (this.#bucket !== undefined) this.#limits?.charge(this.#bucket, due);
+  }
+
+  isSpent(): boolean {
+    return this.rows >= rowsExaminedMax;
+  }
+
+  /** Yields between two statements, so that other calls are served. @throws Abandoned */
+  async pause(): Promise<void> {
+    await ticks.wait(ownerOf(this.#caller), this.isGone);
+    if (this.isGone()) throw new Abandoned();
+  }
+}
+
+function ownerOf(caller: WorkingCaller | undefined): WorkOwner {
+  if (caller === undefined) return { application: "", caller: "" };
+  return "operatorId" in caller
+    ? { application: "", caller: caller.operatorId }
+    : { application: caller.applicationId, caller: caller.deviceId };
+}
+
+/** Yields between two statements of unbounded work, such as an export. @throws Abandoned */
+export async function yieldWork(work: CallWork | undefined): Promise<void> {
+  await (work === undefined ? new Promise(setImmediate) : work.pause());
+}

@@ -1,0 +1,279 @@
+import { runAsPart } from "./current-call.ts";
+
+/** Limits of one lane. A waiting entry counts against the bounds of its own lane only, so no lane can fill another. */
+export interface LaneSettings {
+  /** Turns relative to the other lanes of the same application. */
+  readonly weight: number;
+  readonly waitingMax: number;
+  readonly waitingPerApplicationMax: number;
+  readonly waitingPerCallerMax: number;
+  /** Slots that no other lane may use; this lane may use the others as well. */
+  readonly reserved?: number;
+}
+
+export interface QueueSettings<Lane extends string> {
+  /** Name of the work in traces. */
+  readonly name: string;
+  /** Concurrent jobs of all lanes. */
+  readonly runningMax: number;
+  readonly lanes: Readonly<Record<Lane, LaneSettings>>;
+  /** The error for a job that is not run, because the queue is full or its caller has left. */
+  refuse(reason: "full" | "abandoned"): Error;
+}
+
+/** The owner of a job, and whether the result is still wanted. */
+export interface Ticket<Lane extends string> {
+  readonly lane: Lane;
+  readonly application: string;
+  /** Unique within the application. */
+  readonly caller: string;
+  /** Removes a waiting job at once. A running job continues. */
+  readonly signal?: AbortSignal | undefined;
+  /** Checked before the job runs and when the queue is full; for callers without a signal. */
+  readonly isWanted?: (() => boolean) | undefined;
+}
+
+export interface LaneStatistics {
+  readonly running: number;
+  readonly waiting: number;
+  /** Jobs refused because the queue was full, since the start. */
+  readonly refused: number;
+  /** Jobs whose callers left before their turn, since the start. */
+  readonly abandoned: number;
+}
+
+/** Runs a bounded number of jobs at a time; the others wait, and take turns by application, then by lane and caller. */
+export interface FairQueue<Lane extends string> {
+  /** @throws the error of `refuse`, and errors of the job */
+  run<T>(ticket: Ticket<Lane>, job: () => Promise<T>): Promise<T>;
+  statistics(): Readonly<Record<Lane, LaneStatistics>>;
+}
+
+interface Entry<Lane extends string> {
+  readonly ticket: Ticket<Lane>;
+  begin(): void;
+  drop(error: Error): void;
+}
+
+interface WaitingLane<Lane extends string> {
+  /** The first caller has the next turn. */
+  readonly callers: Map<string, Entry<Lane>[]>;
+  waiting: number;
+  /** Stride scheduling: the lane with the smallest value has the next turn of its application. */
+  pass: number;
+}
+
+type WaitingApplication<Lane extends string> = Map<Lane, WaitingLane<Lane>>;
+
+/**
+ * Creates a queue in which no caller can crowd out another. Applications take turns; within an application its lanes,
+ * by weight; within a lane its callers. When a bound is reached, a new entry replaces the newest entry of the
+ * application (then of the caller) with the most waiting entries, unless that is its own.
+ */
+export function createFairQueue<Lane extends string>(settings: QueueSettings<Lane>): FairQueue<Lane> {
+  const { lanes, runningMax, refuse } = settings;
+  const laneNames = Object.keys(lanes) as Lane[];
+  const counts = Object.fromEntries(
+    laneNames.map((lane) => [lane, { running: 0, waiting: 0, refused: 0, abandoned: 0 }]),
+  ) as Record<Lane, { running: number; waiting: number; refused: number; abandoned: number }>;
+  /** The first application has the next turn. */
+  const applications = new Map<string, WaitingApplication<Lane>>();
+  let running = 0;
+
+  function hasFreeSlot(lane: Lane): boolean {
+    let kept = 0;
+    for (const other of laneNames) {
+      if (other !== lane) kept += Math.max(0, (lanes[other].reserved ?? 0) - counts[other].running);
+    }
+    return running + kept < runningMax;
+  }
+
+  function occupy(lane: Lane): void {
+    running += 1;
+    counts[lane].running += 1;
+  }
+
+  function add(entry: Entry<Lane>): void {
+    const { application, lane, caller } = entry.ticket;
+    const waiting: WaitingApplication<Lane> = applications.get(application) ?? new Map();
+    applications.set(application, waiting);
+    // A lane that was empty starts level with the others, so that it has not accumulated turns.
+    const found = waiting.get(lane) ?? { callers: new Map(), waiting: 0, pass: smallestPass(waiting) };
+    waiting.set(lane, found);
+    const entries = found.callers.get(caller) ?? [];
+    found.callers.set(caller, entries);
+    entries.push(entry);
+    found.waiting += 1;
+    counts[lane].waiting += 1;
+  }
+
+  /** @returns false when the entry was no longer waiting */
+  function remove(entry: Entry<Lane>): boolean {
+    const { application, lane, caller } = entry.ticket;
+    const waiting = applications.get(application);
+    const found = waiting?.get(lane);
+    const entries = found?.callers.get(caller);
+    const at = entries?.indexOf(entry) ?? -1;
+    if (waiting === undefined || found === undefined || entries === undefined || at < 0) return false;
+    entries.splice(at, 1);
+    found.waiting -= 1;
+    counts[lane].waiting -= 1;
+    if (entries.length === 0) found.callers.delete(caller);
+    if (found.waiting === 0) waiting.delete(lane);
+    if (waiting.size === 0) applications.delete(application);
+    return true;
+  }
+
+  function abandon(entry: Entry<Lane>): void {
+    if (!remove(entry)) return;
+    counts[entry.ticket.lane].abandoned += 1;
+    entry.drop(refuse("abandoned"));
+  }
+
+  /** Starts jobs until there is no free slot or no job that may use one. */
+  function advance(): void {
+    for (let entry = next(); entry !== undefined; entry = next()) {
+      if (!isWanted(entry.ticket)) {
+        abandon(entry);
+        continue;
+      }
+      rotate(entry);
+      occupy(entry.ticket.lane);
+      entry.begin();
+    }
+  }
+
+  function next(): Entry<Lane> | undefined {
+    if (running >= runningMax) return undefined;
+    for (const waiting of applications.values()) {
+      let chosen: WaitingLane<Lane> | undefined;
+      for (const [lane, each] of waiting) {
+        if (hasFreeSlot(lane) && (chosen === undefined || each.pass < chosen.pass)) chosen = each;
+      }
+      const [entries] = chosen?.callers.values() ?? [];
+      if (entries !== undefined) return entries[0];
+    }
+    return undefined;
+  }
+
+  /** Removes an entry for its turn, and moves its caller and its application to the end. */
+  function rotate(entry: Entry<Lane>): void {
+    const { application, lane, caller } = entry.ticket;
+    const waiting = applications.get(application);
+    const found = waiting?.get(lane);
+    if (found !== undefined) found.pass += 1 / lanes[lane].weight;
+    remove(entry);
+    moveToEnd(applications, application);
+    if (found !== undefined) moveToEnd(found.callers, caller);
+  }
+
+  /** Makes room for one more entry, possibly by dropping another one. @returns whether there is room */
+  function makeRoom(ticket: Ticket<Lane>): boolean {
+    const { application, caller } = ticket;
+    const limits = lanes[ticket.lane];
+    const own = () => applications.get(application)?.get(ticket.lane);
+    const isRoom = () =>
+      counts[ticket.lane].waiting < limits.waitingMax &&
+      (own()?.waiting ?? 0) < limits.waitingPerApplicationMax &&
+      (own()?.callers.get(caller)?.length ?? 0) < limits.waitingPerCallerMax;
+    if (isRoom()) return true;
+    dropUnwanted(ticket.lane);
+    if (isRoom()) return true;
+    const ownCount = own()?.callers.get(caller)?.length ?? 0;
+    if (ownCount >= limits.waitingPerCallerMax) return false;
+    const isApplicationFull = (own()?.waiting ?? 0) >= limits.waitingPerApplicationMax;
+    const longest = isApplicationFull ? own() : longestApplication(ticket.lane);
+    if (longest === undefined) return false;
+    if (longest !== own() && longest.waiting <= (own()?.waiting ?? 0) + 1) return false;
+    const victims = longestOf(longest.callers.values(), (entries) => entries.length);
+    if (victims === undefined || (longest === own() && victims.length <= ownCount + 1)) return false;
+    const victim = victims.at(-1);
+    if (victim === undefined) return false;
+    remove(victim);
+    counts[ticket.lane].refused += 1;
+    victim.drop(refuse("full"));
+    return true;
+  }
+
+  function longestApplication(lane: Lane): WaitingLane<Lane> | undefined {
+    const all = [...applications.values()].flatMap((waiting) => waiting.get(lane) ?? []);
+    return longestOf(all, (each) => each.waiting);
+  }
+
+  function dropUnwanted(lane: Lane): void {
+    const all = [...applications.values()].flatMap((waiting) =>
+      [...(waiting.get(lane)?.callers.values() ?? [])].flat(),
+    );
+    for (const entry of all) if (!isWanted(entry.ticket)) abandon(entry);
+  }
+
+  function waitForTurn(ticket: Ticket<Lane>): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const leave = () => abandon(entry);
+      const settled = () => ticket.signal?.removeEventListener("abort", leave);
+      const entry: Entry<Lane> = {
+        ticket,
+        begin() {
+          settled();
+          resolve();
+        },
+        drop(error) {
+          settled();
+          reject(error);
+        },
+      };
+      add(entry);
+      ticket.signal?.addEventListener("abort", leave);
+    });
+  }
+
+  async function run<T>(ticket: Ticket<Lane>, job: () => Promise<T>): Promise<T> {
+    const { lane } = ticket;
+    if (!isWanted(ticket)) {
+      counts[lane].abandoned += 1;
+      throw refuse("abandoned");
+    }
+    if (hasFreeSlot(lane)) {
+      occupy(lane); // waiting entries belong to lanes without a free slot
+    } else {
+      if (!makeRoom(ticket)) {
+        counts[lane].refused += 1;
+        throw refuse("full");
+      }
+      await waitForTurn(ticket);
+    }
+    try {
+      return await job();
+    } finally {
+      running -= 1;
+      counts[lane].running -= 1;
+      advance();
+    }
+  }
+
+  return {
+    run: (ticket, job) => runAsPart(settings.name, () => run(ticket, job)),
+    statistics: () => counts,
+  };
+}
+
+function isWanted({ signal, isWanted: ask }: Ticket<string>): boolean {
+  return signal?.aborted !== true && (ask?.() ?? true);
+}
+
+function smallestPass<Lane extends string>(waiting: WaitingApplication<Lane>): number {
+  return waiting.size === 0 ? 0 : Math.min(...Array.from(waiting.values(), ({ pass }) => pass));
+}
+
+function moveToEnd<Value>(map: Map<string, Value>, key: string): void {
+  const value = map.get(key);
+  if (value === undefined) return;
+  map.delete(key);
+  map.set(key, value);
+}
+
+function longestOf<Value>(values: Iterable<Value>, lengthOf: (value: Value) => number): Value | undefined {
+  let longest: Value | undefined;
+  for (const value of values) if (longest === undefined || lengthOf(value) > lengthOf(longest)) longest = value;
+  return longest;
+}

@@ -1,0 +1,27 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+
+/**
+ * Creates a folder and its parents with mode 0700.
+ *
+ * Does not use `mkdirSync` with `recursive`, which retries endlessly when the system answers ENOENT although the parent
+ * exists, as in /proc.
+ *
+ * @returns the first folder that was created; undefined when all existed
+ */
+export function makeFolder(path: string): string | undefined {
+  const missing: string[] = [];
+  for (let folder = path; !existsSync(folder); folder = dirname(folder)) {
+    missing.unshift(folder);
+    if (folder === dirname(folder)) break;
+  }
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // another process was faster
+    }
+  }
+  if (missing.length === 0) mkdirSync(path, { recursive: true }); // throws EEXIST for a file
+  return missing[0];
+}

@@ -1,0 +1,241 @@
+import type { Config } from "../config.ts";
+import type { Queries } from "../db/database.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { IdGenerator } from "../lib/ids.ts";
+import { createSigner } from "../lib/signer.ts";
+import type { Log } from "../log.ts";
+import { parseApplicationSettings } from "../tenancy/application-settings.ts";
+import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-settings.ts";
+import type { Delivery } from "./delivery.ts";
+import { type MailLimit, takeFromLimits } from "./mail-limits.ts";
+import {
+  checkClientText,
+  clientText,
+  codePlaceholders,
+  type MailText,
+  noticePlaceholder,
+  ownText,
+  type ReplacedFor,
+} from "./mail-texts.ts";
+import { isPlainAddress } from "./mailer.ts";
+import { type DueMail, deleteMailsOfKind, insertMail, isOutboxFull } from "./outbox.store.ts";
+import { createOutboxSealer } from "./outbox-seal.ts";
+
+/** The recipient of a mail. */
+export interface Recipient {
+  readonly applicationId: string;
+  readonly userId: string;
+  readonly to: string;
+}
+
+/** A mail with a one-time code, and the text that the client sent for it. */
+export interface CodeMail extends Recipient {
+  readonly kind: keyof typeof codePlaceholders;
+  readonly code: string;
+  readonly given: GivenMailText;
+  readonly expiresAt: number;
+}
+
+/** A mail that informs a user about a change of the account. */
+export interface Notice extends Recipient {
+  readonly text: string;
+  /** False for an address that the user has had for less than a day. */
+  readonly isEstablished: boolean;
+}
+
+export type MailRefusal = "user" | "address" | "notices" | "outbox" | "form";
+
+/** The outcome of a mail in its transaction; pass it to {@link Mails.settle} once that has ended. */
+export interface PutMail {
+  readonly applicationId: string;
+  readonly userId: string;
+  /** The row that was written, unless the mail was refused. */
+  readonly due?: DueMail;
+  readonly refusedFor?: MailRefusal;
+  readonly replacedFor?: ReplacedFor | undefined;
+}
+
+/** Mails that callers cause: their limits, their texts, and the rows from which they are delivered. */
+export interface Mails {
+  /** Writes a mail in the transaction of its code. Without `due` in the result the code must not be stored. */
+  putCode(mail: CodeMail, queries: Queries): Promise<PutMail>;
+  /** Writes a mail in the transaction of the change. */
+  putNotice(notice: Notice, queries: Queries): Promise<PutMail>;
+  /** Deletes the mails of codes that have ended. */
+  dropCodes(applicationId: string, userId: string, kind: CodeMail["kind"], queries: Queries): Promise<void>;
+  /**
+   * Counts and logs the outcomes of mails, and sends the written ones. Must run in the background once the transaction
+   * has committed, and only once even if the transaction was retried.
+   */
+  settle(put: readonly PutMail[]): Promise<void>;
+  statistics(): MailStatistics;
+}
+
+export interface MailStatistics {
+  readonly refused: Readonly<Record<MailRefusal, number>>;
+  readonly replaced: Readonly<Record<ReplacedFor, number>>;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+const codesPerHour = 5;
+const noticesPerDay = 20;
+const youngAddressNoticesPerDay = 5;
+const clientTextsPerHour = 100;
+const rowsMax = 10_000;
+/** The process that wrote a mail sends it at once; other processes may after this time. */
+const headStartMs = 5_000;
+
+type NamedLimit = MailLimit & { readonly refusal: MailRefusal };
+
+export function createMails(
+  { mailFrom }: Pick<Config, "mailFrom">,
+  services: {
+    readonly delivery: Pick<Delivery, "send">;
+    readonly secrets: readonly string[];
+    readonly clock: Clock;
+    readonly ids: IdGenerator;
+    readonly log: Log;
+  },
+): Mails {
+  const { delivery, secrets, clock, ids, log } = services;
+  const sealer = createOutboxSealer(secrets);
+  const { sign: digest } = createSigner(secrets, "mail limit");
+  const refused: Record<MailRefusal, number> = { user: 0, address: 0, notices: 0, outbox: 0, form: 0 };
+  const replaced: Record<ReplacedFor, number> = { length: 0, link: 0, hourly: 0 };
+
+  function limit(refusal: MailRefusal, subject: string, max: number, periodMs: number): NamedLimit {
+    return { refusal, subject: digest(subject), max, periodMs };
+  }
+
+  /** Whether a mail may be written, which counts it. @returns the reason when it may not */
+  async function admit(
+    { applicationId, to }: Recipient,
+    limits: readonly NamedLimit[],
+    queries: Queries,
+  ): Promise<MailRefusal | undefined> {
+    if (!isPlainAddress(to)) return "form";
+    if (await isOutboxFull(applicationId, rowsMax, queries)) return "outbox";
+    return (await takeFromLimits(applicationId, limits, clock.now(), queries))?.refusal;
+  }
+
+  async function write(
+    { applicationId, userId, to }: Recipient,
+    kind: MailTextKind,
+    text: MailText,
+    expiresAt: number,
+    queries: Queries,
+  ): Promise<DueMail> {
+    const id = ids.newId("Mail");
+    const messageId = `<${id}@${mailFrom.address.split("@").at(-1)}>`;
+    const dueAt = clock.now() + headStartMs;
+    const row = {
+      application_id: applicationId,
+      id,
+      user_id: userId,
+      kind,
+      sealed: sealer.seal(applicationId, id, { ...text, to, messageId }),
+      attempts: 0,
+      due_at: dueAt,
+      expires_at: expiresAt,
+    };
+    await insertMail(row, queries);
+    return { id, dueAt };
+  }
+
+  /** Why a client's text is not sent, if so. A text that is sent is counted. */
+  async function checkText(
+    applicationId: string,
+    given: GivenMailText,
+    placeholder: string,
+    mail: MailSettings,
+    queries: Queries,
+  ): Promise<ReplacedFor | undefined> {
+    const reason = checkClientText(given, placeholder, mail);
+    if (reason !== undefined) return reason;
+    // No address is verified yet, so every client text counts.
+    const hourly = limit("user", "client texts", clientTextsPerHour, hourMs);
+    const isUsedUp = (await takeFromLimits(applicationId, [hourly], clock.now(), queries)) !== undefined;
+    return isUsedUp ? "hourly" : undefined;
+  }
+
+  return {
+    async putCode(mail, queries) {
+      const { applicationId, userId, to, kind, code, given, expiresAt } = mail;
+      const limits = [
+        limit("user", `user ${userId}`, codesPerHour, hourMs),
+        limit("address", `address ${addressKey(to)}`, codesPerHour, hourMs),
+      ];
+      const refusedFor = await admit(mail, limits, queries);
+      if (refusedFor !== undefined) return { applicationId, userId, refusedFor };
+      const { name, mail: settings } = await loadMailApplication(applicationId, queries);
+      const placeholder = codePlaceholders[kind];
+      const isFixed = settings.templates === "fixed";
+      const replacedFor = isFixed ? undefined : await checkText(applicationId, given, placeholder, settings, queries);
+      const text =
+        isFixed || replacedFor !== undefined
+          ? ownText(kind, { placeholder, value: code }, settings, name)
+          : clientText(given, placeholder, code, name);
+      return { applicationId, userId, due: await write(mail, kind, text, expiresAt, queries), replacedFor };
+    },
+
+    async putNotice(notice, queries) {
+      const { applicationId, userId, to, text, isEstablished } = notice;
+      const ofUser = limit("notices", `notices ${userId}`, noticesPerDay, dayMs);
+      const ofAddress = limit("notices", `notices to ${addressKey(to)}`, youngAddressNoticesPerDay, dayMs);
+      // An attacker's users could take turns with a stranger's address, hence the limit per address. An established
+      // address falls only under its user's limit, so that other users who enter it cannot silence it.
+      const refusedFor = await admit(notice, isEstablished ? [ofUser] : [ofUser, ofAddress], queries);
+      if (refusedFor !== undefined) return { applicationId, userId, refusedFor };
+      const { name, mail } = await loadMailApplication(applicationId, queries);
+      const filled = ownText("notice", { placeholder: noticePlaceholder, value: text }, mail, name);
+      return { applicationId, userId, due: await write(notice, "notice", filled, clock.now() + dayMs, queries) };
+    },
+
+    dropCodes: deleteMailsOfKind,
+
+    async settle(put) {
+      for (const { applicationId, userId, refusedFor, replacedFor } of put) {
+        const recipient = { application: applicationId, user: userId };
+        if (refusedFor !== undefined) {
+          refused[refusedFor] += 1;
+          log.warn({ ...recipient, reason: refusedFor }, refusalTexts[refusedFor]);
+        }
+        if (replacedFor !== undefined) {
+          replaced[replacedFor] += 1;
+          log.warn({ ...recipient, reason: replacedFor }, "a client's text was replaced by the application's own");
+        }
+      }
+      await Promise.all(put.map(({ applicationId, due }) => due && delivery.send(applicationId, due)));
+    },
+
+    statistics: () => ({ refused, replaced }),
+  };
+}
+
+const refusalTexts: Readonly<Record<MailRefusal, string>> = {
+  user: "no mail was sent: the user has reached the hourly limit",
+  address: "no mail was sent: the address has reached the hourly limit",
+  notices: "no notice was sent: the user or the address has reached the daily limit",
+  outbox: "no mail was sent: too many mails of the application wait for delivery",
+  form: "no mail was sent: the user's email is not a single plain address",
+};
+
+/** The key of a mailbox. An approximation, because mail servers differ on case and dots. */
+function addressKey(address: string): string {
+  return address.trim().toLowerCase();
+}
+
+interface MailApplication {
+  readonly name: string;
+  readonly mail: MailSettings;
+}
+
+async function loadMailApplication(applicationId: string, queries: Queries): Promise<MailApplication> {
+  const { name, settings } = await queries
+    .selectFrom("applications")
+    .select(["name", "settings"])
+    .where("application_id", "=", applicationId)
+    .executeTakeFirstOrThrow();
+  return { name, mail: parseApplicationSettings(settings).mail ?? {} };
+}

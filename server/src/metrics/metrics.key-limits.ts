@@ -1,0 +1,138 @@
+import { LRUCache } from "lru-cache";
+import type { Config } from "../config.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import { lockApplication } from "../db/lock.ts";
+import { ApiError } from "../errors.ts";
+import type { Caller } from "../http/route.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createTokenBuckets } from "../lib/token-buckets.ts";
+import { countKeys, insertKey, listKnownKeys } from "./metrics.key-limits.store.ts";
+
+/** The keys of a call that are new to its application, and those that exceed its limit. */
+export interface CheckedKeys {
+  readonly added: readonly string[];
+  readonly refused: ReadonlyMap<string, ApiError>;
+}
+
+/** Bounds the distinct keys of metric events: each new one costs rows that stay as long as the retention (hostile.md 37). */
+export interface KeyLimits {
+  /** Must be called before the transaction: resolves most calls from memory, and refuses a flood without a write. */
+  check(
+    caller: Pick<Caller, "applicationId" | "deviceId">,
+    keys: ReadonlySet<string>,
+  ): Promise<CheckedKeys> | CheckedKeys;
+  /**
+   * Adds the keys in the transaction of their events. @returns all refused keys: other transactions may have used up
+   * the limit
+   */
+  add(
+    applicationId: string,
+    checked: CheckedKeys,
+    transaction: Transaction,
+  ): Promise<CheckedKeys["refused"]> | CheckedKeys["refused"];
+}
+
+/** Shared by all applications; an entry takes a few hundred bytes. */
+const cachedKeysMax = 50_000;
+/** Bounds staleness: retention deletes keys without invalidating the cache. */
+const cachedForMs = 3_600_000;
+/** How long a process refuses new keys of a full application before it counts again. */
+const fullForMs = 10_000;
+const applicationsMax = 10_000;
+const devicesMax = 100_000;
+const hourSeconds = 3_600;
+
+const allKnown: CheckedKeys = { added: [], refused: new Map() };
+
+export function createKeyLimits(
+  settings: Pick<Config, "metricKeysPerApplication" | "metricNewKeysPerHour" | "rateLimits">,
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
+): KeyLimits {
+  const { metricKeysPerApplication: keysMax, metricNewKeysPerHour: newKeysMax } = settings;
+  const newKeysLimit = { perSecond: newKeysMax / hourSeconds, burst: newKeysMax };
+  const cache = new LRUCache<string, true>({ max: cachedKeysMax });
+  const fullUntil = new LRUCache<string, number>({ max: applicationsMax });
+  const devices = createTokenBuckets(devicesMax);
+  let cachedSince = clock.now();
+
+  /** Runs after the commit: a transaction that is rolled back must not leave its keys in the cache. */
+  function remember(applicationId: string, keys: Iterable<string>): void {
+    for (const key of keys) cache.set(`${applicationId} ${key}`, true);
+  }
+
+  async function isFull(applicationId: string): Promise<boolean> {
+    const now = clock.now();
+    if ((fullUntil.get(applicationId) ?? Number.NEGATIVE_INFINITY) > now) return true;
+    if ((await countKeys(applicationId, database.reads)) < keysMax) return false;
+    database.afterwards(() => fullUntil.set(applicationId, now + fullForMs));
+    return true;
+  }
+
+  async function checkUnknown(
+    { applicationId, deviceId }: Pick<Caller, "applicationId" | "deviceId">,
+    keys: readonly string[],
+  ): Promise<CheckedKeys> {
+    const known = await listKnownKeys(applicationId, keys, database.reads);
+    if (known.size > 0) database.afterwards(() => remember(applicationId, known));
+    const added = keys.filter((key) => !known.has(key));
+    if (added.length === 0) return allKnown;
+    if (await isFull(applicationId)) return { added: [], refused: refuse(added, applicationIsFull()) };
+    if (!settings.rateLimits) return { added, refused: allKnown.refused };
+    const now = clock.now();
+    const bucket = devices.find(deviceId, newKeysLimit, now);
+    const taken = added.filter(() => {
+      const isTaken = bucket.waitMs(now) === 0;
+      if (isTaken) bucket.take(now);
+      return isTaken;
+    });
+    return { added: taken, refused: refuse(added.slice(taken.length), deviceIsSpent()) };
+  }
+
+  function applicationIsFull(): ApiError {
+    return new ApiError("RequestTooLarge", `An application has at most ${keysMax} distinct keys of events.`);
+  }
+
+  function deviceIsSpent(): ApiError {
+    return new ApiError("RequestTooLarge", `A device adds at most ${newKeysMax} distinct keys of events in an hour.`);
+  }
+
+  return {
+    check(caller, keys) {
+      const now = clock.now();
+      if (now - cachedSince >= cachedForMs) {
+        cache.clear();
+        cachedSince = now;
+      }
+      const unknown: string[] = [];
+      for (const key of keys) if (cache.get(`${caller.applicationId} ${key}`) !== true) unknown.push(key);
+      return unknown.length === 0 ? allKnown : checkUnknown(caller, unknown);
+    },
+
+    add(applicationId, { added, refused }, transaction) {
+      return added.length === 0 ? refused : addKeys(applicationId, added, refused, transaction);
+    },
+  };
+
+  async function addKeys(
+    applicationId: string,
+    keys: readonly string[],
+    refused: CheckedKeys["refused"],
+    { queries, afterCommit }: Transaction,
+  ): Promise<CheckedKeys["refused"]> {
+    // Serializes transactions that add keys, so that they cannot exceed the limit together.
+    await lockApplication(database.dialect, applicationId, queries);
+    const known = await listKnownKeys(applicationId, keys, queries);
+    const missing = keys.filter((key) => !known.has(key));
+    const room = Math.max(0, keysMax - (await countKeys(applicationId, queries)));
+    const added = missing.slice(0, room);
+    const now = clock.now();
+    for (const key of added) await insertKey(applicationId, key, now, queries);
+    afterCommit(() => remember(applicationId, [...known, ...added]));
+    if (added.length === missing.length) return refused;
+    return new Map([...refused, ...refuse(missing.slice(room), applicationIsFull())]);
+  }
+}
+
+function refuse(keys: readonly string[], error: ApiError): Map<string, ApiError> {
+  return new Map(keys.map((key) => [key, error]));
+}

@@ -1,0 +1,44 @@
+import { createHmac, hkdfSync } from "node:crypto";
+import { LRUCache } from "lru-cache";
+
+/**
+ * Replaces the id of a user or device in stored events: it can be counted, but not traced back without the id, which is
+ * deleted with the user.
+ */
+export interface SaltedHashes {
+  /** 64 bits in hex; differs between applications and between deployment secrets. */
+  of(applicationId: string, id: string): string;
+}
+
+const keysMax = 10_000;
+const saltedHashesMax = 50_000;
+
+/** @param secrets newest first. A new secret changes all hashes: users seen before and after the change count twice. */
+export function createSaltedHashes(secrets: readonly string[]): SaltedHashes {
+  const [secret] = secrets;
+  if (secret === undefined) throw new Error("createSaltedHashes needs a secret");
+  const root = Buffer.from(hkdfSync("sha256", secret, "rollcall", "metric pseudonym", 32));
+  const keys = new LRUCache<string, Buffer>({ max: keysMax });
+  const known = new LRUCache<string, string>({ max: saltedHashesMax });
+
+  function keyOf(applicationId: string): Buffer {
+    let key = keys.get(applicationId);
+    if (key === undefined) {
+      key = createHmac("sha256", root).update(applicationId).digest();
+      keys.set(applicationId, key);
+    }
+    return key;
+  }
+
+  return {
+    of(applicationId, id) {
+      const name = `${applicationId} ${id}`;
+      let hash = known.get(name);
+      if (hash === undefined) {
+        hash = createHmac("sha256", keyOf(applicationId)).update(id).digest("hex").slice(0, 16);
+        known.set(name, hash);
+      }
+      return hash;
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { AsyncResource } from "node:async_hooks";
+import { LRUCache } from "lru-cache";
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { chunksOfSeries, rollupsOf, seriesOf } from "./metrics.series.ts";
+import { listSizes, listUnmeasuredKeys, sumStoredBytes, updateMeasuredKey } from "./metrics.stored-bytes.store.ts";
+
+/** Bounds the bytes that the metrics of an application take in the database (hostile.md 37). */
+export interface MetricRoom {
+  /** @throws ApiError RequestTooLarge when the application has no room for more events */
+  require(applicationId: string): void;
+  /** Counts events that this process has stored. */
+  add(applicationId: string, bytes: number): void;
+}
+
+interface Figure {
+  counted: number;
+  /**
+   * Bytes that this process stored since the last count began, and between that count and the one before: they may not
+   * be compacted yet.
+   */
+  since: number;
+  before: number;
+  nextAt: number;
+  isCounting: boolean;
+}
+
+const countedEveryMs = 10_000;
+const applicationsMax = 10_000;
+
+/**
+ * The bytes of an application are the sum over its keys, which compaction and retention maintain. The sum is computed
+ * every ten seconds and kept in memory in between, so that events do not contend for a shared counter.
+ */
+export function createMetricRoom(
+  { metricBytesPerApplication: bytesMax }: Pick<Config, "metricBytesPerApplication">,
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
+): MetricRoom {
+  const figures = new LRUCache<string, Figure>({ max: applicationsMax });
+
+  async function count(applicationId: string, figure: Figure): Promise<void> {
+    const [since, before] = [figure.since, figure.before];
+    figure.before = since;
+    figure.since = 0;
+    try {
+      figure.counted = await sumStoredBytes(applicationId, database.reads);
+    } catch {
+      figure.before += before; // the previous figure stays until the database answers again
+    } finally {
+      figure.nextAt = clock.now() + countedEveryMs;
+      figure.isCounting = false;
+    }
+  }
+  // Runs in the context of the process start: the count must not join the transaction of the call that triggers it.
+  const countOutside = AsyncResource.bind(count);
+
+  function find(applicationId: string): Figure {
+    let figure = figures.get(applicationId);
+    if (figure === undefined) {
+      figure = { counted: 0, since: 0, before: 0, nextAt: Number.NEGATIVE_INFINITY, isCounting: false };
+      figures.set(applicationId, figure);
+    }
+    if (!figure.isCounting && clock.now() >= figure.nextAt) {
+      figure.isCounting = true;
+      void countOutside(applicationId, figure);
+    }
+    return figure;
+  }
+
+  return {
+    require(applicationId) {
+      const { counted, since, before } = find(applicationId);
+      if (counted + since + before < bytesMax) return;
+      const rule = `The metrics of an application take at most ${bytesMax} bytes (METRIC_BYTES_PER_APPLICATION).`;
+      throw new ApiError("RequestTooLarge", `${rule} None of the events was stored.`);
+    },
+    add(applicationId, bytes) {
+      find(applicationId).since += bytes;
+    },
+  };
+}
+
+const keysPerRound = 50;
+const rowsPerStep = 500;
+
+/** Measures keys that an earlier version created, or that come from its archive: a few per round. */
+export async function measureKeys(applicationId: string, database: Database, signal?: AbortSignal): Promise<void> {
+  for (const key of await listUnmeasuredKeys(applicationId, keysPerRound, database.reads)) {
+    const series = seriesOf(key);
+    let bytes = 0;
+    for (const [table, range] of [
+      ["metric_chunks", chunksOfSeries(series)],
+      ["metric_rollups", rollupsOf(series)],
+    ] as const) {
+      for (let { from } = range; ; ) {
+        signal?.throwIfAborted();
+        const rows = await listSizes(applicationId, table, { from, to: range.to }, rowsPerStep, database.reads);
+        for (const row of rows) bytes += row.bytes;
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < rowsPerStep) break;
+        from = last.id;
+      }
+    }
+    await database.write(({ queries }) => updateMeasuredKey(applicationId, key, bytes, queries));
+  }
+}

@@ -1,0 +1,223 @@
+import { createHash } from "node:crypto";
+import { deleteApplicationRows } from "../applications/applications.store.ts";
+import { ArchiveError } from "../archives/format.ts";
+import { importApplication } from "../archives/import-application.ts";
+import type { Audit } from "../audit/audit.ts";
+import type { Revocations } from "../auth/revocations.ts";
+import type { Background } from "../background.ts";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import { compileParameters } from "../http/parameters.ts";
+import { movingError } from "../http/policy.ts";
+import { Type } from "../http/schema.ts";
+import { IdInput, Text } from "../http/wire.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { RegionCalls } from "../regions/regions.calls.ts";
+import {
+  deleteApplicationRegion,
+  findApplicationRegion,
+  hasArrived,
+  putApplicationRegion,
+} from "../regions/regions.directory.store.ts";
+import type { MessageHandler, RegionHandlers, StreamHandler } from "../regions/regions.endpoint.ts";
+import type { Regions } from "../regions/regions.ts";
+import type { ByteStore } from "../storage/byte-store.ts";
+import { dropArrived, findPresence, isServed, listArrived, markMoving, serveArrived } from "./moves.store.ts";
+
+interface Services {
+  readonly database: Database;
+  readonly bytes: ByteStore;
+  readonly secrets: readonly string[];
+  readonly regions: Regions;
+  readonly background: Background;
+  readonly revocations: Revocations;
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+
+const aboutApplication = compileParameters(Type.Object({ appid: IdInput("App") }));
+const aboutRoom = compileParameters(
+  Type.Object({ appid: IdInput("App"), key: Type.Optional(Text({ maxLength: 1_024 })) }),
+);
+const regionName = Text({ maxLength: 32 });
+const aboutRegion = compileParameters(Type.Object({ appid: IdInput("App"), region: regionName, was: regionName }));
+
+/** The import side of a move; `moves.export.ts` makes these calls, all of which can be repeated safely. */
+export function moveHandlers(services: Services): RegionHandlers {
+  const { database, bytes, secrets, regions, background, revocations, audit, clock } = services;
+  const { own } = regions;
+
+  /** Drops leftovers of an earlier attempt. @returns whether there is room for the application */
+  async function makeRoom(appid: string): Promise<boolean> {
+    const isDropped = await database.write(({ queries }) => dropArrived(appid, own, clock.now(), queries));
+    if (isDropped) {
+      background.run("deleteApplicationRows", (signal) =>
+        deleteApplicationRows(appid, { database, bytes }, { signal }),
+      );
+    }
+    const here = await findPresence(appid, database.reads);
+    if (here !== undefined && here.deleted_at === null)
+      throw new ApiError("ItemAlreadyExists", `${appid} is here already.`);
+    return here === undefined;
+  }
+
+  /** Imports the application. It is not served before the sending region has confirmed the digest. */
+  const takeIn: StreamHandler = {
+    takes: "bytes",
+    async answer(chunks, { subject, isWhole }) {
+      const digest = createHash("sha256");
+      async function* measured() {
+        for await (const chunk of chunks) {
+          digest.update(chunk);
+          yield chunk;
+        }
+      }
+      const archive = measured();
+      try {
+        const { rows, end } = await importApplication(
+          archive,
+          { database, bytes, clock, region: own, secrets },
+          {
+            async finish(appid, { queries }) {
+              if (appid !== subject) throw new ArchiveError(`The archive is of ${appid}`);
+              await markMoving(appid, own, queries);
+              // From an earlier move.
+              if (await hasArrived(appid, queries)) await deleteApplicationRegion(appid, queries);
+            },
+          },
+        );
+        for await (const _ of archive); // bytes after the end belong to the digest as well
+        return { digest: digest.digest("hex"), rows, files: end.files, isWhole: isWhole() };
+      } catch (error) {
+        if (error instanceof ArchiveError) throw new ApiError("ParameterIncorrectFormat", error.message);
+        throw error;
+      }
+    },
+  };
+
+  return {
+    makeRoom: {
+      takes: "message",
+      async answer(message) {
+        const { appid, key } = aboutRoom(Object.entries(Object(message)));
+        const isFree = await makeRoom(appid);
+        // Deployments must not share a store: when either erased the application, the files of both would be deleted.
+        if (isFree && key?.startsWith(`${appid}/`) && (await bytes.size(key)) !== undefined) {
+          throw new ApiError(
+            "ItemAlreadyExists",
+            `The files of ${appid} are here already: each region has its own FILES_URL.`,
+          );
+        }
+        return { isFree };
+      },
+    },
+    takeIn,
+
+    /** @returns false if the application is not here */
+    openApplication: onApplication((appid, from) =>
+      database.write(async (transaction) => {
+        const { queries } = transaction;
+        if (await serveArrived(appid, own, queries)) {
+          revocations.invalidatePolicies(transaction);
+          // Lets a repeated call distinguish an application that has arrived from one that never did, whatever has
+          // happened to it since.
+          const row = { application_id: appid, region: own, state: "arrived", changed_at: clock.now() } as const;
+          await putApplicationRegion(row, queries);
+          const target = { applicationId: appid, target: appid };
+          await audit.record(
+            { actor: { kind: "system" }, action: "moveApplication", ...target, details: { from, to: own } },
+            queries,
+          );
+          return true;
+        }
+        // An earlier call may have opened it, and it may have moved on or been deleted since.
+        const here = await findPresence(appid, queries);
+        if (here?.deleted_at === null || (await hasArrived(appid, queries))) return true;
+        const next = await findApplicationRegion(appid, queries);
+        return next !== undefined && next.region !== from;
+      }),
+    ),
+
+    dropApplication: onApplication(async (appid) => {
+      await makeRoom(appid);
+      return true;
+    }),
+
+    /** True if the application is served here. */
+    hasApplication: onApplication(async (appid) => isServed(await findPresence(appid, database.reads))),
+
+    /** The region that the main region has on record for the application. */
+    findRegion: onApplication(async (appid) => {
+      requireMain(regions);
+      if (isServed(await findPresence(appid, database.reads))) return own;
+      const known = await findApplicationRegion(appid, database.reads);
+      if (known?.state === "handing over") throw movingError();
+      return known?.region ?? null;
+    }),
+
+    /** Called by the region that has the application to hand it over, or to take back what has not arrived. */
+    setRegion: {
+      takes: "message",
+      async answer(message, from) {
+        requireMain(regions);
+        const { appid, region, was } = aboutRegion(Object.entries(Object(message)));
+        if (regions.rootOf(region) === undefined) throw new ApiError("ParameterOutOfRange", "There is no such region.");
+        return database.write(async ({ queries }) => {
+          const known = await findApplicationRegion(appid, queries);
+          if (known?.state === "handing over") throw movingError(); // it must be deleted here first
+          const here = await findPresence(appid, queries);
+          // An application that has arrived but is not served yet does not count as being here.
+          const host = here?.deleted_at === null && here.moving_to !== own ? own : known?.region;
+          // In the last case the call is repeated.
+          const isTheirs = host === undefined || host === was || host === region;
+          if (!isTheirs || host === own || region === own || (was !== from && region !== from)) {
+            throw new ApiError("ObjectPermissionDenied", `${appid} lives in the region ${host}.`);
+          }
+          const row = { application_id: appid, region, state: "there", changed_at: clock.now() } as const;
+          await putApplicationRegion(row, queries);
+          return true;
+        });
+      },
+    },
+  };
+}
+
+interface LeftoverServices {
+  readonly database: Database;
+  readonly regions: Pick<Regions, "own" | "others">;
+  readonly regionCalls: Pick<RegionCalls, "call">;
+  readonly clock: Clock;
+}
+
+/**
+ * Drops what interrupted moves have left here if the other region could not order that: an application that another
+ * region serves has not moved here. Maintenance erases it afterwards.
+ */
+export async function dropLeftovers(
+  { database, regions, regionCalls, clock }: LeftoverServices,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { own, others } = regions;
+  for (const appid of await listArrived(own, database.reads)) {
+    for (const region of others) {
+      signal?.throwIfAborted();
+      // An unreachable region is asked again later.
+      const isThere = await regionCalls.call(region, "hasApplication", { appid }).catch(() => false);
+      if (isThere !== true) continue;
+      await database.write(({ queries }) => dropArrived(appid, own, clock.now(), queries));
+      break;
+    }
+  }
+}
+
+function onApplication(work: (appid: string, from: string) => Promise<unknown>): MessageHandler {
+  return {
+    takes: "message",
+    answer: (message, from) => work(aboutApplication(Object.entries(Object(message))).appid, from),
+  };
+}
+
+/** @throws ApiError OperationNotFound */
+function requireMain({ isMain }: Regions): void {
+  if (!isMain) throw new ApiError("OperationNotFound", "Only the main region knows where applications live.");
+}

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
+import { createLookUp } from "./look-up.ts";
+import { createOutgoing, OutgoingError } from "./outgoing.ts";
+
+const certificates = join(import.meta.dirname, "../../test/certificates");
+const cert = readFileSync(join(certificates, "test-only-a.cert.pem"), "utf8");
+const key = readFileSync(join(certificates, "test-only-a.key.pem"), "utf8");
+const bounds = { bytesMax: 1_000, timeoutMs: 2_000, takesType: () => true, isPublicOnly: true };
+
+async function start(t: TestContext, isSecure: boolean, handle: RequestListener): Promise<number> {
+  const server = isSecure ? createSecureServer({ cert, key }, handle) : createServer(handle);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Opens loopback, where the servers of the tests listen. */
+function newOutgoing(lookUp: (name: string) => Promise<readonly string[]>, outgoingNetworks = ["127.0.0.0/8"]) {
+  return createOutgoing({ outgoingNetworks }, { lookUp });
+}
+
+function assertRefused(work: Promise<unknown>, message: RegExp): Promise<void> {
+  return assert.rejects(work, (error) => {
+    assert.ok(error instanceof OutgoingError);
+    assert.match(error.message, message);
+    return true;
+  });
+}
+
+describe("a call to an editor's URL (hostile.md 44)", () => {
+  it("resolves the name once and connects to that address; Host has the name", async (t) => {
+    const heads: IncomingMessage["headers"][] = [];
+    const port = await start(t, false, ({ headers }, response) => {
+      heads.push(headers);
+      response.end("{}");
+    });
+    const lookedUp: string[] = [];
+    const outgoing = newOutgoing(async (name) => {
+      lookedUp.push(name);
+      // A second lookup would lead to an address where nothing listens.
+      return lookedUp.length === 1 ? ["127.0.0.1"] : ["127.9.9.9"];
+    });
+    assert.equal((await outgoing.fetchBytes(`http://keys.example:${port}/keys`, bounds)).toString(), "{}");
+    assert.deepEqual(lookedUp, ["keys.example"]);
+    assert.deepEqual([heads[0]?.host, heads[0]?.connection], [`keys.example:${port}`, "close"]);
+  });
+
+  it("keeps no connection open, so that each call is checked", async (t) => {
+    let connections = 0;
+    const port = await start(t, false, (request, response) => {
+      connections += request.socket.bytesRead > 0 ? 1 : 0;
+      response.end();
+    });
+    let addresses = ["127.0.0.1"];
+    const outgoing = newOutgoing(async () => addresses);
+    await outgoing.fetchBytes(`http://keys.example:${port}/`, bounds);
+    addresses = ["10.0.0.1"];
+    await assertRefused(
+      outgoing.fetchBytes(`http://keys.example:${port}/`, bounds),
+      /^keys\.example leads to 10\.0\.0\.1, which is not a public address$/,
+    );
+    assert.equal(connections, 1);
+  });
+
+  it("is refused when the name has an internal address among others, or no address", async () => {
+    const refused = /which is not a public address$/;
+    await assertRefused(newOutgoing(async () => ["1.1.1.1", "10.0.0.1"]).findPublicAddresses("a.example"), refused);
+    await assertRefused(newOutgoing(async () => ["1.1.1.1", "::1"]).findPublicAddresses("a.example"), refused);
+    await assertRefused(newOutgoing(async () => []).findPublicAddresses("a.example"), /^a\.example has no address$/);
+  });
+
+  it("is refused for IP literals in any notation, without a lookup", async () => {
+    const outgoing = newOutgoing(async () => assert.fail("there is nothing to look up"), []);
+    const literals = ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "017700000001", "0x7f.1"];
+    for (const host of [...literals, "[::1]", "::1", "[::ffff:10.0.0.1]", "[::ffff:a00:1]", "169.254.169.254"]) {
+      await assertRefused(outgoing.findPublicAddresses(host), /which is not a public address$/);
+    }
+    assert.deepEqual(await outgoing.findPublicAddresses("0x01010101"), ["1.1.1.1"]);
+  });
+
+  it("is refused for localhost by the real lookup, regardless of name servers", async () => {
+    const outgoing = newOutgoing(createLookUp(), []);
+    for (const host of ["localhost", "LOCALHOST.", "a.localhost"]) {
+      await assertRefused(outgoing.findPublicAddresses(host), /which is not a public address$/);
+    }
+  });
+
+  it("ignores proxies in the environment", async (t) => {
+    let direct = 0;
+    const port = await start(t, false, (_request, response) => {
+      direct += 1;
+      response.end();
+    });
+    const proxy = await start(t, false, (_request, response) => response.writeHead(502).end());
+    for (const name of ["http_proxy", "HTTP_PROXY", "NODE_USE_ENV_PROXY"]) {
+      const was = process.env[name];
+      process.env[name] = name === "NODE_USE_ENV_PROXY" ? "1" : `http://127.0.0.1:${proxy}`;
+      t.after(() => {
+        if (was === undefined) delete process.env[name];
+        else process.env[name] = was;
+      });
+    }
+    await newOutgoing(async () => ["127.0.0.1"]).fetchBytes(`http://keys.example:${port}/`, bounds);
+    assert.equal(direct, 1);
+  });
+
+  it("ends when its caller aborts", async (t) => {
+    const port = await start(t, false, () => {});
+    const abort = new AbortController();
+    const call = newOutgoing(async () => ["127.0.0.1"]).fetchBytes(`http://a.example:${port}/`, {
+      ...bounds,
+      signal: abort.signal,
+    });
+    setTimeout(() => abort.abort(), 50);
+    await assert.rejects(call, OutgoingError);
+  });
+
+  it("a lookup that never completes counts toward the timeout of the call", async () => {
+    const outgoing = newOutgoing(() => new Promise(() => {}));
+    await assertRefused(
+      outgoing.fetchBytes("http://a.example/", { ...bounds, timeoutMs: 50 }),
+      /^no whole answer within 50 ms$/,
+    );
+  });
+});
+
+describe("a call over https", () => {
+  const systemCertificates = getCACertificates("default");
+  before(() => setDefaultCACertificates([...systemCertificates, cert]));
+  after(() => setDefaultCACertificates(systemCertificates));
+
+  it("goes to the checked address with the name in SNI, and requires a certificate for the name", async (t) => {
+    const names: unknown[] = [];
+    const port = await start(t, true, ({ socket }, response) => {
+      names.push((socket as TLSSocket).servername);
+      response.end("{}");
+    });
+    const outgoing = newOutgoing(async () => ["127.0.0.1"]);
+    await outgoing.fetchBytes(`https://localhost:${port}/`, bounds);
+    assert.deepEqual(names, ["localhost"]);
+    await assertRefused(
+      outgoing.fetchBytes(`https://keys.example:${port}/`, bounds),
+      /^ERR_TLS_CERT_ALTNAME_INVALID: /,
+    );
+    await outgoing.fetchBytes(`https://127.0.0.1:${port}/`, bounds);
+    assert.deepEqual(names, ["localhost", false]);
+  });
+
+  it("is refused with an untrusted certificate", async (t) => {
+    setDefaultCACertificates(systemCertificates);
+    t.after(() => setDefaultCACertificates([...systemCertificates, cert]));
+    const port = await start(t, true, (_request, response) => response.end("{}"));
+    const outgoing = newOutgoing(async () => ["127.0.0.1"]);
+    await assertRefused(outgoing.fetchBytes(`https://localhost:${port}/`, bounds), /SELF_SIGNED|VERIFY/);
+  });
+});

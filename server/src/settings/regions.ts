@@ -1,0 +1,47 @@
+import { isRegionKey, parseRegionKey } from "../lib/region-keys.ts";
+import { checked, list, type Reader, text } from "./reader.ts";
+import { secretCharactersMin, secretRule } from "./secrets.ts";
+import { isUrl } from "./urls.ts";
+
+/** The region that clients call first, and that knows the region of each application. */
+export const mainRegion = "main";
+
+export const regionName = checked(text, isRegionName, "must be 1 to 32 of a-z, 0-9 and -");
+
+function isRegionName(given: string): boolean {
+  return /^[a-z0-9-]{1,32}$/.test(given);
+}
+
+/** The root URL of each region, without a trailing slash, by region name. */
+export const regions: Reader<ReadonlyMap<string, string>> = (given) => new Map(regionEntries(given));
+
+const regionEntries = checked(
+  (given: string) => list(given).map(readRegion),
+  (entries) =>
+    new Map(entries).size === entries.length &&
+    entries.every(([name, root]) => isRegionName(name) && isRegionRoot(root)),
+  "must be name=root pairs separated by commas, each name once, each root an http(s) URL of a host and perhaps a path",
+);
+
+/** Parses `eu=https://eu.example.org/`, without the trailing slash. */
+function readRegion(entry: string): readonly [name: string, root: string] {
+  const [name = "", ...root] = entry.split("=");
+  return [name.trim(), root.join("=").trim().replace(/\/+$/, "")];
+}
+
+function isRegionRoot(given: string): boolean {
+  if (!isUrl(given, ["http:", "https:"])) return false;
+  const { username, password, search, hash } = new URL(given);
+  return [username, password, search, hash].every((part) => part === "") && !/[?#\s"\\]/.test(given);
+}
+
+export const regionSecrets = checked(
+  list,
+  (secrets) => secrets.every((secret) => isRegionKey(secret) || secret.length >= secretCharactersMin),
+  secretRule,
+);
+
+/** The regions that the keys belong to; undefined for a malformed key. */
+export function keyedRegions(secrets: readonly string[]): readonly (string | undefined)[] {
+  return secrets.filter(isRegionKey).map((entry) => parseRegionKey(entry)?.region);
+}

@@ -1,0 +1,60 @@
+import { checked, type Reader, text } from "./reader.ts";
+
+export function isUrl(given: string, protocols: readonly string[]): boolean {
+  return URL.canParse(given) && protocols.includes(new URL(given).protocol);
+}
+
+const withoutSlash: Reader<string> = (given) => given.replace(/\/+$/, "");
+
+/** An http or https URL without its trailing slash. */
+export const httpUrl = checked(
+  withoutSlash,
+  (url) => isUrl(url, ["http:", "https:"]),
+  "must be an http:// or https:// URL",
+);
+
+/** `file:///path` or its equivalent `file:/path`. */
+const absoluteFilePattern = /^file:(?:\/\/)?\/(?!\/)[^?#]*$/;
+
+export const databaseUrl = checked(
+  text,
+  (url) => (isPostgresUrl(url) || absoluteFilePattern.test(url)) && URL.canParse(url),
+  "must be a URL that begins with postgres:// or file:/// (an absolute path)",
+);
+
+export function isPostgresUrl(url: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(url);
+}
+
+export const smtpUrl = checked(
+  text,
+  (url) => isUrl(url, ["smtp:", "smtps:"]) && new URL(url).hostname !== "",
+  "must be an smtp:// or smtps:// URL with a host",
+);
+
+/** S3 keys have at most 1,024 bytes, and the keys of files use fewer than 800 of them (`checkKey`). */
+const prefixCharactersMax = 200;
+
+export const filesUrl = checked(
+  text,
+  isFilesUrl,
+  `must be file:///path or s3://bucket, with nothing but an http(s) endpoint, a region and a prefix of at most ${prefixCharactersMax} characters behind the ?`,
+);
+
+function isFilesUrl(given: string): boolean {
+  if (!isUrl(given, ["s3:", "file:"])) return false;
+  const { protocol, username, password, port, hostname, pathname, hash, searchParams } = new URL(given);
+  // The URL parser would accept a relative path as an absolute one, which is never intended.
+  if (protocol === "file:") return absoluteFilePattern.test(given) && pathname !== "/";
+  const endpoint = searchParams.get("endpoint");
+  return (
+    [username, password, port, hash].every((part) => part === "") &&
+    /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(hostname) &&
+    ["", "/"].includes(pathname) &&
+    [...searchParams.keys()].every((name) => ["endpoint", "region", "prefix"].includes(name)) &&
+    (endpoint === null || isUrl(endpoint, ["http:", "https:"])) &&
+    /^[a-z0-9-]{1,64}$/.test(searchParams.get("region") ?? "us-east-1") &&
+    (searchParams.get("prefix") ?? "").length <= prefixCharactersMax &&
+    /^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*\/?)?$/.test(searchParams.get("prefix") ?? "")
+  );
+}

@@ -1,0 +1,87 @@
+import type { UserRow } from "../db/tables.ts";
+
+/** How long after its sign-in a token may change the address with immediate effect. */
+export const freshSignInMs = 600_000;
+const heldMs = 604_800_000;
+const establishedMs = 86_400_000;
+
+type EmailColumns = Pick<UserRow, "email" | "held_email" | "held_until" | "email_changed_at">;
+
+/**
+ * The address for reset codes. For seven days after a change without proof it is the former address, so that a stolen
+ * token cannot take the account over. Null when there is none.
+ */
+export function addressForCodes(user: EmailColumns, now: number): string | null {
+  return isHeld(user, now) ? user.held_email : user.email;
+}
+
+function isHeld({ held_until }: EmailColumns, now: number): boolean {
+  return held_until !== null && held_until > now;
+}
+
+/**
+ * The columns of a changed address.
+ *
+ * @param isProven whether the caller has just proven to be the user; otherwise codes keep going to the former address
+ */
+export function changedEmailColumns(
+  before: EmailColumns,
+  email: string | null,
+  isProven: boolean,
+  now: number,
+): EmailColumns {
+  const address = addressForCodes(before, now);
+  const isHolding = !isProven && address !== email;
+  return {
+    email,
+    email_changed_at: now,
+    // Of several changes the first one decides, because the addresses in between were not proven either.
+    held_email: isHolding ? address : null,
+    held_until: isHolding ? now + heldMs : null,
+  };
+}
+
+/**
+ * The columns after a reset by code. The owner of the held address has proven to be the user, so an unproven change is
+ * undone; otherwise codes would go to the changed address after the seven days.
+ *
+ * @param codeCreatedAt when the code was mailed
+ */
+export function settledEmailColumns(user: EmailColumns, codeCreatedAt: number, now: number): Partial<EmailColumns> {
+  if (user.held_email === null || !isHeld(user, codeCreatedAt)) return {};
+  return { email: user.held_email, email_changed_at: now, held_email: null, held_until: null };
+}
+
+export interface EmailNotice {
+  readonly to: string;
+  readonly text: string;
+  readonly isEstablished: boolean;
+}
+
+/** The notices of a change, to the addresses that received mails before it. */
+export function emailNotices(
+  before: EmailColumns & Pick<UserRow, "created_at">,
+  after: EmailColumns,
+  now: number,
+): EmailNotice[] {
+  const isEstablished = now - (before.email_changed_at ?? before.created_at) >= establishedMs;
+  const addresses = [...new Set([before.email, addressForCodes(before, now)])];
+  return addresses
+    .filter((address) => address !== null)
+    .filter((address) => address !== after.email)
+    .sort() // a fixed lock order prevents deadlocks between users who change the same addresses at once
+    .map((to) => ({ to, isEstablished, text: to === addressForCodes(after, now) ? heldText : changedText }));
+}
+
+const changedText = [
+  "The e-mail address of your account was changed.",
+  "If that was not you, ask those who run the application for help.",
+].join("\n");
+
+const heldText = [
+  "The e-mail address of your account was changed. For seven days, codes",
+  "for a new password are still mailed to this address.",
+  "",
+  "If that was not you, ask for such a code now and set a new password.",
+  "That also makes this address the one of your account again.",
+].join("\n");

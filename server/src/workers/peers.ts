@@ -1,0 +1,63 @@
+import { onSupervisorMessage, sendToSupervisor, workerNumber } from "./worker.ts";
+
+/**
+ * The processes that serve together on this machine (`WORKERS`), each with its own memory. A process asks all of them a
+ * named question; questions and answers travel as JSON through the supervisor.
+ *
+ * ```
+ * worker 1 ── ask ──▶ supervisor ── question ──▶ worker 1, worker 2 …
+ *          ◀─ answers ─           ◀── answer ───
+ * ```
+ */
+export interface Peers {
+  /**
+   * Asks all processes, including this one. A single process answers itself.
+   *
+   * @returns the answers that arrive within `timeoutMs`, in no order; only of processes that know the question
+   */
+  ask(question: string, timeoutMs: number): Promise<readonly unknown[]>;
+  /** Registers the answer of this process to a question, as a JSON value. A failing answerer gives no answer. */
+  answer(question: string, answerer: () => unknown): void;
+}
+
+export function createPeers(): Peers {
+  const answerers = new Map<string, () => unknown>();
+  const asked = new Map<number, (answers: readonly unknown[]) => void>();
+  let questions = 0;
+
+  /** @returns zero or one answer */
+  async function answersOf(question: string): Promise<unknown[]> {
+    try {
+      const answer = await answerers.get(question)?.();
+      return answer === undefined ? [] : [answer];
+    } catch {
+      return [];
+    }
+  }
+
+  onSupervisorMessage("question", async ({ id, question }) => {
+    const [answer = null] = await answersOf(question);
+    sendToSupervisor({ kind: "answer", id, answer });
+  });
+  onSupervisorMessage("answers", ({ id, answers }) => asked.get(id)?.(answers));
+
+  return {
+    ask(question, timeoutMs) {
+      if (workerNumber === undefined) return answersOf(question);
+      questions += 1;
+      const id = questions;
+      return new Promise((resolve) => {
+        const end = (answers: readonly unknown[]) => {
+          clearTimeout(timer);
+          asked.delete(id);
+          resolve(answers);
+        };
+        // The supervisor enforces the timeout; this one is for a supervisor that does not answer at all.
+        const timer = setTimeout(end, timeoutMs * 2, []);
+        asked.set(id, end);
+        sendToSupervisor({ kind: "ask", id, question, timeoutMs });
+      });
+    },
+    answer: (question, answerer) => void answerers.set(question, answerer),
+  };
+}

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join, normalize } from "node:path/posix";
+import { describe, it } from "node:test";
+import { filesBelow, headingsOf, readText, root, withoutCode } from "./documents.ts";
+
+/** Links and paths in the documents lead to files that exist. */
+
+const documents = ["README.md", "CONTRIBUTING.md", ...filesBelow("docs").filter((file) => file.endsWith(".md"))];
+const folders = readdirSync(root).filter((name) => !name.startsWith(".") && statSync(join(root, name)).isDirectory());
+const sourceFolders = readdirSync(join(root, "server/src"), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+const fileNames = new Set(
+  [...folders.filter((name) => name !== "node_modules").flatMap(filesBelow), ...readdirSync(root)].map((file) =>
+    basename(file),
+  ),
+);
+
+/** The resource that CONTRIBUTING.md takes as its example. */
+const example = /\bnotes\b/;
+
+function exists(path: string): boolean {
+  return existsSync(join(root, path));
+}
+
+describe("documents", () => {
+  it("link to files and headings that exist", () => {
+    const broken = documents.flatMap((document) =>
+      [...withoutCode(readText(document)).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
+        .filter(([, path = "", anchor]) => {
+          const target = path === "" ? document : normalize(join(dirname(document), path));
+          if (!exists(target)) return true;
+          return anchor !== undefined && !headingsOf(readText(target)).some((heading) => heading.anchor === anchor);
+        })
+        .map(([link]) => `${document}: ${link}`),
+    );
+    assert.deepEqual(broken, []);
+  });
+
+  it("name existing paths, from the root, from server or from server/src", () => {
+    const starts = new Set([...folders, ...sourceFolders, "src", "test"]);
+    const wrong = documents.flatMap((document) =>
+      [...withoutCode(readText(document)).matchAll(/`([\w.-]+(?:\/[\w.-]+)*(?:\.(?:ts|mjs|md|json|ya?ml)|\/))`/g)]
+        .map(([, path = ""]) => path)
+        .filter((path) => {
+          if (example.test(path)) return false;
+          if (!path.includes("/")) return path.endsWith(".ts") && !fileNames.has(path);
+          if (!starts.has(path.split("/")[0] ?? "")) return false;
+          return !["", "server", "server/src"].some((start) => exists(join(start, path)));
+        })
+        .map((path) => `${document}: ${path}`),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  for (const document of ["README.md", "docs/architecture.md"]) {
+    it(`${document} maps every folder of server/src`, () => {
+      const text = readText(document);
+      assert.deepEqual(
+        sourceFolders.filter((name) => !text.includes(`${name}/`)),
+        [],
+      );
+    });
+  }
+
+  it("every page of docs/spec and docs/operations is in the index of its folder", () => {
+    for (const folder of ["docs/spec", "docs/operations"]) {
+      const index = readText(`${folder}/README.md`);
+      const missing = filesBelow(folder).filter((file) => !index.includes(`(${basename(file)})`));
+      assert.deepEqual(missing, [`${folder}/README.md`]);
+    }
+  });
+});

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { createTestDeployment } from "./deployments.ts";
+import { runProgram } from "./harness.ts";
+import { killRunningServers, startProgram } from "./running-server.ts";
+import { startS3Server } from "./s3-server.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+after(() => {
+  killRunningServers();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let folders = 0;
+const basics = { ROLLCALL_SECRET: "a secret for tests", DATABASE_TIMEOUT_MS: "1000", LOG_LEVEL: "error" };
+
+/** The output of a start that fails with these settings; never a stack, and never a password. */
+async function failureOf(settings: Readonly<Record<string, string>>): Promise<string> {
+  folders += 1;
+  const given = { DATA_DIR: join(folder, `${folders}`), PORT: "0", ...basics, ...settings };
+  const { code, stdout, stderr } = await runProgram("src/main.ts", [], given);
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.doesNotMatch(stderr, /\n\s+at |pa55word/);
+  return stderr.trimEnd();
+}
+
+async function takenPort() {
+  const blocker = createServer().listen(0, "127.0.0.1");
+  await once(blocker, "listening");
+  const { port } = blocker.address() as AddressInfo; // listens on TCP
+  return { port, free: () => blocker.close() };
+}
+
+describe("a start that cannot reach its database names DATABASE_URL, the target and the cause", () => {
+  it("when nothing listens there", async () => {
+    assert.equal(
+      await failureOf({ DATABASE_URL: "postgres://user:pa55word@127.0.0.1:1/rollcall" }),
+      "DATABASE_URL: cannot connect to 127.0.0.1:1 (ECONNREFUSED). Is PostgreSQL running there?",
+    );
+    assert.match(
+      await failureOf({ DATABASE_URL: "postgres://localhost:1/x" }),
+      /cannot connect to localhost:1 \(ECONN/,
+    );
+  });
+
+  it("when the host is unknown", async () => {
+    assert.match(
+      await failureOf({ DATABASE_URL: "postgres://user:pa55word@no-such-host.invalid/rollcall" }),
+      /^DATABASE_URL: the host name no-such-host\.invalid cannot be resolved \((ENOTFOUND|EAI_AGAIN)\)\./,
+    );
+  });
+
+  it("when the server does not answer", async () => {
+    const silent = createServer(() => {})
+      .listen(0, "127.0.0.1")
+      .unref();
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo; // listens on TCP
+    const said = await failureOf({ DATABASE_URL: `postgres://user:pa55word@127.0.0.1:${port}/x` });
+    silent.close();
+    assert.match(said, new RegExp(`^DATABASE_URL: no answer from 127\\.0\\.0\\.1:${port} \\(CONN`));
+  });
+
+  it("when the server has no such database or user, or takes no TLS", async () => {
+    const { settings, remove } = await createTestDeployment();
+    after(remove);
+    const url = new URL(settings.DATABASE_URL);
+    if (url.protocol === "file:") {
+      // The embedded engine has neither; its file can be wrong.
+      writeFileSync(join(folder, "text.db"), "this is no database\n".repeat(500));
+      assert.equal(
+        await failureOf({ DATABASE_URL: `file://${folder}/text.db` }),
+        `DATABASE_URL: ${folder}/text.db is not an SQLite database (SQLITE_NOTADB).`,
+      );
+      return;
+    }
+    const other = (change: (url: URL) => void) => {
+      const changed = new URL(url);
+      change(changed);
+      return failureOf({ DATABASE_URL: changed.href });
+    };
+    assert.equal(
+      await other((to) => {
+        to.pathname = "/nodb";
+      }),
+      `DATABASE_URL: database "nodb" does not exist on ${url.host}. Create it, or correct the name.`,
+    );
+    assert.equal(
+      await other((to) => {
+        to.username = "stranger";
+        to.password = "pa55word";
+      }),
+      `DATABASE_URL: ${url.host} refuses the user "stranger": role "stranger" does not exist.`,
+    );
+    assert.match(
+      await other((to) => to.searchParams.set("sslmode", "require")),
+      /^DATABASE_URL: \S+ does not accept TLS connections, which sslmode requires \(ECONNRESET\)\.$/,
+    );
+  });
+});
+
+describe("a start that cannot use its folder names DATA_DIR, the path and the cause", () => {
+  it("when no folder can be created, without retrying", async () => {
+    const startedAt = Date.now();
+    assert.match(
+      await failureOf({ DATA_DIR: "/proc/nope", ROLLCALL_SECRET: "" }),
+      /^DATA_DIR: cannot use \/proc\/nope: .+ \((ENOENT|EACCES|EPERM)\)\.$/,
+    );
+    assert.match(await failureOf({ DATA_DIR: "/proc/nope/deeper" }), /^DATA_DIR: cannot use \/proc\/nope: /);
+    assert.match(await failureOf({ FILES_URL: "file:///proc/nope/files" }), /^FILES_URL: cannot use \/proc\/nope: /);
+    assert.match(
+      await failureOf({ DATABASE_URL: "file:///proc/nope/x.db" }),
+      /^DATABASE_URL: cannot use \/proc\/nope: /,
+    );
+    assert.ok(Date.now() - startedAt < 60_000);
+  });
+
+  it("when it is a file", async () => {
+    const file = join(folder, "file");
+    writeFileSync(file, "");
+    for (const place of [file, join(file, "below")])
+      assert.match(await failureOf({ DATA_DIR: place }), /^DATA_DIR: cannot use \S+: .+ \((EEXIST|ENOTDIR)\)\.$/);
+  });
+
+  it("when this user may not write", { skip: process.getuid?.() === 0 && "root may write anywhere" }, async () => {
+    const closed = join(folder, "closed");
+    mkdirSync(closed, { mode: 0o500 });
+    assert.match(await failureOf({ DATA_DIR: join(closed, "data") }), /^DATA_DIR: cannot use \S+: .+ \(EACCES\)\.$/);
+  });
+});
+
+describe("a start that cannot listen", () => {
+  it("names PORT or HOST, and creates nothing", async () => {
+    const { port, free } = await takenPort();
+    const dataDir = join(folder, "untouched");
+    for (const workers of ["1", "2"]) {
+      assert.equal(
+        await failureOf({ DATA_DIR: dataDir, PORT: `${port}`, WORKERS: workers }),
+        `PORT: 127.0.0.1:${port} is in use (EADDRINUSE). Stop the other program, or set another PORT.`,
+      );
+    }
+    assert.equal(
+      await failureOf({ DATA_DIR: dataDir, METRICS_PORT: `${port}` }),
+      `METRICS_PORT: 127.0.0.1:${port} is in use (EADDRINUSE). Stop the other program, or set another METRICS_PORT.`,
+    );
+    free();
+    assert.match(
+      await failureOf({ DATA_DIR: dataDir, HOST: "192.0.2.1", PORT: "8099" }),
+      /^HOST: 192\.0\.2\.1 is not an address of this machine \(EADDRNOTAVAIL\)/,
+    );
+    assert.match(
+      await failureOf({ DATA_DIR: dataDir, HOST: "no-such-host.invalid", PORT: "8099" }),
+      /^HOST: the name no-such-host\.invalid cannot be resolved \((ENOTFOUND|EAI_AGAIN)\)\./,
+    );
+    assert.ok(!existsSync(dataDir));
+  });
+
+  it("a second start on the same port does not affect the first server", async () => {
+    const { settings, remove } = await createTestDeployment();
+    after(remove);
+    const first = await startProgram(settings);
+    const other = join(folder, "second");
+    const said = await failureOf({ DATA_DIR: other, PORT: `${first.port}` });
+    assert.match(said, /^PORT: /);
+    assert.ok(!existsSync(other));
+    assert.equal(await first.end("SIGTERM"), 0);
+  });
+});
+
+describe("a start with a bucket", () => {
+  it("fails if the store refuses it, and serves without files while the store is unreachable", async () => {
+    const { settings, remove } = await createTestDeployment();
+    after(remove);
+    const store = await startS3Server(join(folder, "s3"));
+    after(() => store.close());
+    const keys = { AWS_ACCESS_KEY_ID: store.keys.awsAccessKeyId, AWS_SECRET_ACCESS_KEY: store.keys.awsSecretAccessKey };
+    const there = new URL(store.url).searchParams.get("endpoint") ?? "";
+    const url = (bucket: string, endpoint = there) => `s3://${bucket}?endpoint=${endpoint}`;
+    assert.equal(
+      await failureOf({ ...settings, ...keys, FILES_URL: url("no-such-bucket") }),
+      `FILES_URL: the bucket "no-such-bucket" at ${there} does not exist (NoSuchBucket).`,
+    );
+    const away = await startProgram({ ...settings, ...keys, FILES_URL: url("any-bucket", "http://127.0.0.1:1") });
+    assert.match(away.output(), /FILES_URL: the bucket \\"any-bucket\\" at \S+ cannot be reached \(ECONNREFUSED\)/);
+    assert.equal(await away.end("SIGTERM"), 0);
+  });
+});

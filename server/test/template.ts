@@ -1,0 +1,17 @@
+import { migrate } from "../src/db/migrate.ts";
+import { openDatabase } from "../src/db/open.ts";
+import { createTestDatabase, type TestDatabase } from "./databases.ts";
+
+/**
+ * Migrates one database that the tests copy theirs from, because the migrations take longer than many a test file.
+ *
+ * @param folder for an embedded database
+ * @returns the database whose URL tests take as TEST_DATABASE_TEMPLATE
+ */
+export async function createTemplate(folder: string): Promise<TestDatabase> {
+  const template = await createTestDatabase(folder);
+  const database = await openDatabase(template.url, { connectionsMax: 2, timeoutMs: 60_000 });
+  await migrate(database);
+  await database.close();
+  return template;
+}
