@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
+import { fastFolder } from "../scripts/fast-folder.ts";
 import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
 import { killRunningServers, type RunningServer, startProgram } from "../server/test/running-server.ts";
 
@@ -21,8 +21,9 @@ export interface Deployment {
 
 /** @param rateLimits `off` for unlimited calls */
 export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<Deployment> {
-  const dataDir = mkdtempSync(path.join(fastFolder(), "rollcall-fuzz-"));
-  const postgres = engine === "postgres" ? await startThrowawayPostgres() : undefined;
+  const parent = fastFolder();
+  const dataDir = mkdtempSync(path.join(parent, "rollcall-fuzz-"));
+  const postgres = engine === "postgres" ? await startThrowawayPostgres({ parent }) : undefined;
   const settings = {
     DATA_DIR: dataDir,
     RATE_LIMITS: rateLimits,
@@ -48,16 +49,6 @@ export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<
     throw error;
   }
 }
-
-/** In memory if possible: nothing here has to last, and waiting for the disk would take half of the time. */
-function fastFolder(): string {
-  const memory = "/dev/shm";
-  if (!existsSync(memory)) return tmpdir();
-  const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize > memoryBytesMin ? memory : tmpdir();
-}
-
-const memoryBytesMin = 2_000_000_000;
 
 async function createOwner(settings: Readonly<Record<string, string>>): Promise<Deployment["root"]> {
   const cli = path.join(import.meta.dirname, "../server/src/cli.ts");

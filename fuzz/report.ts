@@ -22,16 +22,17 @@ export interface Failure {
   readonly details: string;
   readonly request: string;
   readonly answer: string;
+  readonly log: string;
   /** How many calls failed in this way. */
   count: number;
 }
 
-export function formatFailure({ operation, kind, details, request, answer, count }: Failure): string {
+export function formatFailure({ operation, kind, details, request, answer, log, count }: Failure): string {
   const lines = [
     `${styleText("red", "✗")} ${styleText("bold", operation)}: ${kind}${count > 1 ? ` (${count} times)` : ""}`,
     `    ${shorten(details, 2_000)}`,
     `    ${shorten(request, 6_000)}`,
-    ...(answer === "" ? [] : [`    ${shorten(answer, 1_500)}`]),
+    ...[answer, log].filter((text) => text !== "").map((text) => `    ${shorten(text, 1_500)}`),
   ];
   return lines.join("\n");
 }

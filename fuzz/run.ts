@@ -86,6 +86,7 @@ async function fuzz(
       details,
       request: plan === undefined ? "" : describeRequest(plan.bytes),
       answer: answer === undefined ? "" : `${answer.status} ${answer.text}`,
+      log: answer === undefined ? "" : findLogLines(answer, deployment.server.output()),
       count: 1,
     });
   }
@@ -196,4 +197,11 @@ function judgeCoverage(tallies: ReadonlyMap<string, Tally>, calls: number): Faul
     ...(tally.calls < callsMin ? [{ kind: `called ${tally.calls} times: ${operation}`, details: "" }] : []),
     ...(tally.successes === 0 ? [{ kind: `never succeeded: ${operation}`, details: [...tally.errors].join(" ") }] : []),
   ]);
+}
+
+/** What the server has logged of the request. */
+function findLogLines({ headers, text, ms }: Answer, log: string): string {
+  const requestId = /"request_id":"([^"]+)"/.exec(text)?.[1] ?? headers.get("x-request-id");
+  const lines = requestId === undefined ? [] : log.split("\n").filter((line) => line.includes(requestId));
+  return [`after ${ms.toFixed(0)} ms`, ...lines].join(" ");
 }

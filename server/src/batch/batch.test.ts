@@ -252,6 +252,24 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     assert.ok(!JSON.stringify(lines).includes("secret"));
   });
 
+  it("a wrong password of a user that the same batch creates fails its item alone", async () => {
+    const parameters = { username: "of this batch", password: "a password" };
+    const requests = [
+      { method: "POST", path: "/users", parameters },
+      { method: "POST", path: "/users/login", parameters: { ...parameters, password: "another" } },
+    ];
+    for (const mode of ["atomic", "independent"]) {
+      const responses = await run(requests, { mode });
+      const expected =
+        mode === "atomic" ? ["BatchItemNotRun", "AuthBadUsernameOrPassword"] : [undefined, "AuthBadUsernameOrPassword"];
+      assert.deepEqual(
+        responses.map(({ error }) => error),
+        expected,
+        mode,
+      );
+    }
+  });
+
   it("an atomic batch does not give a wrong reset code another attempt", async () => {
     const me = await test.signUp();
     const digest = "0".repeat(64);

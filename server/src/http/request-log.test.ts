@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { pino } from "pino";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { ApiError } from "../errors.ts";
+import { logLine } from "./request-log.ts";
 
 // spec/deployment#log-sampling
 describe("LOG_SAMPLE", () => {
@@ -51,4 +54,16 @@ describe("LOG_SAMPLE", () => {
     const count = logged.reduce((sum, each) => sum + each, 0);
     assert.ok(count > 0 && count < 60, `${count} batches of 60`);
   });
+});
+
+test("the line of a call that got 503 names what failed", () => {
+  const lines: string[] = [];
+  const log = pino({ level: "info" }, { write: (line) => void lines.push(line) });
+  const cause = Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
+  const failure = new ApiError("ServiceUnavailable", undefined, {
+    cause: new ApiError("ServiceUnavailable", undefined, { cause }),
+  });
+  const call = { requestId: "r", method: "GET", path: "/x", operation: "x", address: "::1", ms: 1, caller: undefined };
+  logLine(log, { ...call, status: 503, failure }, 1);
+  assert.equal(JSON.parse(lines.join(""))["cause"], "57014: canceling statement due to statement timeout");
 });

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
+import { ApiError } from "../errors.ts";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
 import type { AnyCaller } from "./route.ts";
 
@@ -69,6 +70,7 @@ export function logLine(log: Logger, call: LoggedCall, share: number): void {
     operation,
     status,
     error: failure?.condition,
+    cause: failure?.condition === "ServiceUnavailable" ? describeCause(failure.cause) : undefined,
     ms: Math.round(ms * 1000) / 1000,
     ...(caller !== undefined && describeCaller(caller)),
     address,
@@ -81,6 +83,14 @@ export function pathOf(url: string): string {
   const query = url.indexOf("?");
   const path = query === -1 ? url : url.slice(0, query);
   return path.startsWith("/") ? path : path.replace(/^https?:\/\/[^/]*/, "");
+}
+
+/** Why a part of the system did not answer, such as a time-out of the database. Never contains values of a request. */
+function describeCause(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  if (cause instanceof ApiError && cause.cause !== undefined) return describeCause(cause.cause);
+  const { code } = cause as { code?: unknown }; // drivers and Node.js add it
+  return typeof code === "string" ? `${code}: ${cause.message}` : cause.message;
 }
 
 /** Decides by request id, so that either all items of a batch are logged or none. */
