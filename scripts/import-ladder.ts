@@ -24,12 +24,15 @@ const ladder = [
     "version.ts",
   ],
   ["db", "http", "outgoing"],
+  ["operation.ts", "services.ts"],
   ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "regions", "storage", "tenancy"],
   ["slices"],
   ["archives", "moves", "user-exporters.ts"],
   ["app.ts", "maintenance.ts"],
   ["serve.ts", "start.ts", "main.ts", "cli.ts"],
 ];
+/** Names the types of all services, from anywhere; it is empty when it runs. */
+const typesOfServices = "server/src/services.ts";
 const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
 
 /** Every source file of the server, as `findLadderViolations` expects them. */
@@ -49,6 +52,9 @@ export function findLadderViolations(files: SourceFile[]): string[] {
   const sources = files.filter((file) => file.path.startsWith(sourceRoot) && !file.path.endsWith(".test.ts"));
   const imports = new Map(sources.map((file) => [file.path, findImports(file.text)]));
   const violations: string[] = [];
+  for (const { path: file, text } of sources) {
+    if (file === typesOfServices && /^import (?!type\b)/m.test(text)) violations.push(`${file}: imports types alone`);
+  }
   for (const [importer, specifiers] of imports) {
     const problem = findMisplacement(importer);
     if (problem !== undefined) violations.push(`${importer}: ${problem}`);
@@ -79,6 +85,7 @@ function findMisplacement(file: string): string | undefined {
 function findImportProblem(importer: string, specifier: string): string | undefined {
   if (!specifier.startsWith(".")) return "our own code is imported by relative path";
   const imported = resolve(importer, specifier);
+  if (importer === typesOfServices) return undefined;
   if (imported.endsWith(".json")) return undefined; // data, such as the version in package.json
   if (!imported.startsWith(sourceRoot)) return "server/src imports nothing of ours from outside itself";
   if (imported.endsWith(".test.ts")) return "only tests import tests";

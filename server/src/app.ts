@@ -43,7 +43,7 @@ import { createRateLimits, readRateLimits } from "./http/rate-limits.ts";
 import type { Route } from "./http/route.ts";
 import { createTransport, type Transport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
-import { identitiesRoutes } from "./identities/identities.routes.ts";
+import { identityOperations } from "./identities/identities.routes.ts";
 import type { Insight } from "./insight/insight.ts";
 import { createSlowQueryLog } from "./insight/slow-query-log.ts";
 import { type ByteBudget, createByteBudget } from "./lib/byte-budget.ts";
@@ -76,6 +76,7 @@ import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { landingPage } from "./service/landing.ts";
 import { serviceRoutes } from "./service/service.routes.ts";
+import type { Services } from "./services.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import { openByteStore } from "./storage/open.ts";
 import { createStorageHealth } from "./storage/storage-health.ts";
@@ -263,7 +264,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
   const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
 
   let isDraining = false;
-  const services = {
+  const services: Services = {
+    config,
     database,
     background,
     tokens,
@@ -301,51 +303,54 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     dispatcher,
     observer: insight?.observer,
     log,
-    limits: config,
-    resetCodeLifetimeMs: config.resetCodeLifetimeMs,
-    sessionMs: config.operatorSessionMs,
-    sessionIdleMs: config.operatorIdleMs,
     clock,
     ids,
     peers,
     userExporters: createUserExporters({ database, bytes, saltedHashes, clock }),
-    version,
     storageHealth,
     isDraining: () => isDraining,
   };
 
+  const legacy = {
+    ...services,
+    limits: config,
+    resetCodeLifetimeMs: config.resetCodeLifetimeMs,
+    sessionMs: config.operatorSessionMs,
+    sessionIdleMs: config.operatorIdleMs,
+    version,
+  };
   const routes: readonly Route[] = [
-    ...devicesRoutes(services),
-    ...usersSessionsRoutes(services),
-    ...usersPasswordRoutes(services),
-    ...usersSocialRoutes(services),
-    ...usersRoutes(services),
-    ...usersAccountRoutes(services),
-    ...identitiesRoutes(services),
-    ...checkinsRoutes(services),
-    ...filesRoutes(services),
-    ...profilePicturesRoutes(services),
-    ...metadataRoutes(services),
-    ...metricsRoutes(services),
-    ...batchRoutes(services),
-    ...operatorsSessionsRoutes(services),
-    ...operatorsRoutes(services),
-    ...auditOperatorRoutes(services),
-    ...applicationsOperatorRoutes(services),
-    ...applicationsRemoteOperatorRoutes(services),
-    ...usersOperatorRoutes(services),
-    ...usersTokensOperatorRoutes(services),
-    ...usersExportOperatorRoutes(services),
-    ...devicesOperatorRoutes(services),
-    ...checkinsOperatorRoutes(services),
-    ...filesOperatorRoutes(services),
-    ...metadataOperatorRoutes(services),
-    ...crashReportsOperatorRoutes(services),
-    ...metricsOperatorRoutes(services),
-    ...serviceRoutes(services),
+    ...devicesRoutes(legacy),
+    ...usersSessionsRoutes(legacy),
+    ...usersPasswordRoutes(legacy),
+    ...usersSocialRoutes(legacy),
+    ...usersRoutes(legacy),
+    ...usersAccountRoutes(legacy),
+    ...identityOperations.map((declare) => declare(services)),
+    ...checkinsRoutes(legacy),
+    ...filesRoutes(legacy),
+    ...profilePicturesRoutes(legacy),
+    ...metadataRoutes(legacy),
+    ...metricsRoutes(legacy),
+    ...batchRoutes(legacy),
+    ...operatorsSessionsRoutes(legacy),
+    ...operatorsRoutes(legacy),
+    ...auditOperatorRoutes(legacy),
+    ...applicationsOperatorRoutes(legacy),
+    ...applicationsRemoteOperatorRoutes(legacy),
+    ...usersOperatorRoutes(legacy),
+    ...usersTokensOperatorRoutes(legacy),
+    ...usersExportOperatorRoutes(legacy),
+    ...devicesOperatorRoutes(legacy),
+    ...checkinsOperatorRoutes(legacy),
+    ...filesOperatorRoutes(legacy),
+    ...metadataOperatorRoutes(legacy),
+    ...crashReportsOperatorRoutes(legacy),
+    ...metricsOperatorRoutes(legacy),
+    ...serviceRoutes(legacy),
   ];
 
-  const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
+  const endpoints: readonly Endpoint[] = [tusEndpoint(legacy)];
 
   const runOnce = createRunOnce({ database, clock, secrets, limits: config });
   const requireServed = regions.areSeveral ? policies.requireServed : undefined;

@@ -47,7 +47,7 @@ export interface OperatorCaller {
 
 export type AnyCaller = Caller | OperatorCaller;
 
-type CallerOf<Kind extends CallerKind> = Kind extends "user"
+export type CallerOf<Kind extends CallerKind> = Kind extends "user"
   ? UserCaller
   : Kind extends "device"
     ? Caller
@@ -65,13 +65,15 @@ export interface RouteInput<Kind extends CallerKind, Path, Parameters, File = un
   readonly call: Call;
 }
 
-/** Declares one operation: its interface and its handler. The path has its parameters in braces. */
-export interface RouteDeclaration<
-  Kind extends CallerKind = CallerKind,
-  Path extends ObjectSchema = ObjectSchema,
-  Parameters extends ObjectSchema = ObjectSchema,
-  Result extends Schema = Schema,
-  File extends StoredUpload = StoredUpload,
+/** The input of a request with a `signature` in place of a token. */
+export type SignedInput<Path, Parameters> = Omit<RouteInput<CallerKind, Path, Parameters>, "caller">;
+
+/** The interface of an operation, without its handler. The path has its parameters in braces. */
+export interface RouteInterface<
+  Kind extends CallerKind,
+  Path extends ObjectSchema,
+  Parameters extends ObjectSchema,
+  Result extends Schema,
 > {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
@@ -93,6 +95,22 @@ export interface RouteDeclaration<
   readonly pathParameters?: Path;
   /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
   readonly parameters?: Parameters;
+  readonly status: 200 | 201;
+  /** The handler may return a {@link Created} instead of its result, for status 201. */
+  readonly mayCreate?: true;
+  readonly result: Result;
+  /** The conditions of this operation, in addition to those that `conditionsOf` derives. */
+  readonly errors: readonly ErrorCondition[];
+}
+
+/** Declares one operation: its interface and its handler. */
+export interface RouteDeclaration<
+  Kind extends CallerKind = CallerKind,
+  Path extends ObjectSchema = ObjectSchema,
+  Parameters extends ObjectSchema = ObjectSchema,
+  Result extends Schema = Schema,
+  File extends StoredUpload = StoredUpload,
+> extends RouteInterface<Kind, Path, Parameters, Result> {
   /** For operations that take a file, as multipart/form-data: the parameters are the other parts. */
   readonly upload?: {
     /** Stores the bytes while they arrive; the parameters may come before or after them. */
@@ -104,18 +122,12 @@ export interface RouteDeclaration<
    */
   readonly download?: {
     /** Answers requests with a `signature` in the query, which need no token. */
-    handleSigned(input: Omit<RouteInput<Kind, Static<Path>, Static<Parameters>>, "caller">): Promise<FileResult>;
+    handleSigned(input: SignedInput<Static<Path>, Static<Parameters>>): Promise<FileResult>;
   };
-  readonly status: 200 | 201;
-  /** The handler may return a {@link Created} instead of its result, for status 201. */
-  readonly mayCreate?: true;
-  readonly result: Result;
-  /** The conditions of this operation, in addition to those that `conditionsOf` derives. */
-  readonly errors: readonly ErrorCondition[];
   handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>): Promise<Handled<Static<Result>>>;
 }
 
-type Handled<Result> = Result | Created<Result> | RawResult | FileResult | ArchiveResult;
+export type Handled<Result> = Result | Created<Result> | RawResult | FileResult | ArchiveResult;
 
 /** The result of an operation that created an object instead of changing one. */
 export class Created<Result> {

@@ -1,12 +1,11 @@
-import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { NewIdentityRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Call } from "../http/call.ts";
-import type { Paging } from "../http/paging.ts";
-import { type Route, route, type UserCaller } from "../http/route.ts";
+import type { UserCaller } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
-import type { Clock } from "../lib/clock.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
 import {
   AddIdentity,
   IdentityPage,
@@ -18,151 +17,146 @@ import {
 } from "./identities.contract.ts";
 import { deleteIdentities, findIdentityUser, insertIdentity, listIdentities } from "./identities.store.ts";
 
-/** Endpoints for identities in other systems (spec/identities). */
-export function identitiesRoutes(services: {
-  readonly database: Database;
-  readonly paging: Paging;
-  readonly clock: Clock;
-}): Route[] {
-  const { database, paging, clock } = services;
-
-  const addIdentity = route({
-    method: "POST",
-    path: "/users/me/identities/{identityProviderName}",
-    operation: "addIdentity",
-    summary: "Add an identity to the current user",
-    tag: "Identities",
-    caller: "user",
-    pathParameters: ProviderPath,
-    parameters: AddIdentity,
-    status: 200,
-    result: Type.Literal(1),
-    errors: ["ItemAlreadyExists"],
-    async handle({ caller, path, parameters }) {
-      const identity: NewIdentityRow = {
-        application_id: caller.applicationId,
-        provider: path.identityProviderName,
-        identifier: parameters.identityId,
-        user_id: caller.userId,
-        created_at: clock.now(),
-      };
-      const isHeld = await database.write(({ queries }) =>
-        insertIdentity(identity, queries).catch((error) => {
-          // The user was deleted after the token was checked.
-          throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
-        }),
-      );
-      if (!isHeld) throw new ApiError("ItemAlreadyExists", "The identity belongs to another user.");
-      return 1 as const;
-    },
-  });
-
-  async function list(
-    caller: UserCaller,
-    provider: string | undefined,
-    parameters: { pageSize?: number; pagingToken?: string },
-    call: Call,
-  ) {
-    // The path decides, not the token.
-    const listing = provider === undefined ? "identities" : `identities of ${provider}`;
-    const request = await paging.read(listing, caller, parameters, call);
-    const { applicationId, userId } = caller;
-    const { position, size } = request;
-    const page = await listIdentities(applicationId, userId, provider, position, size, database.reads, call.work);
-    return paging.present(listing, caller, request, page, presentIdentity);
-  }
-
-  const listOwnIdentities = route({
-    method: "GET",
-    path: "/users/me/identities",
-    operation: "listIdentities",
-    summary: "List the current user's identities, newest first",
-    tag: "Identities",
-    caller: "user",
-    parameters: ListIdentities,
-    status: 200,
-    result: IdentityPage,
-    errors: [],
-    handle: ({ caller, parameters, call }) => list(caller, undefined, parameters, call),
-  });
-
-  const listOwnIdentitiesOfProvider = route({
-    method: "GET",
-    path: "/users/me/identities/{identityProviderName}",
-    operation: "listIdentitiesOfProvider",
-    summary: "List the current user's identities of one provider",
-    tag: "Identities",
-    caller: "user",
-    pathParameters: ProviderPath,
-    parameters: ListIdentities,
-    status: 200,
-    result: IdentityPage,
-    errors: [],
-    handle: ({ caller, path, parameters, call }) => list(caller, path.identityProviderName, parameters, call),
-  });
-
-  async function remove(caller: UserCaller, provider: string, identifier: string | undefined) {
-    await database.write(({ queries }) =>
-      deleteIdentities(caller.applicationId, caller.userId, provider, identifier, queries),
+const addIdentity = operation({
+  method: "POST",
+  path: "/users/me/identities/{identityProviderName}",
+  operation: "addIdentity",
+  summary: "Add an identity to the current user",
+  tag: "Identities",
+  caller: "user",
+  pathParameters: ProviderPath,
+  parameters: AddIdentity,
+  status: 200,
+  result: Type.Literal(1),
+  errors: ["ItemAlreadyExists"],
+  async handle({ caller, path, parameters }, { database, clock }) {
+    const identity: NewIdentityRow = {
+      application_id: caller.applicationId,
+      provider: path.identityProviderName,
+      identifier: parameters.identityId,
+      user_id: caller.userId,
+      created_at: clock.now(),
+    };
+    const isHeld = await database.write(({ queries }) =>
+      insertIdentity(identity, queries).catch((error) => {
+        // The user was deleted after the token was checked.
+        throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+      }),
     );
-    return true as const;
-  }
+    if (!isHeld) throw new ApiError("ItemAlreadyExists", "The identity belongs to another user.");
+    return 1 as const;
+  },
+});
 
-  const removeIdentities = route({
-    method: "DELETE",
-    path: "/users/me/identities/{identityProviderName}",
-    operation: "deleteIdentities",
-    summary: "Remove identities of one provider from the current user: one of them, or all",
-    tag: "Identities",
-    caller: "user",
-    pathParameters: ProviderPath,
-    parameters: RemoveIdentities,
-    status: 200,
-    result: Type.Literal(true),
-    errors: [],
-    handle: ({ caller, path, parameters }) => remove(caller, path.identityProviderName, parameters.identityId),
-  });
-
-  const removeIdentity = route({
-    method: "DELETE",
-    path: "/users/me/identities/{identityProviderName}/{identityId}",
-    operation: "deleteIdentity",
-    summary: "Remove an identity from the current user",
-    tag: "Identities",
-    caller: "user",
-    pathParameters: IdentityPath,
-    status: 200,
-    result: Type.Literal(true),
-    errors: [],
-    handle: ({ caller, path }) => remove(caller, path.identityProviderName, path.identityId),
-  });
-
-  const findUserOfIdentity = route({
-    method: "GET",
-    path: "/users/identities/{identityProviderName}/{identityId}",
-    operation: "findUserOfIdentity",
-    summary: "Find the user that holds an identity",
-    tag: "Identities",
-    caller: "user",
-    pathParameters: IdentityPath,
-    status: 200,
-    result: Type.String({ description: "The user's id." }),
-    errors: ["ItemDoesNotExist"],
-    async handle({ caller, path }) {
-      const { identityProviderName, identityId } = path;
-      const { applicationId, userId: readerId } = caller;
-      const userId = await findIdentityUser(applicationId, readerId, identityProviderName, identityId, database.reads);
-      if (userId === undefined) throw new ApiError("ItemDoesNotExist");
-      return userId;
-    },
-  });
-
-  return [
-    addIdentity,
-    listOwnIdentities,
-    listOwnIdentitiesOfProvider,
-    removeIdentities,
-    removeIdentity,
-    findUserOfIdentity,
-  ];
+async function list(
+  caller: UserCaller,
+  provider: string | undefined,
+  parameters: { pageSize?: number; pagingToken?: string },
+  call: Call,
+  { paging, database }: Services,
+) {
+  // The path decides, not the token.
+  const listing = provider === undefined ? "identities" : `identities of ${provider}`;
+  const request = await paging.read(listing, caller, parameters, call);
+  const { applicationId, userId } = caller;
+  const { position, size } = request;
+  const page = await listIdentities(applicationId, userId, provider, position, size, database.reads, call.work);
+  return paging.present(listing, caller, request, page, presentIdentity);
 }
+
+const listOwnIdentities = operation({
+  method: "GET",
+  path: "/users/me/identities",
+  operation: "listIdentities",
+  summary: "List the current user's identities, newest first",
+  tag: "Identities",
+  caller: "user",
+  parameters: ListIdentities,
+  status: 200,
+  result: IdentityPage,
+  errors: [],
+  handle: ({ caller, parameters, call }, services) => list(caller, undefined, parameters, call, services),
+});
+
+const listOwnIdentitiesOfProvider = operation({
+  method: "GET",
+  path: "/users/me/identities/{identityProviderName}",
+  operation: "listIdentitiesOfProvider",
+  summary: "List the current user's identities of one provider",
+  tag: "Identities",
+  caller: "user",
+  pathParameters: ProviderPath,
+  parameters: ListIdentities,
+  status: 200,
+  result: IdentityPage,
+  errors: [],
+  handle: ({ caller, path, parameters, call }, services) =>
+    list(caller, path.identityProviderName, parameters, call, services),
+});
+
+async function remove(caller: UserCaller, provider: string, identifier: string | undefined, { database }: Services) {
+  await database.write(({ queries }) =>
+    deleteIdentities(caller.applicationId, caller.userId, provider, identifier, queries),
+  );
+  return true as const;
+}
+
+const removeIdentities = operation({
+  method: "DELETE",
+  path: "/users/me/identities/{identityProviderName}",
+  operation: "deleteIdentities",
+  summary: "Remove identities of one provider from the current user: one of them, or all",
+  tag: "Identities",
+  caller: "user",
+  pathParameters: ProviderPath,
+  parameters: RemoveIdentities,
+  status: 200,
+  result: Type.Literal(true),
+  errors: [],
+  handle: ({ caller, path, parameters }, services) =>
+    remove(caller, path.identityProviderName, parameters.identityId, services),
+});
+
+const removeIdentity = operation({
+  method: "DELETE",
+  path: "/users/me/identities/{identityProviderName}/{identityId}",
+  operation: "deleteIdentity",
+  summary: "Remove an identity from the current user",
+  tag: "Identities",
+  caller: "user",
+  pathParameters: IdentityPath,
+  status: 200,
+  result: Type.Literal(true),
+  errors: [],
+  handle: ({ caller, path }, services) => remove(caller, path.identityProviderName, path.identityId, services),
+});
+
+const findUserOfIdentity = operation({
+  method: "GET",
+  path: "/users/identities/{identityProviderName}/{identityId}",
+  operation: "findUserOfIdentity",
+  summary: "Find the user that holds an identity",
+  tag: "Identities",
+  caller: "user",
+  pathParameters: IdentityPath,
+  status: 200,
+  result: Type.String({ description: "The user's id." }),
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path }, { database }) {
+    const { identityProviderName, identityId } = path;
+    const { applicationId, userId: readerId } = caller;
+    const userId = await findIdentityUser(applicationId, readerId, identityProviderName, identityId, database.reads);
+    if (userId === undefined) throw new ApiError("ItemDoesNotExist");
+    return userId;
+  },
+});
+
+/** Identities in other systems (spec/identities). */
+export const identityOperations = [
+  addIdentity,
+  listOwnIdentities,
+  listOwnIdentitiesOfProvider,
+  removeIdentities,
+  removeIdentity,
+  findUserOfIdentity,
+];

@@ -1,0 +1,97 @@
+import type { Audit } from "./audit/audit.ts";
+import type { GuardedProvider, IdTokens } from "./auth/oidc.ts";
+import type { OperatorMarks } from "./auth/operator-marks.ts";
+import type { OperatorTokens } from "./auth/operator-tokens.ts";
+import type { PasswordChanges } from "./auth/password-changes.ts";
+import type { Passwords } from "./auth/passwords.ts";
+import type { Revocations } from "./auth/revocations.ts";
+import type { SignInGuard } from "./auth/sign-in-guard.ts";
+import type { TokenUses } from "./auth/token-uses.ts";
+import type { Tokens } from "./auth/tokens.ts";
+import type { Background } from "./background.ts";
+import type { Config } from "./config.ts";
+import type { Database } from "./db/database.ts";
+import type { UserExporter } from "./exports/user-export.ts";
+import type { FileLinks } from "./files/files.links.ts";
+import type { Dispatcher } from "./http/dispatch.ts";
+import type { Paging } from "./http/paging.ts";
+import type { RateLimits } from "./http/rate-limits.ts";
+import type { RequestObserver } from "./http/request-observer.ts";
+import type { Clock } from "./lib/clock.ts";
+import type { IdGenerator } from "./lib/ids.ts";
+import type { Log } from "./log.ts";
+import type { Mailer } from "./mail/mailer.ts";
+import type { Mails } from "./mail/outbox.ts";
+import type { Compactor } from "./metrics/metrics.compactor.ts";
+import type { KeyLimits } from "./metrics/metrics.key-limits.ts";
+import type { SaltedHashes } from "./metrics/metrics.salted-hashes.ts";
+import type { MetricRoom } from "./metrics/metrics.stored-bytes.ts";
+import type { Outgoing } from "./outgoing/outgoing.ts";
+import type { Pictures } from "./pictures/pictures.ts";
+import type { Fuzzing } from "./privacy/fuzzing.ts";
+import type { RemoteRegistration } from "./regions/regions.registration.ts";
+import type { Regions } from "./regions/regions.ts";
+import type { ByteStore } from "./storage/byte-store.ts";
+import type { StorageHealth } from "./storage/storage-health.ts";
+import type { Policies } from "./tenancy/policies.ts";
+import type { SettingsSealer } from "./tenancy/sealed-settings.ts";
+import type { PictureUrl } from "./users/users.contract.ts";
+import type { Peers } from "./workers/peers.ts";
+
+/** What the handlers of operations work with. Each process has one of each, which `app.ts` creates. */
+export interface Services {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+  readonly background: Background;
+  readonly peers: Peers;
+  /** True while the process is shutting down. */
+  isDraining(): boolean;
+
+  readonly database: Database;
+  readonly bytes: ByteStore;
+  readonly storageHealth: StorageHealth;
+
+  readonly tokens: Tokens;
+  readonly tokenUses: TokenUses;
+  readonly operatorTokens: OperatorTokens;
+  readonly operatorMarks: OperatorMarks;
+  readonly revocations: Revocations;
+  readonly passwords: Passwords;
+  readonly passwordChanges: PasswordChanges;
+  readonly signInGuard: SignInGuard;
+  readonly idTokens: IdTokens;
+  readonly audit: Audit;
+
+  readonly policies: Policies;
+  readonly settingsSealer: SettingsSealer;
+  findOidcProvider(applicationId: string, name: string): Promise<GuardedProvider | undefined>;
+  /** Whether the application's settings ask for its debugging aids. */
+  isDebugged(applicationId: string): Promise<boolean>;
+
+  readonly regions: Regions;
+  readonly remoteRegistration: RemoteRegistration;
+
+  readonly rateLimits: RateLimits;
+  readonly paging: Paging;
+  readonly dispatcher: Dispatcher;
+  /** Undefined when no metrics consumer is configured. */
+  readonly observer: RequestObserver | undefined;
+
+  readonly outgoing: Outgoing;
+  readonly mailer: Mailer;
+  readonly mails: Mails;
+
+  readonly fuzzing: Fuzzing;
+  readonly userExporters: readonly UserExporter[];
+  readonly fileLinks: FileLinks;
+  readonly pictures: Pictures;
+  readonly pictureUrl: PictureUrl;
+  serverUrl(): string;
+
+  readonly saltedHashes: SaltedHashes;
+  readonly compactor: Compactor;
+  readonly keyLimits: KeyLimits;
+  readonly metricRoom: MetricRoom;
+}
