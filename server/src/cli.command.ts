@@ -37,13 +37,18 @@ export interface Values {
 /** A mistake in the command line; printed without a stack. */
 export class UsageError extends Error {}
 
-/** Opens the database, migrates its schema, runs the command and closes. Safe while a server is running. */
-export async function withDatabase<T>(config: Config, run: (database: Database) => Promise<T>): Promise<T> {
-  const database = await openDatabase(config.databaseUrl, {
+/** Opens the database with the few connections that a command needs. */
+export function openForCommand(config: Config): Promise<Database> {
+  return openDatabase(config.databaseUrl, {
     connectionsMax: 2,
     timeoutMs: config.databaseTimeoutMs,
     isPooled: config.databasePooled,
   });
+}
+
+/** Opens the database, migrates its schema, runs the command and closes. Safe while a server is running. */
+export async function withDatabase<T>(config: Config, run: (database: Database) => Promise<T>): Promise<T> {
+  const database = await openForCommand(config);
   try {
     await migrate(database);
     return await run(database);

@@ -3,9 +3,8 @@ import { existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
-import type { Command } from "./cli.command.ts";
+import { type Command, openForCommand } from "./cli.command.ts";
 import type { Config } from "./config.ts";
-import { openDatabase } from "./db/open.ts";
 import { explainFailure } from "./failure.ts";
 import { readCertificate } from "./http/certificate.ts";
 import { findMailProblem, targetOf } from "./mail/mail-check.ts";
@@ -73,11 +72,7 @@ async function checkDatabase(config: Config): Promise<Finding> {
   const isFile = config.databaseUrl.startsWith("file:");
   if (isFile && !existsSync(fileURLToPath(config.databaseUrl)))
     return ok("DATABASE_URL: the first start will create the embedded database");
-  const database = await openDatabase(config.databaseUrl, {
-    connectionsMax: 2,
-    timeoutMs: config.databaseTimeoutMs,
-    isPooled: config.databasePooled,
-  });
+  const database = await openForCommand(config);
   try {
     await database.ping();
     if (isFile) return ok("DATABASE_URL: the embedded database opens");

@@ -1,14 +1,9 @@
-import type { Command } from "./cli.command.ts";
+import { type Command, openForCommand } from "./cli.command.ts";
 import { migrate } from "./db/migrate.ts";
-import { openDatabase } from "./db/open.ts";
 
 export const migrateCommands: Readonly<Record<string, Command>> = {
   async migrate(config, _values, _rest, { progress }) {
-    const database = await openDatabase(config.databaseUrl, {
-      connectionsMax: 2,
-      timeoutMs: config.databaseTimeoutMs,
-      isPooled: config.databasePooled,
-    });
+    const database = await openForCommand(config);
     try {
       const applied = await migrate(database, undefined, {
         onMigration: (name, done, total) => progress.report({ name: "migrations", done, total, detail: name }),

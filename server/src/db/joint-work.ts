@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { ApiError, Interrupted } from "../errors.ts";
 import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
 import { isConflict } from "./dialect.ts";
@@ -187,7 +188,7 @@ export class JointWork implements Joint {
 
   async apart<T>(key: string, work: () => Promise<T>, { hasEffect = false }: ApartOptions = {}): Promise<T> {
     const { outcomes, outside } = this.#settings;
-    const name = `${this.#partCount} ${key}`;
+    const name = `${this.#partCount} ${hash("sha256", key)}`; // a key may contain a password
     const known = outcomes.get(name);
     if (known !== undefined) return settle(known) as T; // the result of `work` under this key
     if (this.#open !== undefined) {

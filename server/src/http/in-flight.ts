@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
-import type { ByteBudget, BytesOwner, HeldBytes } from "../lib/byte-budget.ts";
+import type { ByteBudget, HeldBytes } from "../lib/byte-budget.ts";
 import { createByteQueue } from "../lib/byte-queue.ts";
 import { Abandoned } from "../lib/call-work.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
 import { noteReleased } from "../lib/memory-relief.ts";
+import { type Owner, ownerOf } from "../lib/owner.ts";
 import { createRowBytes } from "../lib/row-bytes.ts";
 import { tooManyBytes } from "./body.ts";
 
@@ -96,10 +97,10 @@ export function createInFlight(services: {
   }
 
   return {
-    hold: (request) => budget.hold(ownerOf(request)),
+    hold: (request) => budget.hold(requestOwner(request)),
 
     beginUpload(request) {
-      const owner = ownerOf(request);
+      const owner = requestOwner(request);
       const endUpload = countUpload(`${owner.application} ${owner.caller}`);
       const held = budget.hold(owner);
       const length = Number(request.raw.headers["content-length"] ?? Number.POSITIVE_INFINITY);
@@ -115,7 +116,7 @@ export function createInFlight(services: {
 
     beginReply(request, reply) {
       const { raw } = reply;
-      const owner = ownerOf(request);
+      const owner = requestOwner(request);
       let asked: { readonly kind: string; readonly rows: number } | undefined;
       let held: HeldBytes | undefined;
       let length = 0;
@@ -148,7 +149,7 @@ export function createInFlight(services: {
 
     beginArchive(request, reply) {
       if (isOver(request, reply)) return;
-      const held = budget.hold(ownerOf(request));
+      const held = budget.hold(requestOwner(request));
       // An archive that is alone always fits, however small the budget is.
       if (!held.tryAdd(Math.min(archiveBytes, budget.soleCallerBytesMax))) throw tooManyBytes();
       onRequestEnd(request, reply, () => held.release());
@@ -157,7 +158,7 @@ export function createInFlight(services: {
     holdReply(request, reply, bytes, canBeRefused) {
       if (isOver(request, reply)) return;
       const { raw } = reply;
-      const held = budget.hold(ownerOf(request));
+      const held = budget.hold(requestOwner(request));
       if (canBeRefused && !held.tryAdd(bytes)) throw tooManyBytes();
       held.release();
       const timer = setTimeout(() => {
@@ -193,9 +194,6 @@ function onRequestEnd(request: FastifyRequest, { raw }: FastifyReply, listener: 
   socket.once("close", end);
 }
 
-function ownerOf({ caller, address }: FastifyRequest): BytesOwner {
-  if (caller === undefined) return { application: "", caller: addressGroup(address) };
-  return "applicationId" in caller
-    ? { application: caller.applicationId, caller: caller.deviceId }
-    : { application: "", caller: caller.operatorId };
+function requestOwner({ caller, address }: FastifyRequest): Owner {
+  return caller === undefined ? { application: "", caller: addressGroup(address) } : ownerOf(caller);
 }

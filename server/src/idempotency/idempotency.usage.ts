@@ -1,4 +1,3 @@
-import { AsyncResource } from "node:async_hooks";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Config } from "../config.ts";
@@ -6,6 +5,7 @@ import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createRecounts } from "../lib/recounts.ts";
 
 /** Stored responses of a caller, or of an application. */
 export interface Usage {
@@ -45,8 +45,7 @@ export interface ApplicationUsage {
    *
    * @param own what the caller has stored
    * @throws ApiError RateLimitExceeded when the application has no room for a response of this size, or the caller has
-   * used
-   * up its share
+   * used up its share
    */
   requireRoom(applicationId: string, own: Usage, bytes: number): void;
   /** Counts a response that this process has stored. */
@@ -57,18 +56,15 @@ interface Figure {
   usage: Usage;
   /** What this process has stored since the current count began. */
   since: Usage;
-  nextAt: number;
-  isCounting: boolean;
 }
 
-const countedEveryMs = 10_000;
 /** The pause between counts is a hundred times their duration, so that counting takes about 1 % of a process. */
 const pauseFactor = 100;
 const callersPerStep = 5_000;
 
 /**
  * A counter row per application would serialize all its keyed calls on PostgreSQL, so an application's usage is the sum
- * over its callers, computed every ten seconds and kept in memory in between. It is approximate: what other processes
+ * over its callers, computed from time to time and kept in memory in between. It is approximate: what other processes
  * store between two counts is unknown here, and so is everything before the first count after a start.
  */
 export function createApplicationUsage(services: {
@@ -77,39 +73,19 @@ export function createApplicationUsage(services: {
   readonly limits: UsageLimits;
 }): ApplicationUsage {
   const { database, clock, limits } = services;
-  const figures = new Map<string, Figure>();
-
-  async function count(applicationId: string, figure: Figure): Promise<void> {
-    const began = performance.now();
-    figure.since = noUsage;
-    try {
+  const figures = createRecounts<Figure>({
+    clock,
+    pauseFactor,
+    create: () => ({ usage: noUsage, since: noUsage }),
+    async recount(applicationId, figure) {
+      figure.since = noUsage;
       figure.usage = plus(await sumUsage(applicationId, clock.now(), database.reads), figure.since);
-    } catch {
-      // The previous figure stays until the database answers again.
-    } finally {
-      figure.nextAt = clock.now() + Math.max(countedEveryMs, (performance.now() - began) * pauseFactor);
-      figure.isCounting = false;
-    }
-  }
-  // Runs in the context of the process start: the count must not join the transaction of the call that triggers it.
-  const countOutside = AsyncResource.bind(count);
-
-  function find(applicationId: string): Figure {
-    let figure = figures.get(applicationId);
-    if (figure === undefined) {
-      figure = { usage: noUsage, since: noUsage, nextAt: 0, isCounting: false };
-      figures.set(applicationId, figure);
-    }
-    if (!figure.isCounting && clock.now() >= figure.nextAt) {
-      figure.isCounting = true;
-      void countOutside(applicationId, figure);
-    }
-    return figure;
-  }
+    },
+  });
 
   return {
     requireRoom(applicationId, own, bytes) {
-      const { usage } = find(applicationId);
+      const { usage } = figures.find(applicationId);
       const { idempotencyBytesPerApplication, idempotencyKeysPerApplication } = limits;
       const limit = {
         noun: "application",
@@ -122,7 +98,7 @@ export function createApplicationUsage(services: {
       requireShare(own, bytes, usage, limits, now);
     },
     add(applicationId, bytes) {
-      const figure = find(applicationId);
+      const figure = figures.find(applicationId);
       const added = { bytes, keys: 1, endsAt: undefined };
       figure.usage = plus(figure.usage, added);
       figure.since = plus(figure.since, added);

@@ -1,8 +1,4 @@
-/** The owner of bytes: a caller of an application; the application is empty for a caller without one. */
-export interface BytesOwner {
-  readonly application: string;
-  readonly caller: string;
-}
+import type { Owner } from "./owner.ts";
 
 /** The bytes that one request holds. */
 export interface HeldBytes {
@@ -20,7 +16,7 @@ export interface HeldBytes {
  * greedy ones get a third each, and there is always room for the next one (hostile.md 30, 37).
  */
 export interface ByteBudget {
-  hold(owner: BytesOwner): HeldBytes;
+  hold(owner: Owner): HeldBytes;
   readonly heldBytes: number;
   /** The maximum since the start. */
   readonly heldBytesMax: number;

@@ -1,8 +1,9 @@
-import type { ByteBudget, BytesOwner, HeldBytes } from "./byte-budget.ts";
+import type { ByteBudget, HeldBytes } from "./byte-budget.ts";
+import type { Owner } from "./owner.ts";
 
 /** Work that needs bytes of the budget before it begins. */
 export interface BytesTicket {
-  readonly owner: BytesOwner;
+  readonly owner: Owner;
   readonly held: HeldBytes;
   /** Called when the work may begin, because the estimate improves while it waits. */
   bytes(): number;

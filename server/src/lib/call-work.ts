@@ -1,4 +1,5 @@
-import { createFairTicks, type WorkOwner } from "./fair-ticks.ts";
+import { createFairTicks } from "./fair-ticks.ts";
+import { type OwningCaller, ownerOf } from "./owner.ts";
 import type { TokenBucket } from "./token-buckets.ts";
 
 /** Stops the work of a call whose client has disconnected. */
@@ -13,8 +14,6 @@ const rowsPerCharge = 1_000;
 
 const ticks = createFairTicks();
 
-type WorkingCaller = { readonly applicationId: string; readonly deviceId: string } | { readonly operatorId: string };
-
 interface WorkLimits {
   /** Counts the cost of an admitted call as this many further calls. */
   charge(bucket: TokenBucket, calls: number): void;
@@ -28,7 +27,7 @@ export class CallWork {
   readonly isGone: () => boolean;
   /** Rows that statements of the call have returned, whether they are in the response or not. */
   rows = 0;
-  #caller: WorkingCaller | undefined;
+  #caller: OwningCaller | undefined;
   #bucket: TokenBucket | undefined;
   #limits: WorkLimits | undefined;
   #charged = 0;
@@ -38,7 +37,7 @@ export class CallWork {
   }
 
   /** @param bucket the rate limit of the caller */
-  belongsTo(caller: WorkingCaller, bucket: TokenBucket, limits: WorkLimits): void {
+  belongsTo(caller: OwningCaller, bucket: TokenBucket, limits: WorkLimits): void {
     this.#caller = caller;
     this.#bucket = bucket;
     this.#limits = limits;
@@ -61,13 +60,6 @@ export class CallWork {
     await ticks.wait(ownerOf(this.#caller), this.isGone);
     if (this.isGone()) throw new Abandoned();
   }
-}
-
-function ownerOf(caller: WorkingCaller | undefined): WorkOwner {
-  if (caller === undefined) return { application: "", caller: "" };
-  return "operatorId" in caller
-    ? { application: "", caller: caller.operatorId }
-    : { application: caller.applicationId, caller: caller.deviceId };
 }
 
 /** Yields between two statements of unbounded work, such as an export. @throws Abandoned */

@@ -1,8 +1,4 @@
-/** The owner of some work, for taking turns: first by application, then by caller. */
-export interface WorkOwner {
-  readonly application: string;
-  readonly caller: string;
-}
+import type { Owner } from "./owner.ts";
 
 interface Waiting {
   isGone(): boolean;
@@ -15,7 +11,7 @@ interface Waiting {
  */
 export interface FairTicks {
   /** Resolves when the next step may run, or out of turn once `isGone` returns true. */
-  wait(owner: WorkOwner, isGone: () => boolean): Promise<void>;
+  wait(owner: Owner, isGone: () => boolean): Promise<void>;
 }
 
 export function createFairTicks(): FairTicks {

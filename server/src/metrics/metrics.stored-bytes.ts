@@ -1,9 +1,8 @@
-import { AsyncResource } from "node:async_hooks";
-import { LRUCache } from "lru-cache";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createRecounts } from "../lib/recounts.ts";
 import { chunksOfSeries, rollupsOf, seriesOf } from "./metrics.series.ts";
 import { listSizes, listUnmeasuredKeys, sumStoredBytes, updateMeasuredKey } from "./metrics.stored-bytes.store.ts";
 
@@ -23,61 +22,41 @@ interface Figure {
    */
   since: number;
   before: number;
-  nextAt: number;
-  isCounting: boolean;
 }
-
-const countedEveryMs = 10_000;
-const applicationsMax = 10_000;
 
 /**
  * The bytes of an application are the sum over its keys, which compaction and retention maintain. The sum is computed
- * every ten seconds and kept in memory in between, so that events do not contend for a shared counter.
+ * from time to time and kept in memory in between, so that events do not contend for a shared counter.
  */
 export function createMetricRoom(
   { metricBytesPerApplication: bytesMax }: Pick<Config, "metricBytesPerApplication">,
   { database, clock }: { readonly database: Database; readonly clock: Clock },
 ): MetricRoom {
-  const figures = new LRUCache<string, Figure>({ max: applicationsMax });
-
-  async function count(applicationId: string, figure: Figure): Promise<void> {
-    const [since, before] = [figure.since, figure.before];
-    figure.before = since;
-    figure.since = 0;
-    try {
-      figure.counted = await sumStoredBytes(applicationId, database.reads);
-    } catch {
-      figure.before += before; // the previous figure stays until the database answers again
-    } finally {
-      figure.nextAt = clock.now() + countedEveryMs;
-      figure.isCounting = false;
-    }
-  }
-  // Runs in the context of the process start: the count must not join the transaction of the call that triggers it.
-  const countOutside = AsyncResource.bind(count);
-
-  function find(applicationId: string): Figure {
-    let figure = figures.get(applicationId);
-    if (figure === undefined) {
-      figure = { counted: 0, since: 0, before: 0, nextAt: Number.NEGATIVE_INFINITY, isCounting: false };
-      figures.set(applicationId, figure);
-    }
-    if (!figure.isCounting && clock.now() >= figure.nextAt) {
-      figure.isCounting = true;
-      void countOutside(applicationId, figure);
-    }
-    return figure;
-  }
+  const figures = createRecounts<Figure>({
+    clock,
+    create: () => ({ counted: 0, since: 0, before: 0 }),
+    async recount(applicationId, figure) {
+      const [since, before] = [figure.since, figure.before];
+      figure.before = since;
+      figure.since = 0;
+      try {
+        figure.counted = await sumStoredBytes(applicationId, database.reads);
+      } catch (error) {
+        figure.before += before; // they are in no count yet
+        throw error;
+      }
+    },
+  });
 
   return {
     require(applicationId) {
-      const { counted, since, before } = find(applicationId);
+      const { counted, since, before } = figures.find(applicationId);
       if (counted + since + before < bytesMax) return;
       const rule = `The metrics of an application take at most ${bytesMax} bytes (METRIC_BYTES_PER_APPLICATION).`;
       throw new ApiError("RequestTooLarge", `${rule} None of the events was stored.`);
     },
     add(applicationId, bytes) {
-      find(applicationId).since += bytes;
+      figures.find(applicationId).since += bytes;
     },
   };
 }
