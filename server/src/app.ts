@@ -24,9 +24,10 @@ import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
-import { crashReportsOperatorRoutes } from "./devices/devices.crash-reports.operator.routes.ts";
-import { devicesOperatorRoutes } from "./devices/devices.operator.routes.ts";
-import { devicesRoutes } from "./devices/devices.routes.ts";
+import { crashReportOperatorOperations } from "./devices/devices.crash-reports.operator.routes.ts";
+import { crashReportOperations } from "./devices/devices.crash-reports.routes.ts";
+import { deviceOperatorOperations } from "./devices/devices.operator.routes.ts";
+import { deviceOperations } from "./devices/devices.routes.ts";
 import { pictureKind } from "./files/files.kinds.ts";
 import { bytesPath, createFileLinks } from "./files/files.links.ts";
 import { filesOperatorRoutes } from "./files/files.operator.routes.ts";
@@ -320,7 +321,8 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     version,
   };
   const routes: readonly Route[] = [
-    ...devicesRoutes(legacy),
+    ...deviceOperations.map((declare) => declare(services)),
+    ...crashReportOperations.map((declare) => declare(services)),
     ...usersSessionsRoutes(legacy),
     ...usersPasswordRoutes(legacy),
     ...usersSocialRoutes(legacy),
@@ -341,11 +343,11 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...usersOperatorRoutes(legacy),
     ...usersTokensOperatorRoutes(legacy),
     ...usersExportOperatorRoutes(legacy),
-    ...devicesOperatorRoutes(legacy),
+    ...deviceOperatorOperations.map((declare) => declare(services)),
     ...checkinsOperatorRoutes(legacy),
     ...filesOperatorRoutes(legacy),
     ...metadataOperatorRoutes(legacy),
-    ...crashReportsOperatorRoutes(legacy),
+    ...crashReportOperatorOperations.map((declare) => declare(services)),
     ...metricsOperatorRoutes(legacy),
     ...serviceRoutes(legacy),
   ];

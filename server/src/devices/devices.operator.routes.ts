@@ -1,12 +1,10 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import type { Revocations } from "../auth/revocations.ts";
-import type { Database, Queries } from "../db/database.ts";
+import type { Queries } from "../db/database.ts";
 import { searchPage } from "../db/search.ts";
 import type { DeviceRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Paging } from "../http/paging.ts";
-import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
+import { operation } from "../operation.ts";
 import {
   OperatedDevice,
   OperatedDevicePage,
@@ -18,74 +16,63 @@ import {
 import { operatedDeviceSearch } from "./devices.operator.search.ts";
 import { findDevice } from "./devices.store.ts";
 
-/** The devices of an application for operators, and the revocation of their tokens. */
-export function devicesOperatorRoutes(services: {
-  readonly database: Database;
-  readonly revocations: Revocations;
-  readonly paging: Paging;
-}): Route[] {
-  const { database, revocations, paging } = services;
+const searchDevices = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/devices",
+  operation: "searchOperatedDevices",
+  summary: "Search the devices of an application",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: OperatedDevicesPath,
+  parameters: SearchOperatedDevices,
+  status: 200,
+  result: OperatedDevicePage,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { appid }, parameters, call }, { database, paging }) {
+    const listing = `devices of ${appid}`;
+    const request = await paging.read(listing, caller, parameters, call);
+    await requireApplication(appid, database.reads);
+    const search = operatedDeviceSearch(appid, request.filters);
+    const page = await searchPage(search, request.position, request.size, database.reads, call.work);
+    return paging.present(listing, caller, request, page, presentOperatedDevice);
+  },
+});
 
-  const searchDevices = route({
-    method: "GET",
-    path: "/_/api/applications/{appid}/devices",
-    operation: "searchOperatedDevices",
-    summary: "Search the devices of an application",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: OperatedDevicesPath,
-    parameters: SearchOperatedDevices,
-    status: 200,
-    result: OperatedDevicePage,
-    errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters, call }) {
-      const listing = `devices of ${appid}`;
-      const request = await paging.read(listing, caller, parameters, call);
-      await requireApplication(appid, database.reads);
-      const search = operatedDeviceSearch(appid, request.filters);
-      const page = await searchPage(search, request.position, request.size, database.reads, call.work);
-      return paging.present(listing, caller, request, page, presentOperatedDevice);
-    },
-  });
+const getDevice = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/devices/{deviceId}",
+  operation: "getOperatedDevice",
+  summary: "Read a device",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: OperatedDevicePath,
+  status: 200,
+  result: OperatedDevice,
+  errors: ["ItemDoesNotExist"],
+  handle: async ({ path: { appid, deviceId } }, { database }) =>
+    presentOperatedDevice(await requireDevice(appid, deviceId, database.reads)),
+});
 
-  const getDevice = route({
-    method: "GET",
-    path: "/_/api/applications/{appid}/devices/{deviceId}",
-    operation: "getOperatedDevice",
-    summary: "Read a device",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: OperatedDevicePath,
-    status: 200,
-    result: OperatedDevice,
-    errors: ["ItemDoesNotExist"],
-    handle: async ({ path: { appid, deviceId } }) =>
-      presentOperatedDevice(await requireDevice(appid, deviceId, database.reads)),
-  });
-
-  const endTokens = route({
-    method: "POST",
-    path: "/_/api/applications/{appid}/devices/{deviceId}/revoke-tokens",
-    operation: "endTokensOfDevice",
-    summary: "End all tokens that a device has, its own and those of users: it has to register again",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: OperatedDevicePath,
-    parameters: Type.Object({}),
-    status: 200,
-    result: Type.Literal(true),
-    errors: ["ItemDoesNotExist"],
-    async handle({ path: { appid, deviceId } }) {
-      await database.write(async (transaction) => {
-        await requireDevice(appid, deviceId, transaction.queries);
-        await revocations.endDeviceTokens(appid, deviceId, transaction);
-      });
-      return true as const;
-    },
-  });
-
-  return [searchDevices, getDevice, endTokens];
-}
+const endTokens = operation({
+  method: "POST",
+  path: "/_/api/applications/{appid}/devices/{deviceId}/revoke-tokens",
+  operation: "endTokensOfDevice",
+  summary: "End all tokens that a device has, its own and those of users: it has to register again",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: OperatedDevicePath,
+  parameters: Type.Object({}),
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, deviceId } }, { database, revocations }) {
+    await database.write(async (transaction) => {
+      await requireDevice(appid, deviceId, transaction.queries);
+      await revocations.endDeviceTokens(appid, deviceId, transaction);
+    });
+    return true as const;
+  },
+});
 
 /** @throws ApiError ItemDoesNotExist */
 async function requireDevice(applicationId: string, deviceId: string, queries: Queries): Promise<DeviceRow> {
@@ -94,3 +81,6 @@ async function requireDevice(applicationId: string, deviceId: string, queries: Q
   if (device === undefined) throw new ApiError("ItemDoesNotExist");
   return device;
 }
+
+/** The devices of an application for operators, and the revocation of their tokens. */
+export const deviceOperatorOperations = [searchDevices, getDevice, endTokens];
