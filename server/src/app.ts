@@ -1,9 +1,11 @@
-import { applicationsOperatorRoutes } from "./applications/applications.operator.routes.ts";
-import { applicationsRemoteOperatorRoutes } from "./applications/applications.remote.operator.routes.ts";
+import { applicationKeyOperations } from "./applications/applications.keys.operator.routes.ts";
+import { applicationOperations } from "./applications/applications.operator.routes.ts";
+import { remoteApplicationOperations } from "./applications/applications.remote.operator.routes.ts";
 import { creationHandler, deletionHandler } from "./applications/applications.remote.ts";
+import { applicationSettingsOperations } from "./applications/applications.settings.operator.routes.ts";
 import { createActionLog } from "./audit/audit.action-log.ts";
 import type { AuditEvent } from "./audit/audit.events.ts";
-import { auditOperatorRoutes } from "./audit/audit.operator.routes.ts";
+import { auditOperations } from "./audit/audit.operator.routes.ts";
 import { type Audit, createAudit } from "./audit/audit.ts";
 import { createCallers } from "./auth/caller.ts";
 import type { Guessing } from "./auth/guess-watch.ts";
@@ -18,7 +20,7 @@ import { createSignInGuard, type LockOut } from "./auth/sign-in-guard.ts";
 import { createTokenUses, type TokenUses } from "./auth/token-uses.ts";
 import { createTokens } from "./auth/tokens.ts";
 import { type Background, createBackground } from "./background.ts";
-import { batchRoutes } from "./batch/batch.routes.ts";
+import { batchOperations } from "./batch/batch.routes.ts";
 import { checkinsOperatorRoutes } from "./checkins/checkins.operator.routes.ts";
 import { checkinsRoutes } from "./checkins/checkins.routes.ts";
 import type { Config } from "./config.ts";
@@ -76,7 +78,7 @@ import { createRegions, type Regions } from "./regions/regions.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { landingPage } from "./service/landing.ts";
-import { serviceRoutes } from "./service/service.routes.ts";
+import { serviceOperations } from "./service/service.routes.ts";
 import type { Services } from "./services.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import { openByteStore } from "./storage/open.ts";
@@ -334,12 +336,14 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...profilePicturesRoutes(legacy),
     ...metadataRoutes(legacy),
     ...metricsRoutes(legacy),
-    ...batchRoutes(legacy),
+    ...batchOperations.map((declare) => declare(services)),
     ...operatorsSessionsRoutes(legacy),
     ...operatorsRoutes(legacy),
-    ...auditOperatorRoutes(legacy),
-    ...applicationsOperatorRoutes(legacy),
-    ...applicationsRemoteOperatorRoutes(legacy),
+    ...auditOperations.map((declare) => declare(services)),
+    ...applicationOperations.map((declare) => declare(services)),
+    ...applicationKeyOperations.map((declare) => declare(services)),
+    ...applicationSettingsOperations.map((declare) => declare(services)),
+    ...remoteApplicationOperations.map((declare) => declare(services)),
     ...usersOperatorRoutes(legacy),
     ...usersTokensOperatorRoutes(legacy),
     ...usersExportOperatorRoutes(legacy),
@@ -349,7 +353,7 @@ export async function buildApp(config: Config, overrides: AppOverrides = {}): Pr
     ...metadataOperatorRoutes(legacy),
     ...crashReportOperatorOperations.map((declare) => declare(services)),
     ...metricsOperatorRoutes(legacy),
-    ...serviceRoutes(legacy),
+    ...serviceOperations.map((declare) => declare(services)),
   ];
 
   const endpoints: readonly Endpoint[] = [tusEndpoint(legacy)];

@@ -75,10 +75,10 @@ export const applicationCommands: Readonly<Record<string, Command>> = {
       config,
       { command: "apps keys create", action: "createApplicationKey" },
       appid,
-      async (id, transaction, { dialect }) => {
+      async (id, transaction, database) => {
         const text = label === undefined ? null : readName(label);
         if (text === undefined) throw new UsageError(`apps keys create: --label ${nameRule}`);
-        const created = await createKey(id, text, { dialect, ...createClockAndIds() }, transaction);
+        const created = await createKey(id, text, { database, ...createClockAndIds() }, transaction);
         if (created === undefined) throw new UsageError(`an application has at most ${liveKeysMax} active keys`);
         return showKey(created);
       },
@@ -89,9 +89,9 @@ export const applicationCommands: Readonly<Record<string, Command>> = {
       config,
       { command: "apps keys retire", action: "retireApplicationKey" },
       appid,
-      async (id, transaction, { dialect }) => {
+      async (id, transaction, database) => {
         const key = requireKeyId("apps keys retire", keyId);
-        const retired = await retireKey(id, key, yes, { dialect, revocations, ...createClockAndIds() }, transaction);
+        const retired = await retireKey(id, key, yes, { database, revocations, ...createClockAndIds() }, transaction);
         if (retired === undefined) throw new UsageError(`${id} has no key ${key}`);
         if (retired === "last") {
           throw new UsageError(`no device could register any more: create another key first, or confirm with --yes`);

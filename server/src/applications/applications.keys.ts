@@ -1,9 +1,6 @@
-import type { Revocations } from "../auth/revocations.ts";
 import type { Transaction } from "../db/database.ts";
-import type { Dialect } from "../db/dialect.ts";
 import { lockApplication } from "../db/lock.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
+import type { Services } from "../services.ts";
 import {
   type ApplicationKey,
   countLiveKeys,
@@ -16,18 +13,11 @@ import {
 /** The maximum number of keys that devices can register with. */
 export const liveKeysMax = 100;
 
-interface Services {
-  readonly dialect: Dialect;
-  readonly revocations: Revocations;
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
-}
-
 /** Creates a key. @returns undefined if there are {@link liveKeysMax} already */
 export async function createKey(
   applicationId: string,
   label: string | null,
-  { dialect, clock, ids }: Omit<Services, "revocations">,
+  { database: { dialect }, clock, ids }: Pick<Services, "database" | "clock" | "ids">,
   { queries }: Transaction,
 ): Promise<NewApplicationKey | undefined> {
   await lockApplication(dialect, applicationId, queries);
@@ -46,7 +36,7 @@ export async function retireKey(
   applicationId: string,
   keyId: string,
   mayBeLast: boolean,
-  { dialect, revocations, clock }: Omit<Services, "ids">,
+  { database: { dialect }, revocations, clock }: Pick<Services, "database" | "revocations" | "clock">,
   transaction: Transaction,
 ): Promise<ApplicationKey | "last" | undefined> {
   const { queries } = transaction;
@@ -66,7 +56,7 @@ export async function retireKey(
  */
 export async function replaceKeys(
   applicationId: string,
-  { revocations, clock, ids }: Omit<Services, "dialect">,
+  { revocations, clock, ids }: Pick<Services, "revocations" | "clock" | "ids">,
   transaction: Transaction,
 ): Promise<NewApplicationKey> {
   await revocations.endApplicationTokensAndKeys(applicationId, transaction);

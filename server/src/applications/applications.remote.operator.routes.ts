@@ -1,16 +1,16 @@
 import { sql } from "kysely";
 import { condition, tieOrder } from "../db/conditions.ts";
-import type { Database, Queries } from "../db/database.ts";
+import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { ApplicationRegionRow } from "../db/tables.ts";
-import { PageOf, type Paging, pagingParameters } from "../http/paging.ts";
-import { type Route, route } from "../http/route.ts";
+import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { Page, Position } from "../lib/keyset.ts";
-import type { Regions } from "../regions/regions.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
 
 const states = ["being made", "there", "handing over"] as const;
 
@@ -27,42 +27,32 @@ const RemoteApplication = Type.Object({
   changed: WireDate,
 });
 
-/** The remote applications that this region knows, for operators. */
-export function applicationsRemoteOperatorRoutes({
-  database,
-  paging,
-  regions,
-}: {
-  readonly database: Database;
-  readonly paging: Paging;
-  readonly regions: Regions;
-}): Route[] {
-  function present({ id, region, state, changed_at }: ListedRow): Static<typeof RemoteApplication> {
-    const serviceRoot = regions.rootOf(region);
-    return { id, region, ...(serviceRoot !== undefined && { serviceRoot }), state, changed: formatDate(changed_at) };
-  }
-
-  const listApplicationsElsewhere = route({
-    method: "GET",
-    path: "/_/api/applications-elsewhere",
-    operation: "listApplicationsElsewhere",
-    summary:
-      "List the applications that live in other regions: in the main region all, elsewhere those that moved away",
-    tag: "Operators",
-    caller: "operator",
-    parameters: Type.Object(pagingParameters),
-    status: 200,
-    result: PageOf(RemoteApplication),
-    errors: [],
-    async handle({ caller, parameters, call }) {
-      const request = await paging.read("applications elsewhere", caller, parameters, call);
-      const page = await listRemote(request.position, request.size, database.reads);
-      return paging.present("applications elsewhere", caller, request, page, present);
-    },
-  });
-
-  return [listApplicationsElsewhere];
+function present(
+  { id, region, state, changed_at }: ListedRow,
+  { regions }: Services,
+): Static<typeof RemoteApplication> {
+  const serviceRoot = regions.rootOf(region);
+  return { id, region, ...(serviceRoot !== undefined && { serviceRoot }), state, changed: formatDate(changed_at) };
 }
+
+const listApplicationsElsewhere = operation({
+  method: "GET",
+  path: "/_/api/applications-elsewhere",
+  operation: "listApplicationsElsewhere",
+  summary: "List the applications that live in other regions: in the main region all, elsewhere those that moved away",
+  tag: "Operators",
+  caller: "operator",
+  parameters: Type.Object(pagingParameters),
+  status: 200,
+  result: PageOf(RemoteApplication),
+  errors: [],
+  async handle({ caller, parameters, call }, services) {
+    const { paging, database } = services;
+    const request = await paging.read("applications elsewhere", caller, parameters, call);
+    const page = await listRemote(request.position, request.size, database.reads);
+    return paging.present("applications elsewhere", caller, request, page, (row) => present(row, services));
+  },
+});
 
 type ListedRow = Pick<ApplicationRegionRow, "region" | "changed_at"> & {
   readonly id: string;
@@ -79,3 +69,6 @@ function listRemote(position: Position, size: number, queries: Queries): Promise
   };
   return readPage(scopeStream<ListedRow>(scope, tieOrder("application_id"), false, queries), position, size);
 }
+
+/** The remote applications that this region knows, for operators. */
+export const remoteApplicationOperations = [listApplicationsElsewhere];

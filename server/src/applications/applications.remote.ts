@@ -1,20 +1,15 @@
-import type { Audit } from "../audit/audit.ts";
-import type { Revocations } from "../auth/revocations.ts";
-import type { Background } from "../background.ts";
-import type { Database, Queries } from "../db/database.ts";
+import type { Queries } from "../db/database.ts";
 import { lockApplication } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
 import { compileParameters } from "../http/parameters.ts";
 import { movingError } from "../http/policy.ts";
 import { Type } from "../http/schema.ts";
 import { IdInput, Text } from "../http/wire.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import { findApplicationRegion } from "../regions/regions.directory.store.ts";
 import type { MessageHandler } from "../regions/regions.endpoint.ts";
+import type { Services } from "../services.ts";
 import { mainRegion } from "../settings/regions.ts";
-import type { ByteStore } from "../storage/byte-store.ts";
 import {
   deleteApplicationRows,
   findLiveApplication,
@@ -22,21 +17,16 @@ import {
   updateApplicationDeleted,
 } from "./applications.store.ts";
 
-interface Services {
-  readonly database: Database;
-  readonly bytes: ByteStore;
-  readonly background: Background;
-  readonly revocations: Revocations;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
-}
-
 /**
  * Creates an application for the main region, which chooses its id and key, so that a call can be repeated after a lost
  * answer.
  */
-export function creationHandler({ database, audit, clock, ids }: Services): MessageHandler {
+export function creationHandler({
+  database,
+  audit,
+  clock,
+  ids,
+}: Pick<Services, "database" | "audit" | "clock" | "ids">): MessageHandler {
   const readMessage = compileParameters(
     Type.Object({ appid: IdInput("App"), appkey: Text({ maxLength: 256 }), name: Text({}) }),
   );
@@ -62,8 +52,14 @@ export function creationHandler({ database, audit, clock, ids }: Services): Mess
  * Deletes an application of this region for the main region. A missing one is no failure. A moving one is refused,
  * because it would come back from the other region, and so is one that has moved, which its new region must delete.
  */
-export function deletionHandler(services: Services): MessageHandler {
-  const { database, bytes, background, revocations, audit, clock } = services;
+export function deletionHandler({
+  database,
+  bytes,
+  background,
+  revocations,
+  audit,
+  clock,
+}: Pick<Services, "database" | "bytes" | "background" | "revocations" | "audit" | "clock">): MessageHandler {
   const readMessage = compileParameters(Type.Object({ appid: IdInput("App") }));
   return {
     takes: "message",

@@ -1,20 +1,19 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import type { Revocations } from "../auth/revocations.ts";
-import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
-import { type OperatorCaller, type Route, route } from "../http/route.ts";
+import type { OperatorCaller } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import { mayDo } from "../lib/roles.ts";
 import { newSigningSecret } from "../lib/secrets.ts";
-import { type Outgoing, OutgoingError } from "../outgoing/outgoing.ts";
+import { operation } from "../operation.ts";
+import { OutgoingError } from "../outgoing/outgoing.ts";
+import type { Services } from "../services.ts";
 import {
   type ApplicationSettings,
   ApplicationSettingsError,
   loadGuardedSettings,
 } from "../tenancy/application-settings.ts";
-import { type Policies, updateSigningSecret } from "../tenancy/policies.ts";
+import { updateSigningSecret } from "../tenancy/policies.ts";
 import { changedUrls } from "../tenancy/public-only.ts";
-import type { SettingsSealer } from "../tenancy/sealed-settings.ts";
 import { changeApplicationSettings, changedSettings, shownSettings } from "../tenancy/settings-changes.ts";
 import {
   ChangeSettings,
@@ -27,166 +26,160 @@ import {
   SigningSecret,
 } from "./applications.settings.operator.contract.ts";
 
-/** The settings of an application, for operators: changes are effective from the next request on, in every process. */
-export function applicationsSettingsOperatorRoutes(services: {
-  readonly database: Database;
-  readonly policies: Policies;
-  readonly settingsSealer: SettingsSealer;
-  readonly revocations: Revocations;
-  readonly outgoing: Outgoing;
-}): Route[] {
-  const { database, policies, settingsSealer, revocations, outgoing } = services;
-
-  async function loadOpened(appid: string): Promise<ApplicationSettings> {
-    return settingsSealer.open(appid, await loadGuardedSettings(appid, database.reads)).settings;
-  }
-
-  const getSettings = route({
-    method: "GET",
-    path: "/_/api/applications/{appid}/settings",
-    operation: "getApplicationSettings",
-    summary: "Read the settings of an application; nothing secret is in them",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: SettingsPath,
-    status: 200,
-    result: Settings,
-    errors: ["ItemDoesNotExist"],
-    async handle({ path: { appid } }) {
-      await requireApplication(appid, database.reads);
-      return present(await loadOpened(appid));
-    },
-  });
-
-  /** @throws ApplicationSettingsError naming changed URLs that do not lead to public addresses only */
-  async function requirePublicUrls(
-    appid: string,
-    read: (current: ApplicationSettings) => ApplicationSettings,
-  ): Promise<void> {
-    const current = await loadOpened(appid);
-    const changed = changedUrls(current, changedSettings(current, read));
-    const judge = async ([setting, url]: [string, string]) => ((await isPublic(url)) ? [] : [setting]);
-    const wrong = await database.apart(`public ${JSON.stringify([...changed])}`, () =>
-      Promise.all([...changed].map(judge)),
-    );
-    if (wrong.flat().length > 0) {
-      throw new ApplicationSettingsError(wrong.flat().map((setting) => `${setting} ${publicUrlRule}`));
-    }
-  }
-
-  async function isPublic(url: string): Promise<boolean> {
-    try {
-      await outgoing.findPublicAddresses(new URL(url).hostname);
-      return true;
-    } catch (error) {
-      if (!(error instanceof OutgoingError)) throw error;
-      return false;
-    }
-  }
-
-  async function change(
-    appid: string,
-    { role }: OperatorCaller,
-    read: (current: ApplicationSettings) => ApplicationSettings,
-  ): Promise<string> {
-    await requireApplication(appid, database.reads);
-    const mayReachInternal = mayDo(role, "owner");
-    if (!mayReachInternal) await requirePublicUrls(appid, read).catch(refuseWrong);
-    const changed = await database
-      .write((transaction) => {
-        revocations.invalidatePolicies(transaction);
-        return changeApplicationSettings(
-          appid,
-          read,
-          { mayReachInternal },
-          { dialect: database.dialect, sealer: settingsSealer },
-          transaction.queries,
-        );
-      })
-      .catch(refuseWrong);
-    if (changed === undefined) throw new ApiError("ItemDoesNotExist");
-    return present(changed);
-  }
-
-  const putSettings = route({
-    method: "PUT",
-    path: "/_/api/applications/{appid}/settings",
-    operation: "putApplicationSettings",
-    summary: "Replace all settings of an application",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: SettingsPath,
-    parameters: PutSettings,
-    status: 200,
-    result: Settings,
-    errors: ["ItemDoesNotExist"],
-    handle: ({ caller, path: { appid }, parameters, call }) =>
-      change(appid, caller, () => readSettings(parameters, call.readParameters())),
-  });
-
-  const changeSettings = route({
-    method: "PATCH",
-    path: "/_/api/applications/{appid}/settings",
-    operation: "changeApplicationSettings",
-    summary: "Replace some of the settings of an application, each as a whole; null unsets one",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: SettingsPath,
-    parameters: ChangeSettings,
-    status: 200,
-    result: Settings,
-    errors: ["ItemDoesNotExist"],
-    handle: ({ caller, path: { appid }, parameters, call }) =>
-      change(appid, caller, (current) => readChangedSettings(current, parameters, call.readParameters())),
-  });
-
-  /** @throws ApiError ItemDoesNotExist */
-  async function setSecret(appid: string, secret: string | null): Promise<void> {
-    const sealed = secret === null ? null : policies.seal(appid, secret);
-    const isSet = await database.write((transaction) => {
-      revocations.invalidatePolicies(transaction);
-      return updateSigningSecret(appid, sealed, transaction.queries);
-    });
-    if (!isSet) throw new ApiError("ItemDoesNotExist");
-  }
-
-  const putSigningSecret = route({
-    method: "PUT",
-    path: "/_/api/applications/{appid}/signing-secret",
-    operation: "putSigningSecret",
-    summary: "Set the shared secret of signed requests in place of the one before; it is shown only once",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: SettingsPath,
-    parameters: PutSigningSecret,
-    status: 200,
-    result: SigningSecret,
-    errors: ["ItemDoesNotExist"],
-    async handle({ path: { appid }, parameters: { secret = newSigningSecret() } }) {
-      await setSecret(appid, secret);
-      return { secret };
-    },
-  });
-
-  const deleteSigningSecret = route({
-    method: "DELETE",
-    path: "/_/api/applications/{appid}/signing-secret",
-    operation: "deleteSigningSecret",
-    summary: "Take the shared secret of signed requests away",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: SettingsPath,
-    status: 200,
-    result: Type.Literal(true),
-    errors: ["ItemDoesNotExist"],
-    async handle({ path: { appid } }) {
-      await setSecret(appid, null);
-      return true as const;
-    },
-  });
-
-  return [getSettings, putSettings, changeSettings, putSigningSecret, deleteSigningSecret];
+async function loadOpened(appid: string, { database, settingsSealer }: Services): Promise<ApplicationSettings> {
+  return settingsSealer.open(appid, await loadGuardedSettings(appid, database.reads)).settings;
 }
+
+const getSettings = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/settings",
+  operation: "getApplicationSettings",
+  summary: "Read the settings of an application; nothing secret is in them",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: SettingsPath,
+  status: 200,
+  result: Settings,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid } }, services) {
+    await requireApplication(appid, services.database.reads);
+    return present(await loadOpened(appid, services));
+  },
+});
+
+/** @throws ApplicationSettingsError naming changed URLs that do not lead to public addresses only */
+async function requirePublicUrls(
+  appid: string,
+  read: (current: ApplicationSettings) => ApplicationSettings,
+  services: Services,
+): Promise<void> {
+  const current = await loadOpened(appid, services);
+  const changed = changedUrls(current, changedSettings(current, read));
+  const judge = async ([setting, url]: [string, string]) => ((await isPublic(url, services)) ? [] : [setting]);
+  const wrong = await services.database.apart(`public ${JSON.stringify([...changed])}`, () =>
+    Promise.all([...changed].map(judge)),
+  );
+  if (wrong.flat().length > 0) {
+    throw new ApplicationSettingsError(wrong.flat().map((setting) => `${setting} ${publicUrlRule}`));
+  }
+}
+
+async function isPublic(url: string, { outgoing }: Services): Promise<boolean> {
+  try {
+    await outgoing.findPublicAddresses(new URL(url).hostname);
+    return true;
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error;
+    return false;
+  }
+}
+
+async function change(
+  appid: string,
+  { role }: OperatorCaller,
+  read: (current: ApplicationSettings) => ApplicationSettings,
+  services: Services,
+): Promise<string> {
+  const { database, revocations, settingsSealer } = services;
+  await requireApplication(appid, database.reads);
+  const mayReachInternal = mayDo(role, "owner");
+  if (!mayReachInternal) await requirePublicUrls(appid, read, services).catch(refuseWrong);
+  const changed = await database
+    .write((transaction) => {
+      revocations.invalidatePolicies(transaction);
+      return changeApplicationSettings(
+        appid,
+        read,
+        { mayReachInternal },
+        { dialect: database.dialect, sealer: settingsSealer },
+        transaction.queries,
+      );
+    })
+    .catch(refuseWrong);
+  if (changed === undefined) throw new ApiError("ItemDoesNotExist");
+  return present(changed);
+}
+
+const putSettings = operation({
+  method: "PUT",
+  path: "/_/api/applications/{appid}/settings",
+  operation: "putApplicationSettings",
+  summary: "Replace all settings of an application",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: SettingsPath,
+  parameters: PutSettings,
+  status: 200,
+  result: Settings,
+  errors: ["ItemDoesNotExist"],
+  handle: ({ caller, path: { appid }, parameters, call }, services) =>
+    change(appid, caller, () => readSettings(parameters, call.readParameters()), services),
+});
+
+const changeSettings = operation({
+  method: "PATCH",
+  path: "/_/api/applications/{appid}/settings",
+  operation: "changeApplicationSettings",
+  summary: "Replace some of the settings of an application, each as a whole; null unsets one",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: SettingsPath,
+  parameters: ChangeSettings,
+  status: 200,
+  result: Settings,
+  errors: ["ItemDoesNotExist"],
+  handle: ({ caller, path: { appid }, parameters, call }, services) =>
+    change(appid, caller, (current) => readChangedSettings(current, parameters, call.readParameters()), services),
+});
+
+/** @throws ApiError ItemDoesNotExist */
+async function setSecret(
+  appid: string,
+  secret: string | null,
+  { policies, revocations, database }: Services,
+): Promise<void> {
+  const sealed = secret === null ? null : policies.seal(appid, secret);
+  const isSet = await database.write((transaction) => {
+    revocations.invalidatePolicies(transaction);
+    return updateSigningSecret(appid, sealed, transaction.queries);
+  });
+  if (!isSet) throw new ApiError("ItemDoesNotExist");
+}
+
+const putSigningSecret = operation({
+  method: "PUT",
+  path: "/_/api/applications/{appid}/signing-secret",
+  operation: "putSigningSecret",
+  summary: "Set the shared secret of signed requests in place of the one before; it is shown only once",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: SettingsPath,
+  parameters: PutSigningSecret,
+  status: 200,
+  result: SigningSecret,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid }, parameters: { secret = newSigningSecret() } }, services) {
+    await setSecret(appid, secret, services);
+    return { secret };
+  },
+});
+
+const deleteSigningSecret = operation({
+  method: "DELETE",
+  path: "/_/api/applications/{appid}/signing-secret",
+  operation: "deleteSigningSecret",
+  summary: "Take the shared secret of signed requests away",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: SettingsPath,
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid } }, services) {
+    await setSecret(appid, null, services);
+    return true as const;
+  },
+});
 
 const publicUrlRule = "must lead to public addresses only; an owner can set any other";
 
@@ -198,3 +191,12 @@ function refuseWrong(error: unknown): never {
   if (!(error instanceof ApplicationSettingsError)) throw error;
   throw new ApiError("ParameterOutOfRange", `${error.problems.join("; ")}.`);
 }
+
+/** The settings of an application, for operators: changes are effective from the next request on, in every process. */
+export const applicationSettingsOperations = [
+  getSettings,
+  putSettings,
+  changeSettings,
+  putSigningSecret,
+  deleteSigningSecret,
+];

@@ -1,76 +1,58 @@
-import type { Config } from "../config.ts";
-import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import type { Call } from "../http/call.ts";
-import type { Dispatcher } from "../http/dispatch.ts";
 import { replyBody } from "../http/envelope.ts";
 import { logLine } from "../http/request-log.ts";
-import type { RequestObserver } from "../http/request-observer.ts";
-import { RawResult, type Route, route } from "../http/route.ts";
-import type { Log } from "../log.ts";
+import { RawResult } from "../http/route.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
 import { BatchResult, RunBatch } from "./batch.contract.ts";
 import { readItem } from "./batch.items.ts";
 import { type AnsweredItem, runBatch } from "./batch.run.ts";
 
-/** Many calls in one request, also for clients that can only GET and POST (spec/batch#batch-items). */
-export function batchRoutes(services: {
-  readonly database: Database;
-  readonly dispatcher: Dispatcher;
-  readonly log: Log;
-  readonly observer: RequestObserver | undefined;
-  readonly limits: Pick<
-    Config,
-    "batchItemsMax" | "batchReplyBytesMax" | "bodyBytesMax" | "headerBytesMax" | "logSample"
-  >;
-}): Route[] {
-  const { database, dispatcher, log, observer, limits } = services;
-  const { batchItemsMax, batchReplyBytesMax: replyBytesMax, bodyBytesMax, headerBytesMax } = limits;
-
-  function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call): void {
-    const { method, path } = "failure" in item ? { method: undefined, path: undefined } : item;
-    const { status, failure } = reply;
-    if (failure?.condition === "InternalError" && route === undefined) {
-      log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // calls with a route log their own failures
-    }
-    const answered = { operation: route?.operation, status, failure, ms, caller };
-    observer?.answeredItem(answered);
-    const asked = { requestId, method, path: path?.slice(0, headerBytesMax) };
-    logLine(log, { ...answered, ...asked, address: outer.address, batch: outer.requestId }, limits.logSample);
+function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call, services: Services): void {
+  const { config, log, observer } = services;
+  const { method, path } = "failure" in item ? { method: undefined, path: undefined } : item;
+  const { status, failure } = reply;
+  if (failure?.condition === "InternalError" && route === undefined) {
+    log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // calls with a route log their own failures
   }
-
-  const batch = route({
-    method: "POST",
-    path: "/batch",
-    operation: "runBatch",
-    summary: "Run many calls, each exactly as if it had been sent alone",
-    tag: "Batch",
-    caller: "device",
-    isBatchable: false,
-    parameters: RunBatch,
-    status: 200,
-    result: BatchResult,
-    errors: [],
-    async handle({ parameters: { requests, mode = "independent", references = false }, call }) {
-      if (requests.length === 0) throw new ApiError("ParameterOutOfRange", "requests must have at least 1 item.");
-      if (requests.length > batchItemsMax) {
-        throw new ApiError("RequestTooLarge", `requests must have at most ${batchItemsMax} items.`);
-      }
-      // With a key it runs in a transaction, which must not wait.
-      if (call.idempotencyKey === undefined) await call.reserve?.("batch", requests.length);
-      const items = requests.map(readItem);
-      const answered = await runBatch(
-        { items, mode, hasReferences: references, outer: call },
-        { database, dispatcher, replyBytesMax, bodyBytesMax },
-      );
-      for (const each of answered) logItem(each, call);
-      return new RawResult(`{"responses":[${answered.map(present).join(",")}]}`);
-    },
-  });
-
-  return [batch];
+  const answered = { operation: route?.operation, status, failure, ms, caller };
+  observer?.answeredItem(answered);
+  const asked = { requestId, method, path: path?.slice(0, config.headerBytesMax) };
+  logLine(log, { ...answered, ...asked, address: outer.address, batch: outer.requestId }, config.logSample);
 }
+
+const batch = operation({
+  method: "POST",
+  path: "/batch",
+  operation: "runBatch",
+  summary: "Run many calls, each exactly as if it had been sent alone",
+  tag: "Batch",
+  caller: "device",
+  isBatchable: false,
+  parameters: RunBatch,
+  status: 200,
+  result: BatchResult,
+  errors: [],
+  async handle({ parameters: { requests, mode = "independent", references = false }, call }, services) {
+    const { batchItemsMax } = services.config;
+    if (requests.length === 0) throw new ApiError("ParameterOutOfRange", "requests must have at least 1 item.");
+    if (requests.length > batchItemsMax) {
+      throw new ApiError("RequestTooLarge", `requests must have at most ${batchItemsMax} items.`);
+    }
+    // With a key it runs in a transaction, which must not wait.
+    if (call.idempotencyKey === undefined) await call.reserve?.("batch", requests.length);
+    const items = requests.map(readItem);
+    const answered = await runBatch({ items, mode, hasReferences: references, outer: call }, services);
+    for (const each of answered) logItem(each, call, services);
+    return new RawResult(`{"responses":[${answered.map(present).join(",")}]}`);
+  },
+});
 
 /** The item's key and its own envelope. */
 function present({ item, reply, requestId }: AnsweredItem): string {
   return `{"key":${JSON.stringify(item.key)},${replyBody(reply, requestId).slice(1)}`;
 }
+
+/** Many calls in one request, also for clients that can only GET and POST (spec/batch#batch-items). */
+export const batchOperations = [batch];

@@ -1,9 +1,10 @@
-import type { Database, Joint } from "../db/database.ts";
+import type { Joint } from "../db/database.ts";
 import { ApiError, Interrupted } from "../errors.ts";
 import type { Call } from "../http/call.ts";
-import type { Dispatched, Dispatcher } from "../http/dispatch.ts";
+import type { Dispatched } from "../http/dispatch.ts";
 import { errorReply, newRequestId, type Reply, replyBody, toApiError } from "../http/envelope.ts";
 import type { AnyCaller, Route } from "../http/route.ts";
+import type { Services } from "../services.ts";
 import type { BatchMode } from "./batch.contract.ts";
 import type { ReadItem } from "./batch.items.ts";
 import { type EarlierItems, resolveReferences } from "./batch.references.ts";
@@ -24,13 +25,6 @@ export interface BatchPlan {
   readonly hasReferences: boolean;
   /** The request that contains the batch. */
   readonly outer: Call;
-}
-
-interface Services {
-  readonly database: Database;
-  readonly dispatcher: Dispatcher;
-  readonly replyBytesMax: number;
-  readonly bodyBytesMax: number;
 }
 
 /** Yields to the event loop after this much work. */
@@ -109,7 +103,8 @@ async function runAtomic(plan: BatchPlan, services: Services): Promise<AnsweredI
 }
 
 /** The responses of the items, in order. */
-function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, replyBytesMax, bodyBytesMax }: Services) {
+function createSequence({ hasReferences, outer }: BatchPlan, { config, dispatcher }: Services) {
+  const { batchReplyBytesMax, bodyBytesMax } = config;
   const answered: AnsweredItem[] = [];
   const earlier = createEarlierItems();
   let bytes = 0;
@@ -117,8 +112,8 @@ function createSequence({ hasReferences, outer }: BatchPlan, { dispatcher, reply
 
   function dispatch(item: ReadItem): Dispatched | ApiError {
     if ("failure" in item) return item.failure;
-    if (bytes > replyBytesMax) {
-      return new ApiError("RequestTooLarge", `The answers of the batch are larger than ${replyBytesMax} bytes.`);
+    if (bytes > batchReplyBytesMax) {
+      return new ApiError("RequestTooLarge", `The answers of the batch are larger than ${batchReplyBytesMax} bytes.`);
     }
     try {
       return dispatcher.dispatch(hasReferences ? resolveReferences(item, earlier, bodyBytesMax) : item, outer);

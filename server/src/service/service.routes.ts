@@ -1,101 +1,91 @@
-import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
-import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
-import type { StorageHealth } from "../storage/storage-health.ts";
+import { operation } from "../operation.ts";
+import { version } from "../version.ts";
 
 /** Names the broken parts of a server that is otherwise ready: `disk`, `files`. */
 const degradedHeader = "rollcall-degraded";
+
+const ping = operation({
+  method: "GET",
+  path: "/service/ping",
+  operation: "ping",
+  summary: "Answer Pong, with a good token, a bad one or none",
+  tag: "Service",
+  caller: "anyone",
+  status: 200,
+  result: Type.Literal("Pong"),
+  errors: [],
+  handle: async () => "Pong" as const,
+});
+
+const describeService = operation({
+  method: "GET",
+  path: "/_/",
+  operation: "describeService",
+  summary: "Name, version and where to read on",
+  tag: "Service",
+  caller: "anyone",
+  status: 200,
+  result: Type.Object({
+    name: Type.String(),
+    version: Type.String(),
+    docs: Type.String(),
+    openapi: Type.String(),
+    live: Type.String(),
+    ready: Type.String(),
+  }),
+  errors: [],
+  handle: async () => ({
+    name: "Rollcall",
+    version,
+    docs: "/_/docs",
+    openapi: "/_/openapi.json",
+    live: "/_/health/live",
+    ready: "/_/health/ready",
+  }),
+});
+
+const checkLive = operation({
+  method: "GET",
+  path: "/_/health/live",
+  operation: "checkLive",
+  summary: "The process runs",
+  tag: "Service",
+  caller: "anyone",
+  allowsPlainHttp: true,
+  status: 200,
+  result: Type.Literal("live"),
+  errors: [],
+  handle: async () => "live" as const,
+});
+
+const checkReady = operation({
+  method: "GET",
+  path: "/_/health/ready",
+  operation: "checkReady",
+  summary: "The process takes requests: database and bucket answer, and it is not shutting down",
+  tag: "Service",
+  caller: "anyone",
+  allowsPlainHttp: true,
+  status: 200,
+  result: Type.Literal("ready"),
+  errors: [],
+  async handle({ call }, { isDraining, database, storageHealth }) {
+    if (isDraining()) throw new ApiError("ServiceUnavailable", "The server is shutting down.");
+    await database.ping();
+    const problems = await storageHealth.findProblems();
+    const refusal = problems.find((problem) => problem.refusal !== undefined)?.refusal;
+    if (refusal !== undefined) throw new ApiError("ServiceUnavailable", refusal);
+    // Reads still work: a load balancer must not take the server out.
+    if (problems.length > 0)
+      call.setHeader?.(degradedHeader, [...new Set(problems.map(({ kind }) => kind))].join(", "));
+    return "ready" as const;
+  },
+});
 
 /**
  * Endpoints about the service itself (spec/transport#connections-and-service-endpoints): ping, and health and addresses
  * under `/_/`.
  */
-export function serviceRoutes(services: {
-  readonly database: Database;
-  readonly version: string;
-  readonly storageHealth: Pick<StorageHealth, "findProblems">;
-  isDraining(): boolean;
-}): Route[] {
-  const { database, version, storageHealth, isDraining } = services;
-
-  const ping = route({
-    method: "GET",
-    path: "/service/ping",
-    operation: "ping",
-    summary: "Answer Pong, with a good token, a bad one or none",
-    tag: "Service",
-    caller: "anyone",
-    status: 200,
-    result: Type.Literal("Pong"),
-    errors: [],
-    handle: async () => "Pong" as const,
-  });
-
-  const describeService = route({
-    method: "GET",
-    path: "/_/",
-    operation: "describeService",
-    summary: "Name, version and where to read on",
-    tag: "Service",
-    caller: "anyone",
-    status: 200,
-    result: Type.Object({
-      name: Type.String(),
-      version: Type.String(),
-      docs: Type.String(),
-      openapi: Type.String(),
-      live: Type.String(),
-      ready: Type.String(),
-    }),
-    errors: [],
-    handle: async () => ({
-      name: "Rollcall",
-      version,
-      docs: "/_/docs",
-      openapi: "/_/openapi.json",
-      live: "/_/health/live",
-      ready: "/_/health/ready",
-    }),
-  });
-
-  const checkLive = route({
-    method: "GET",
-    path: "/_/health/live",
-    operation: "checkLive",
-    summary: "The process runs",
-    tag: "Service",
-    caller: "anyone",
-    allowsPlainHttp: true,
-    status: 200,
-    result: Type.Literal("live"),
-    errors: [],
-    handle: async () => "live" as const,
-  });
-
-  const checkReady = route({
-    method: "GET",
-    path: "/_/health/ready",
-    operation: "checkReady",
-    summary: "The process takes requests: database and bucket answer, and it is not shutting down",
-    tag: "Service",
-    caller: "anyone",
-    allowsPlainHttp: true,
-    status: 200,
-    result: Type.Literal("ready"),
-    errors: [],
-    async handle({ call }) {
-      if (isDraining()) throw new ApiError("ServiceUnavailable", "The server is shutting down.");
-      await database.ping();
-      const problems = await storageHealth.findProblems();
-      const refusal = problems.find((problem) => problem.refusal !== undefined)?.refusal;
-      if (refusal !== undefined) throw new ApiError("ServiceUnavailable", refusal);
-      // Reads still work: a load balancer must not take the server out.
-      if (problems.length > 0)
-        call.setHeader?.(degradedHeader, [...new Set(problems.map(({ kind }) => kind))].join(", "));
-      return "ready" as const;
-    },
-  });
-
-  return [ping, describeService, checkLive, checkReady];
-}
+export const serviceOperations = [ping, describeService, checkLive, checkReady];
