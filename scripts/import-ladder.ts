@@ -28,6 +28,7 @@ const ladder = [
   ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "regions", "storage", "tenancy"],
   ["slices"],
   ["archives", "moves", "user-exporters.ts"],
+  ["create-services.ts", "operations.ts"],
   ["app.ts", "maintenance.ts"],
   ["serve.ts", "start.ts", "main.ts", "cli.ts"],
 ];

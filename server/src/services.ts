@@ -20,6 +20,7 @@ import type { RequestObserver } from "./http/request-observer.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { IdGenerator } from "./lib/ids.ts";
 import type { Log } from "./log.ts";
+import type { Delivery } from "./mail/delivery.ts";
 import type { Mailer } from "./mail/mailer.ts";
 import type { Mails } from "./mail/outbox.ts";
 import type { Compactor } from "./metrics/metrics.compactor.ts";
@@ -29,6 +30,7 @@ import type { MetricRoom } from "./metrics/metrics.stored-bytes.ts";
 import type { Outgoing } from "./outgoing/outgoing.ts";
 import type { Pictures } from "./pictures/pictures.ts";
 import type { Fuzzing } from "./privacy/fuzzing.ts";
+import type { RegionCalls } from "./regions/regions.calls.ts";
 import type { RemoteRegistration } from "./regions/regions.registration.ts";
 import type { Regions } from "./regions/regions.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
@@ -71,6 +73,7 @@ export interface Services {
   isDebugged(applicationId: string): Promise<boolean>;
 
   readonly regions: Regions;
+  readonly regionCalls: RegionCalls;
   readonly remoteRegistration: RemoteRegistration;
 
   readonly rateLimits: RateLimits;
@@ -82,6 +85,7 @@ export interface Services {
   readonly outgoing: Outgoing;
   readonly mailer: Mailer;
   readonly mails: Mails;
+  readonly delivery: Delivery;
 
   readonly fuzzing: Fuzzing;
   readonly userExporters: readonly UserExporter[];

@@ -8,10 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
-import { type App, type AppOverrides, buildApp } from "../src/app.ts";
+import { type App, buildApp } from "../src/app.ts";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
 import { insertOperatorSession } from "../src/auth/operator-sessions.ts";
 import { type Config, loadConfig } from "../src/config.ts";
+import type { ServiceOverrides } from "../src/create-services.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { errorCatalogue } from "../src/errors.ts";
 import { conditionsOf } from "../src/http/route.ts";
@@ -96,7 +97,7 @@ export const newDevicesByDefault = { RATE_LIMIT_NEW_DEVICES_PER_SECOND: "" };
  */
 export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
-  { lookUp }: Pick<AppOverrides, "lookUp"> = {},
+  { lookUp }: Pick<ServiceOverrides, "lookUp"> = {},
 ): Promise<TestApp> {
   const dataDir = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   const database = settings["DATABASE_URL"] === undefined ? await copyTestDatabase(dataDir) : undefined;

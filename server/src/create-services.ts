@@ -1,0 +1,201 @@
+import { createSignInAlerts, type SignInAlerts } from "./audit/audit.sign-in-alerts.ts";
+import { createAudit } from "./audit/audit.ts";
+import { type Callers, createCallers } from "./auth/caller.ts";
+import { createIdTokens } from "./auth/oidc.ts";
+import { createOperatorMarks } from "./auth/operator-marks.ts";
+import { createOperatorTokens } from "./auth/operator-tokens.ts";
+import { createOperatorCallers } from "./auth/operators.ts";
+import { createPasswordChanges } from "./auth/password-changes.ts";
+import { createPasswords } from "./auth/passwords.ts";
+import { createRevocations } from "./auth/revocations.ts";
+import { createSignInGuard } from "./auth/sign-in-guard.ts";
+import { createTokenUses } from "./auth/token-uses.ts";
+import { createTokens } from "./auth/tokens.ts";
+import { createBackground } from "./background.ts";
+import type { Config } from "./config.ts";
+import { openDatabase } from "./db/open.ts";
+import { pictureKind } from "./files/files.kinds.ts";
+import { bytesPath, createFileLinks } from "./files/files.links.ts";
+import { createDispatcher } from "./http/dispatch.ts";
+import type { Authenticate } from "./http/operations.ts";
+import { createPaging } from "./http/paging.ts";
+import { createRateLimits, readRateLimits } from "./http/rate-limits.ts";
+import { createSlowQueryLog } from "./insight/slow-query-log.ts";
+import { type Clock, createClock } from "./lib/clock.ts";
+import { createIdGenerator } from "./lib/ids.ts";
+import { createLog, type Log } from "./log.ts";
+import { createDelivery } from "./mail/delivery.ts";
+import { createMailer } from "./mail/mailer.ts";
+import { createMails } from "./mail/outbox.ts";
+import { createCompactor } from "./metrics/metrics.compactor.ts";
+import { createKeyLimits } from "./metrics/metrics.key-limits.ts";
+import { createSaltedHashes } from "./metrics/metrics.salted-hashes.ts";
+import { createMetricRoom } from "./metrics/metrics.stored-bytes.ts";
+import { createLookUp, type LookUp } from "./outgoing/look-up.ts";
+import { createOutgoing } from "./outgoing/outgoing.ts";
+import { createPictures } from "./pictures/pictures.ts";
+import { createFuzzing } from "./privacy/fuzzing.ts";
+import { createRegionCalls } from "./regions/regions.calls.ts";
+import { createRemoteRegistration } from "./regions/regions.registration.ts";
+import { createRegions } from "./regions/regions.ts";
+import { loadSecrets } from "./server-secret.ts";
+import type { Services } from "./services.ts";
+import { openByteStore } from "./storage/open.ts";
+import { createStorageHealth } from "./storage/storage-health.ts";
+import { traceStore } from "./storage/traced-store.ts";
+import { loadApplicationSettings, loadOidcProvider } from "./tenancy/application-settings.ts";
+import { createPolicies } from "./tenancy/policies.ts";
+import { createSettingsSealer } from "./tenancy/sealed-settings.ts";
+import { createUserExporters } from "./user-exporters.ts";
+import { createPeers } from "./workers/peers.ts";
+
+/** What tests replace: the clock, the destination of the log and the DNS resolver. Never code of our own. */
+export interface ServiceOverrides {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly lookUp?: LookUp;
+}
+
+/** The services, with the parts that only the server itself uses. */
+export interface OwnServices extends Omit<Services, "observer" | "isDraining"> {
+  readonly secrets: readonly string[];
+  readonly callers: Callers;
+  readonly authenticate: Authenticate;
+  readonly signInAlerts: SignInAlerts;
+}
+
+/**
+ * Creates the services of a process from its settings, in dependency order.
+ *
+ * @param serverUrl the URL under which clients reach the service
+ */
+export async function createServices(
+  config: Config,
+  serverUrl: () => string,
+  overrides: ServiceOverrides = {},
+): Promise<OwnServices> {
+  const log = overrides.log ?? createLog(config.logLevel);
+  const clock = overrides.clock ?? createClock();
+  const ids = createIdGenerator(() => clock.now());
+  const peers = createPeers();
+  const secrets = loadSecrets(config);
+  const opened = await openByteStore(config);
+  const bytes = config.traces === undefined ? opened : traceStore(opened);
+  const database = await openDatabase(config.databaseUrl, {
+    connectionsMax: config.databaseConnectionsMax,
+    timeoutMs: config.databaseTimeoutMs,
+    slowQueryMs: config.slowQueryMs,
+    onSlow: createSlowQueryLog(log),
+    isPooled: config.databasePooled,
+  });
+
+  const background = createBackground(log, database.afterwards);
+  const tokens = createTokens({ ...config, secrets }, clock, ids);
+  const tokenUses = createTokenUses(database);
+  const policies = createPolicies({ secrets, database });
+  const rateLimits = createRateLimits(readRateLimits(config), clock);
+  const regions = createRegions(config, { reads: database.reads, serverUrl });
+  const regionCalls = createRegionCalls(config, { clock, log });
+  const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
+  const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock }, config);
+  const operatorTokens = createOperatorTokens({ ...config, secrets });
+  const operatorMarks = createOperatorMarks({ ...config, secrets }, clock);
+  const operatorCallers = createOperatorCallers({ operatorTokens, database, background, clock }, config);
+  const revocations = createRevocations(callers);
+  const passwords = createPasswords(config, database);
+  const passwordChanges = createPasswordChanges(clock, config);
+  const audit = createAudit({ database, clock, ids, log });
+  const signInAlerts = createSignInAlerts({ audit, log });
+  const signInGuard = createSignInGuard({ clock, ...signInAlerts }, config);
+  const paging = createPaging({ ...config, secrets });
+  const fuzzing = createFuzzing({ database, ids });
+  const saltedHashes = createSaltedHashes(secrets);
+  const compactor = createCompactor({ database, ids, clock, background });
+  const keyLimits = createKeyLimits(config, { database, clock });
+  const metricRoom = createMetricRoom(config, { database, clock });
+
+  const pictures = createPictures(log);
+  const outgoing = createOutgoing(config, { lookUp: overrides.lookUp ?? createLookUp() });
+  const idTokens = createIdTokens({ outgoing, clock, log });
+  const mailer = createMailer(config, { outgoing, clock, log });
+  const settingsSealer = createSettingsSealer(secrets);
+  const delivery = createDelivery(config, { database, background, mailer, settingsSealer, secrets, clock, log });
+  const mails = createMails(config, { delivery, secrets, clock, ids, log });
+
+  const authenticate: Authenticate = (authorization, required) =>
+    required === "operator"
+      ? operatorCallers.authenticate(authorization)
+      : callers.authenticate(authorization, required);
+  const dispatcher = createDispatcher({
+    beginTick: callers.noticeRevocations,
+    authenticate,
+    headerBytesMax: config.headerBytesMax,
+    log,
+  });
+
+  const storageHealth = createStorageHealth(config, { bytes, log });
+  const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
+
+  return {
+    config,
+    database,
+    background,
+    tokens,
+    tokenUses,
+    policies,
+    settingsSealer,
+    rateLimits,
+    regions,
+    remoteRegistration,
+    revocations,
+    passwords,
+    passwordChanges,
+    audit,
+    signInGuard,
+    operatorTokens,
+    operatorMarks,
+    paging,
+    fuzzing,
+    saltedHashes,
+    compactor,
+    keyLimits,
+    metricRoom,
+    bytes,
+    pictures,
+    fileLinks,
+    serverUrl,
+    pictureUrl: (applicationId: string, id: string) => fileLinks.urlOf(applicationId, bytesPath(pictureKind, id)),
+    outgoing,
+    idTokens,
+    findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
+    isDebugged: async (applicationId: string) =>
+      (await loadApplicationSettings(applicationId, database.reads)).debug === true,
+    mailer,
+    mails,
+    dispatcher,
+    log,
+    clock,
+    ids,
+    peers,
+    userExporters: createUserExporters({ database, bytes, saltedHashes, clock }),
+    storageHealth,
+    secrets,
+    callers,
+    authenticate,
+    signInAlerts,
+    delivery,
+    regionCalls,
+  };
+}
+
+/** @param graceMs how long background work may take to finish */
+export async function closeServices(services: OwnServices, graceMs: number): Promise<void> {
+  const { storageHealth, regionCalls, background, pictures, tokenUses, audit, database, log } = services;
+  await storageHealth.close();
+  regionCalls.close();
+  await background.stop(graceMs);
+  await pictures.close();
+  await tokenUses.save().catch((err) => log.warn({ err }, "the last use of tokens could not be saved"));
+  await audit.close().catch((err) => log.warn({ err }, "the last audit log entries could not be saved"));
+  await database.close();
+}
