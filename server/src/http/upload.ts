@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import type { Readable } from "node:stream";
-import { Busboy, type BusboyInstance, type Dicer } from "@fastify/busboy";
+import type { Readable, Writable } from "node:stream";
 import { ApiError } from "../errors.ts";
 import { noteDiscarded } from "../lib/memory-relief.ts";
 import { decode, discardRest, parseBody } from "./body.ts";
 import type { RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "./call.ts";
+import { createFormParser, type FormListener, type FormPart } from "./multipart.ts";
 
 export interface UploadLimits {
   readonly fileBytesMax: number;
@@ -25,6 +25,7 @@ interface Uploading extends UploadLimits {
 }
 
 const partsMax = 100;
+const headersMax = 50;
 /** For part headers and boundaries, and for bytes outside of all parts. */
 const framingBytesMax = 1_048_576;
 /**
@@ -79,40 +80,61 @@ export async function receiveUpload<File extends StoredUpload>(
   const onClose = () => {
     if (!request.readableEnded) breakOff();
   };
-  let parser: BusboyInstance | undefined;
+  let parser: Writable | undefined;
   let incoming: Readable | undefined;
   let storing: Promise<File> | undefined;
   const parts: ParameterPart[] = [];
   let partsBytes = 0;
   const formMax = limits.fileBytesMax + limits.bodyBytesMax + framingBytesMax;
 
+  function receiveFile({ bytes, fileName, label }: FormPart): void {
+    if (stopping.signal.aborted || incoming !== undefined) {
+      bytes.resume(); // it had arrived before the form was refused, or it is another part of the same name
+      return;
+    }
+    incoming = bytes;
+    const contentType = label?.split(";", 1)[0]?.trim().toLowerCase() || "application/octet-stream";
+    storing = store({ contentType, fileName, bytes: readFile(bytes), signal: stopping.signal });
+    storing.catch(fail);
+  }
+
+  async function* readFile(bytes: Readable): AsyncGenerator<Uint8Array> {
+    let length = 0;
+    // The reader that stops early reports the reason; destroying the stream would report another error first.
+    for await (const chunk of bytes.iterator({ destroyOnReturn: false })) {
+      length += chunk.length;
+      if (length > limits.fileBytesMax) {
+        const tooLarge = new ApiError("RequestTooLarge", fileTooLarge(limits));
+        fail(tooLarge);
+        throw tooLarge;
+      }
+      yield chunk;
+    }
+  }
+
+  function receiveParameter({ name, label, bytes }: FormPart): void {
+    const part = { name: name ?? "", label, bytes: "" };
+    if (name !== undefined) parts.push(part);
+    partsBytes += Buffer.byteLength(part.name);
+    bytes.on("data", (chunk: Buffer) => {
+      partsBytes += chunk.length;
+      if (partsBytes <= limits.bodyBytesMax) part.bytes += chunk.toString("latin1");
+    });
+    bytes.on("end", () => {
+      if (partsBytes <= limits.bodyBytesMax) return;
+      fail(new ApiError("RequestTooLarge", `The parts beside data are larger than ${limits.bodyBytesMax} bytes.`));
+    });
+  }
+
   const endUploading = beginUploading(request.socket);
   let endInFlight = () => {};
   try {
     endInFlight = limits.begin();
-    parser = createParser(contentType, limits);
-    const labels = readLabels(parser);
-    parser.on("file", (_name, file, fileName, _encoding, mimeType) => {
-      file.on("error", breakOff);
-      if (stopping.signal.aborted) {
-        file.resume(); // it had arrived before the form was refused
-        return;
-      }
-      incoming = file;
-      file.on("limit", () => fail(new ApiError("RequestTooLarge", fileTooLarge(limits))));
-      // The reader that stops early reports the reason; destroying the stream would report another error first.
-      const bytes = file.iterator({ destroyOnReturn: false });
-      const part = { contentType: mimeType, fileName, bytes, signal: stopping.signal };
-      storing = store(part);
-      storing.catch(fail);
+    parser = createParser(contentType, {
+      onPart: (part) => (part.name?.toLowerCase() === filePart ? receiveFile(part) : receiveParameter(part)),
+      onTooManyParts: () => fail(new ApiError("RequestTooLarge", `The form has more than ${partsMax} parts.`)),
+      onError: breakOff,
     });
-    parser.on("field", (name, value, _isNameCut, isCut) => {
-      partsBytes += value.length + Buffer.byteLength(name ?? "");
-      if (isCut || partsBytes > limits.bodyBytesMax) {
-        fail(new ApiError("RequestTooLarge", `The parts beside data are larger than ${limits.bodyBytesMax} bytes.`));
-      } else if (name !== undefined) parts.push({ name, bytes: Buffer.from(value, "latin1"), label: labels.latest() });
-    });
-    parser.on("partsLimit", () => fail(new ApiError("RequestTooLarge", `The form has more than ${partsMax} parts.`)));
     const finished = new Promise<void>((resolve) => parser?.on("finish", resolve));
     parser.on("error", breakOff);
     request.on("error", breakOff);
@@ -156,17 +178,10 @@ function fileTooLarge({ fileBytesMax }: UploadLimits): string {
 }
 
 /** @throws ApiError FileUploadFailed when the body is not a multipart form */
-function createParser(contentType: string | undefined, { fileBytesMax, bodyBytesMax }: UploadLimits): BusboyInstance {
+function createParser(contentType: string | undefined, listener: FormListener): Writable {
   if (contentType === undefined || !/^\s*multipart\/form-data\b/i.test(contentType)) throw notAForm();
   try {
-    return new Busboy({
-      headers: { "content-type": contentType.trim() },
-      limits: { fileSize: fileBytesMax, files: 1, fieldSize: bodyBytesMax, parts: partsMax, headerPairs: 50 },
-      highWaterMark: waitingBytes,
-      fileHwm: waitingBytes,
-      isPartAFile: (name) => name?.toLowerCase() === filePart,
-      defCharset: "latin1", // keeps every byte unchanged: `readParameters` decodes them
-    });
+    return createFormParser(contentType.trim(), { partsMax, headersMax, waitingBytes }, listener);
   } catch (cause) {
     throw notAForm(cause);
   }
@@ -179,25 +194,10 @@ function notAForm(cause?: unknown): ApiError {
 
 interface ParameterPart {
   readonly name: string;
-  readonly bytes: Buffer;
+  /** As a text, which takes less memory than many small buffers: a character for each byte. */
+  readonly bytes: string;
   /** The Content-Type of the part. */
   readonly label: string | undefined;
-}
-
-/**
- * Takes the Content-Type of each parameter part before the parser sees it, because the parser would decode by its
- * charset and replace invalid bytes. Parts without a Content-Type have no label.
- */
-function readLabels(parser: BusboyInstance): { latest(): string | undefined } {
-  let label: string | undefined;
-  const { parser: dicer } = (parser as unknown as { _parser: { parser: Dicer } })._parser; // the public API does not expose part headers
-  dicer.on("part", (part) => {
-    part.prependListener("header", (header: Record<string, string[]>) => {
-      label = header["content-type"]?.[0];
-      header["content-type"] = [label?.split(";", 1)[0]?.trim() || "application/octet-stream"];
-    });
-  });
-  return { latest: () => label };
 }
 
 const shownCharacters = 100;
@@ -205,7 +205,11 @@ const shownCharacters = 100;
 /** @throws ApiError ParameterIncorrectFormat */
 function readParameters(parts: readonly ParameterPart[]): RawParameters {
   return parts.flatMap(({ name, bytes, label }) => {
-    const text = decode(bytes, label, `The part ${name.slice(0, shownCharacters).toWellFormed()}`);
+    const text = decode(
+      Buffer.from(bytes, "latin1"),
+      label,
+      `The part ${name.slice(0, shownCharacters).toWellFormed()}`,
+    );
     return name.toLowerCase() === parametersPart
       ? [...parseBody(Buffer.from(text), undefined)]
       : [[name, text] as const];
