@@ -5,7 +5,12 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { fastFolder } from "../scripts/fast-folder.ts";
 import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
-import { killRunningServers, type RunningServer, startProgram } from "../server/test/running-server.ts";
+import {
+  killRunningServers,
+  programEnvironment,
+  type RunningServer,
+  startProgram,
+} from "../server/test/running-server.ts";
 
 export type Engine = "sqlite" | "postgres";
 
@@ -53,7 +58,7 @@ export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<
 async function createOwner(settings: Readonly<Record<string, string>>): Promise<Deployment["root"]> {
   const cli = path.join(import.meta.dirname, "../server/src/cli.ts");
   const args = [cli, "operators", "create", "--name", "root of the fuzz", "--role", "owner", "--json"];
-  const env = { PATH: process.env["PATH"], ...settings };
+  const env = { ...programEnvironment, ...settings };
   return JSON.parse((await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname, env })).stdout);
 }
 

@@ -11,7 +11,7 @@ import { commands } from "../src/cli.commands.ts";
 import { type CommandRun, runCommand } from "./command-line.ts";
 import { createTestDeployment } from "./deployments.ts";
 import { runProgram, startTestApp, type TestApp } from "./harness.ts";
-import { noEnvFile } from "./running-server.ts";
+import { noEnvFile, programEnvironment } from "./running-server.ts";
 
 /** Every command with `--json` prints one JSON document on standard output, or one JSON error on standard error. */
 
@@ -204,7 +204,7 @@ describe("--json", () => {
   it("serve prints lines of JSON, beginning with the credentials of a first start", async () => {
     const empty = await createTestDeployment();
     after(empty.remove);
-    const env = { PATH: process.env["PATH"], ...settings, ...empty.settings, PORT: "0" };
+    const env = { ...programEnvironment, ...settings, ...empty.settings, PORT: "0" };
     const cli = join(import.meta.dirname, "../src/cli.ts");
     const stdio = ["ignore", "pipe", "inherit"] as const;
     const child = spawn(process.execPath, [cli, "serve", "--json"], { cwd: noEnvFile, env, stdio: [...stdio] });

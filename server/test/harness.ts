@@ -22,7 +22,7 @@ import { createLog } from "../src/log.ts";
 import { newOperator } from "../src/operators/operators.new.ts";
 import { insertOperator } from "../src/operators/operators.store.ts";
 import { copyTestDatabase } from "./databases.ts";
-import { noEnvFile } from "./running-server.ts";
+import { noEnvFile, programEnvironment } from "./running-server.ts";
 
 /** A response: the status, the headers and the parsed envelope. */
 export interface Answer {
@@ -114,6 +114,7 @@ export async function startTestApp(
 
   let wall = Date.now();
   const logText: string[] = [];
+  const logLines: Record<string, unknown>[] = [];
   const app = await buildApp(config, {
     ...(lookUp && { lookUp }),
     clock: createClock(
@@ -150,7 +151,8 @@ export async function startTestApp(
     port,
     application,
     get logLines() {
-      return logText.map((line) => JSON.parse(line));
+      for (const line of logText.splice(0)) logLines.push(JSON.parse(line));
+      return [...logLines];
     },
     advance(ms) {
       wall += ms;
@@ -285,7 +287,7 @@ export async function runProgram(
   folder = noEnvFile,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const file = join(import.meta.dirname, "..", program);
-  const env = { PATH: process.env["PATH"], ...settings };
+  const env = { ...programEnvironment, ...settings };
   const child = spawn(process.execPath, [file, ...args], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
   return { code, stdout, stderr: stderr.replaceAll(progressLines, "") };
@@ -348,9 +350,14 @@ function checkDeclared(app: App, method: string, path: string, { status, body }:
   if (status === 500) throw new Error(`${method} ${path} answered 500`);
 }
 
+const patterns = new Map<string, RegExp>();
+
 function matches(pattern: string, path: string): boolean {
-  const escaped = pattern.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll(/\{\w+\}/g, "[^/]+");
-  return new RegExp(`^${escaped}(\\?.*)?$`).test(path);
+  const expression = patterns.getOrInsertComputed(pattern, () => {
+    const escaped = pattern.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll(/\{\w+\}/g, "[^/]+");
+    return new RegExp(`^${escaped}(\\?.*)?$`);
+  });
+  return expression.test(path);
 }
 
 /** The path of the SQLite database in a data folder. */

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { runCommand } from "./command-line.ts";
 import { createTestDatabase } from "./databases.ts";
 import { type Answer, type CallOptions, type runProgram, send } from "./harness.ts";
-import { noEnvFile, type RunningServer, startProgram } from "./running-server.ts";
+import { noEnvFile, programEnvironment, type RunningServer, startProgram } from "./running-server.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -94,7 +94,7 @@ export async function createRegions<Name extends string>(
         begin: (...args) =>
           spawn(process.execPath, [join(import.meta.dirname, "../src/cli.ts"), ...args], {
             cwd: noEnvFile,
-            env: { PATH: process.env["PATH"], ...settings },
+            env: { ...programEnvironment, ...settings },
             stdio: "ignore",
           }),
         run,

@@ -17,6 +17,12 @@ export interface RunningServer {
 /** A working directory without a developer's `.env`, which programs would read. */
 export const noEnvFile = import.meta.dirname;
 
+/** The environment of programs: without the settings of a developer, and with the compile cache of the test run. */
+export const programEnvironment = {
+  PATH: process.env["PATH"],
+  ...(process.env["NODE_COMPILE_CACHE"] !== undefined && { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
+};
+
 const running = new Set<ChildProcess>();
 
 /** Stops the processes that a failed test has left. */
@@ -38,7 +44,7 @@ export function spawnProgram(
 ) {
   const main = join(import.meta.dirname, "../src/main.ts");
   const [program = "", ...args] = [...wrapper, process.execPath, main];
-  const env = { PATH: process.env["PATH"], PORT: "0", PASSWORD_HASH_MEMORY_KIB: "8", ...settings };
+  const env = { ...programEnvironment, PORT: "0", PASSWORD_HASH_MEMORY_KIB: "8", ...settings };
   const child = spawn(program, args, { cwd: noEnvFile, env, stdio: ["ignore", stdout, "inherit"] });
   running.add(child);
   /** Resolves with its exit code and signal. */
