@@ -4,12 +4,13 @@
  * PostgreSQL is the server that TEST_POSTGRES_URL names, or else one that is started for the run. The last line is
  * always "N passed, N failed", counting single tests over all engines.
  */
-import { globSync, mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { chmodSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import path from "node:path";
 import { run } from "node:test";
 import { inspect, parseArgs, styleText } from "node:util";
 import { createTemplate } from "../server/test/template.ts";
+import { fastFolder } from "./fast-folder.ts";
 import { TestReport } from "./test-report.ts";
 import { startThrowawayPostgres } from "./throwaway-postgres.ts";
 
@@ -26,6 +27,11 @@ const interruption = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => interruption.abort(new Error(signal)));
 }
+
+// All temporary files of the tests: on a disk, SQLite waits longer at its commits than most tests compute.
+const temporary = mkdtempSync(path.join(fastFolder(), "rollcall-tests-"));
+chmodSync(temporary, 0o711); // PostgreSQL may run under another account
+process.env["TMPDIR"] = temporary;
 
 const engines = [
   { name: "SQLite", isWanted: only.sqlite || !only.postgres, test: testOnSqlite },
@@ -53,6 +59,7 @@ for (const { name, test } of engines) {
   files = files.filter((file) => !file.startsWith("server/src/lib/"));
 }
 
+rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 if (interruption.signal.aborted) process.exitCode = 130;
@@ -66,35 +73,25 @@ function findTestFiles(): string[] {
 }
 
 async function testOnSqlite(files: string[], report: TestReport): Promise<void> {
-  const folder = mkdtempSync(path.join(tmpdir(), "rollcall-template-"));
-  try {
-    await runOnCopies(files, report, undefined, folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  await runOnCopies(files, report, undefined);
 }
 
 async function testOnPostgres(files: string[], report: TestReport): Promise<void> {
   const url = process.env["TEST_POSTGRES_URL"];
-  if (url) return runOnCopies(files, report, url, "");
+  if (url) return runOnCopies(files, report, url);
   const server = await startThrowawayPostgres();
   try {
-    await runOnCopies(files, report, server.url, "");
+    await runOnCopies(files, report, server.url);
   } finally {
     await server.stop();
   }
 }
 
 /** @param server the URL of a PostgreSQL server; undefined for SQLite */
-async function runOnCopies(
-  files: string[],
-  report: TestReport,
-  server: string | undefined,
-  folder: string,
-): Promise<void> {
+async function runOnCopies(files: string[], report: TestReport, server: string | undefined): Promise<void> {
   if (server === undefined) delete process.env["TEST_DATABASE_URL"];
   else process.env["TEST_DATABASE_URL"] = server;
-  const template = await createTemplate(folder);
+  const template = await createTemplate(temporary);
   process.env["TEST_DATABASE_TEMPLATE"] = template.url;
   await runFiles(files, report);
   await template.drop();
