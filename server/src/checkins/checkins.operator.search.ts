@@ -6,8 +6,8 @@ import { ApiError } from "../errors.ts";
 import type { Static } from "../http/schema.ts";
 import { readSortOrder } from "../http/search.ts";
 import { everyRow } from "../privacy/readable-rows.ts";
+import { isOwnerThere } from "../privacy/visibility.ts";
 import type { operatedCheckinOrders, SearchOperatedCheckins } from "./checkins.operator.contract.ts";
-import { isOwnerThereSql } from "./checkins.store.ts";
 
 /**
  * Searches all check-ins of an application by their true locations, for operators.
@@ -27,7 +27,7 @@ export function operatedCheckinSearch(
   if (userID !== undefined) conditions.push(equals("user_id", userID));
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
-  conditions.push(condition("is there", {}, () => isOwnerThereSql));
+  conditions.push(condition("is there", {}, () => isOwnerThere("checkins")));
   const scope = { shape: "checkins all", from: sql`checkins`, select: sql`checkins.*`, cell: sql.ref("cell") };
   const { name, isDescending } = readSortOrder<(typeof operatedCheckinOrders)[number]>(filters, "-created");
   return {

@@ -8,7 +8,6 @@ import { readSortOrder } from "../http/search.ts";
 import { readableRows, type SharedTable } from "../privacy/readable-rows.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { checkinOrders, SearchCheckins } from "./checkins.contract.ts";
-import { isShownToOthersSql } from "./checkins.store.ts";
 
 const orders: Readonly<Record<(typeof checkinOrders)[number], Order<ShownCheckinRow>>> = {
   created: numberOrder("created_at"),
@@ -80,4 +79,4 @@ const shownColumns = sql.join(
   ).map((column) => sql.ref(column)),
 );
 
-const table: SharedTable = { name: "checkins", select: shownColumns, isShownToOthers: isShownToOthersSql };
+const table: SharedTable = { name: "checkins", select: shownColumns };

@@ -1,7 +1,7 @@
-import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import type { CheckinRow } from "../db/tables.ts";
+import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
 
 export async function insertCheckin(row: CheckinRow, queries: Queries): Promise<void> {
   await insert(queries, row);
@@ -16,7 +16,7 @@ export async function findCheckin(
 ): Promise<CheckinRow | undefined> {
   const [row] = await findById(queries, { applicationId, id });
   if (row === undefined || row.user_id === readerId) return row;
-  return row.read_permission === 1 && (await isShownToOthers(row, queries)) ? row : undefined;
+  return row.read_permission === 1 && (await isShown(row, queries)) ? row : undefined;
 }
 
 /** A check-in regardless of its permissions. */
@@ -50,26 +50,7 @@ export async function deleteCheckin(applicationId: string, id: string, queries: 
   return deleted.numDeletedRows === 1n;
 }
 
-/**
- * Whether others see a shared check-in: not while its owner is being deleted, and with locationFuzzing not before it
- * has its fuzzed location. A subquery, so that the engine evaluates it row by row and keeps the order of the listing.
- * "<> 0" rather than "= 1": for "<>" PostgreSQL estimates that nearly all rows pass, for "=" that nearly none do, and
- * then it would sort them all instead of walking an index for one page.
- */
-export const isShownToOthersSql = sql<boolean>`(
-  select case when owner.location_fuzzing = 0 or checkins.seen_lat is not null then 1 else 0 end
-  from users as owner
-  where owner.application_id = checkins.application_id and owner.id = checkins.user_id and owner.deleted_at is null
-) <> 0`;
-
-/** Whether the owner is not being deleted. A subquery for the same reasons. */
-export const isOwnerThereSql = sql<boolean>`(
-  select case when owner.deleted_at is null then 1 else 0 end
-  from users as owner
-  where owner.application_id = checkins.application_id and owner.id = checkins.user_id
-) <> 0`;
-
-async function isShownToOthers({ application_id, id }: CheckinRow, queries: Queries): Promise<boolean> {
+async function isShown({ application_id, id }: CheckinRow, queries: Queries): Promise<boolean> {
   return (await findShown(queries, { applicationId: application_id, id })).length > 0;
 }
 
@@ -79,7 +60,7 @@ const findShown = prepare<{ applicationId: string; id: string }, { id: string }>
     .select("id")
     .where("application_id", "=", parameter("applicationId"))
     .where("id", "=", parameter("id"))
-    .where(isShownToOthersSql),
+    .where(isShownToOthers("checkins")),
 );
 
 const insert = prepare<CheckinRow, unknown>((queries, parameter) =>
@@ -118,5 +99,5 @@ const findLive = prepare<{ applicationId: string; id: string }, CheckinRow>((que
     .selectAll()
     .where("application_id", "=", parameter("applicationId"))
     .where("id", "=", parameter("id"))
-    .where(isOwnerThereSql),
+    .where(isOwnerThere("checkins")),
 );

@@ -4,15 +4,9 @@ import type { Search } from "../db/search.ts";
 import type { FileRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
 import { everyRow } from "../privacy/readable-rows.ts";
+import { isOwnerThere } from "../privacy/visibility.ts";
 import type { FileKind } from "./files.kinds.ts";
 import type { SearchOperatedFiles } from "./files.operator.contract.ts";
-
-/** Excludes files of users who are being deleted. A subquery for the reason given at `isShownToOthersSql`. */
-const isOwnerThereSql = sql<boolean>`(
-  select case when owner.deleted_at is null then 1 else 0 end
-  from users as owner
-  where owner.application_id = files.application_id and owner.id = files.user_id
-) <> 0`;
 
 /** An operator's search among all files of a kind in an application. */
 export function operatedFileSearch(
@@ -25,7 +19,7 @@ export function operatedFileSearch(
   if (userID !== undefined) conditions.push(equals("user_id", userID));
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
-  conditions.push(condition("is there", {}, () => isOwnerThereSql));
+  conditions.push(condition("is there", {}, () => isOwnerThere("files")));
   const scope = { shape: "files all", from: sql`files`, select: sql`files.*` };
   return {
     scopes: userID === undefined ? everyRow(scope, conditions) : [{ ...scope, conditions }],

@@ -9,7 +9,6 @@ import { readableRows, type SharedTable } from "../privacy/readable-rows.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { FileOrder, fileContract } from "./files.contract.ts";
 import type { FileKind, OwnField } from "./files.kinds.ts";
-import { isShownToOthersSql } from "./files.store.ts";
 
 type Filters = Static<ReturnType<typeof fileContract>["Search"]>;
 
@@ -138,4 +137,4 @@ const shownColumns = sql.join(
   ).map((column) => sql.ref(column)),
 );
 
-const table: SharedTable = { name: "files", select: shownColumns, isShownToOthers: isShownToOthersSql };
+const table: SharedTable = { name: "files", select: shownColumns };

@@ -1,7 +1,7 @@
-import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import type { FileRow } from "../db/tables.ts";
+import { isShownToOthers } from "../privacy/visibility.ts";
 
 export async function insertFile(row: FileRow, queries: Queries): Promise<void> {
   await queries.insertInto("files").values(row).execute();
@@ -16,7 +16,7 @@ export async function findFile(
 ): Promise<FileRow | undefined> {
   const [row] = await findById(queries, { applicationId, id });
   if (row === undefined || row.user_id === readerId) return row;
-  return row.read_permission === 1 && (await isShownToOthers(row, queries)) ? row : undefined;
+  return row.read_permission === 1 && (await isShown(row, queries)) ? row : undefined;
 }
 
 /** A file that is not being deleted, regardless of permissions. */
@@ -65,14 +65,7 @@ export async function deleteFile(applicationId: string, id: string, queries: Que
   return deleted.numDeletedRows === 1n;
 }
 
-/** Whether other users see a shared file at all: as for check-ins, except that a file needs no location. */
-export const isShownToOthersSql = sql<boolean>`(
-  select case when owner.location_fuzzing = 0 or files.lat is null or files.seen_lat is not null then 1 else 0 end
-  from users as owner
-  where owner.application_id = files.application_id and owner.id = files.user_id and owner.deleted_at is null
-) <> 0`;
-
-async function isShownToOthers({ application_id, id }: FileRow, queries: Queries): Promise<boolean> {
+async function isShown({ application_id, id }: FileRow, queries: Queries): Promise<boolean> {
   return (await findShown(queries, { applicationId: application_id, id })).length > 0;
 }
 
@@ -82,7 +75,7 @@ const findShown = prepare<{ applicationId: string; id: string }, { id: string }>
     .select("id")
     .where("application_id", "=", parameter("applicationId"))
     .where("id", "=", parameter("id"))
-    .where(isShownToOthersSql),
+    .where(isShownToOthers("files")),
 );
 
 const findById = prepare<{ applicationId: string; id: string }, FileRow>((queries, parameter) =>

@@ -5,6 +5,7 @@ import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
 import type { Caller } from "../http/route.ts";
 import { kindOfId } from "../lib/ids.ts";
+import { isLocationReady } from "../privacy/visibility.ts";
 import type { Visibility } from "./metadata.contract.ts";
 
 /** The keys of one object in one slot. */
@@ -118,9 +119,7 @@ export function createObjects(dialect: Dialect): Objects {
 function rightsOnOwned({ userId }: Caller, found: FoundOwned | undefined): Rights | undefined {
   if (found === undefined) return undefined;
   if (found.user_id === userId) return all;
-  // An object with a location is hidden from others until its fuzzed location is stored.
-  const isShown = found.location_fuzzing === 0 || found.lat === null || found.seen_lat !== null;
-  if (found.read_permission !== 1 || !isShown) return undefined;
+  if (found.read_permission !== 1 || found.is_ready === 0) return undefined;
   return { mayWriteShared: found.write_permission === 1, mayKeepOwn: true };
 }
 
@@ -134,9 +133,8 @@ interface FoundOwned {
   readonly user_id: string;
   readonly read_permission: number | null;
   readonly write_permission: number | null;
-  readonly lat: number | null;
-  readonly seen_lat: number | null;
-  readonly location_fuzzing: number;
+  /** See `isLocationReady`. */
+  readonly is_ready: number;
 }
 
 type Finders = ReturnType<typeof createFinders>;
@@ -152,31 +150,20 @@ function createFinders(lock: RawBuilder<unknown>) {
         .where("deleted_at", "is", null)
         .modifyEnd(lock),
     ),
-    findCheckin: prepare<ById, FoundOwned>((queries, parameter) =>
-      queries
-        .selectFrom("checkins")
-        .innerJoin("users", (join) =>
-          join.onRef("users.application_id", "=", "checkins.application_id").onRef("users.id", "=", "checkins.user_id"),
-        )
-        .select(["checkins.user_id", "read_permission", "write_permission", "checkins.lat", "checkins.seen_lat"])
-        .select("location_fuzzing")
-        .where("checkins.application_id", "=", parameter("applicationId"))
-        .where("checkins.id", "=", parameter("id"))
-        .where("users.deleted_at", "is", null)
-        .modifyEnd(lock),
-    ),
-    findFile: prepare<ById, FoundOwned>((queries, parameter) =>
-      queries
-        .selectFrom("files")
-        .innerJoin("users", (join) =>
-          join.onRef("users.application_id", "=", "files.application_id").onRef("users.id", "=", "files.user_id"),
-        )
-        .select(["files.user_id", "read_permission", "write_permission", "files.lat", "files.seen_lat"])
-        .select("location_fuzzing")
-        .where("files.application_id", "=", parameter("applicationId"))
-        .where("files.id", "=", parameter("id"))
-        .where("users.deleted_at", "is", null)
-        .modifyEnd(lock),
-    ),
+    findCheckin: createOwnedFinder("checkins", lock),
+    findFile: createOwnedFinder("files", lock),
   };
+}
+
+function createOwnedFinder(table: "checkins" | "files", lock: RawBuilder<unknown>) {
+  return prepare<ById, FoundOwned>((queries, parameter) => {
+    const statement = sql<FoundOwned>`
+      select found.user_id, found.read_permission, found.write_permission,
+        case when ${isLocationReady("found", "owner")} then 1 else 0 end as is_ready
+      from ${sql.table(table)} as found
+      join users as owner
+        on owner.application_id = found.application_id and owner.id = found.user_id and owner.deleted_at is null
+      where found.application_id = ${parameter("applicationId")} and found.id = ${parameter("id")} ${lock}`;
+    return { compile: () => statement.compile(queries) };
+  });
 }

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare, prepareShapes } from "../db/prepared.ts";
+import { locationReadiness } from "../privacy/visibility.ts";
 import type { ReadItem } from "./metadata.contract.ts";
 import type { Bag } from "./metadata.objects.ts";
 
@@ -53,11 +54,9 @@ export interface ByKey {
  * Whether others see the location of a row: not while the user who set it is being deleted, and with locationFuzzing
  * not before the row has its fuzzed location.
  */
-export const isLocationShownSql = sql<number>`(case when metadata.setter_id is null then 1 else coalesce((
-  select case when setter.location_fuzzing = 0 or metadata.seen_lat is not null then 1 else 0 end
-  from users as setter
-  where setter.application_id = metadata.application_id and setter.id = metadata.setter_id and setter.deleted_at is null
-), 0) end)`;
+export const isLocationShownSql = sql<number>`(
+  case when metadata.setter_id is null then 1 else coalesce(${locationReadiness("metadata", "setter_id")}, 0) end
+)`;
 
 const findByKey = prepare<ByKey, ReadItem>((queries, parameter) =>
   queries

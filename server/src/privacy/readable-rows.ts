@@ -4,13 +4,12 @@ import { valueFilter } from "../db/filters.ts";
 import type { Scope } from "../db/scope.ts";
 import type { Filter, Search } from "../db/search.ts";
 import { resolveUserId } from "../http/wire.ts";
+import { isShownToOthers } from "./visibility.ts";
 
 /** A table of objects that users own and may share. */
 export interface SharedTable {
   readonly name: "checkins" | "files";
   readonly select: RawBuilder<unknown>;
-  /** Whether others see a shared row at all. */
-  readonly isShownToOthers: RawBuilder<boolean>;
 }
 
 /**
@@ -55,7 +54,7 @@ export function everyRow(
 }
 
 function shared(table: SharedTable, conditions: readonly Condition[]): Scope {
-  return rows(table, "shared", [...conditions, isShared, condition("is shown", {}, () => table.isShownToOthers)]);
+  return rows(table, "shared", [...conditions, isShared, condition("is shown", {}, () => isShownToOthers(table.name))]);
 }
 
 function rows(table: SharedTable, scope: "own" | "shared", conditions: readonly Condition[]): Scope {

@@ -1,0 +1,43 @@
+import { type RawBuilder, sql } from "kysely";
+
+/**
+ * Whether other users may see a row with the location of a user (spec/privacy#fuzzed-locations): with locationFuzzing
+ * not before the row has its fuzzed location. The one definition of this rule: every statement that shows a row to
+ * others contains it.
+ *
+ * @param user names the user whose location it is
+ */
+export function isLocationReady(table: string, user: string): RawBuilder<boolean> {
+  const [fuzzing, lat, seen] = [`${user}.location_fuzzing`, `${table}.lat`, `${table}.seen_lat`];
+  return sql<boolean>`${sql.ref(fuzzing)} = 0 or ${sql.ref(lat)} is null or ${sql.ref(seen)} is not null`;
+}
+
+/** Joins the user of a row, unless the user is being deleted, and reads a condition on both as 1 or 0. */
+function ofUser(table: string, column: string, condition: (user: string) => RawBuilder<boolean>): RawBuilder<number> {
+  return sql<number>`(
+    select case when ${condition("owner")} then 1 else 0 end
+    from users as owner
+    where owner.application_id = ${sql.ref(`${table}.application_id`)} and owner.id = ${sql.ref(`${table}.${column}`)}
+      and owner.deleted_at is null
+  )`;
+}
+
+/** {@link isLocationReady} as 1 or 0, and null while the user in this column is being deleted. */
+export function locationReadiness(table: string, userColumn: string): RawBuilder<number> {
+  return ofUser(table, userColumn, (user) => isLocationReady(table, user));
+}
+
+/**
+ * Whether others see a shared row: its owner is not being deleted, and its location is ready. A subquery, so that the
+ * engine evaluates it row by row and keeps the order of the listing. "<> 0" rather than "= 1": for "<>" PostgreSQL
+ * estimates that nearly all rows pass, for "=" that nearly none do, and then it would sort them all instead of walking an
+ * index for one page.
+ */
+export function isShownToOthers(table: string): RawBuilder<boolean> {
+  return sql<boolean>`${locationReadiness(table, "user_id")} <> 0`;
+}
+
+/** Whether the owner is not being deleted. A subquery for the same reasons. */
+export function isOwnerThere(table: string): RawBuilder<boolean> {
+  return sql<boolean>`${ofUser(table, "user_id", () => sql<boolean>`1 = 1`)} <> 0`;
+}
