@@ -26,18 +26,23 @@ export function encodeContent(operation: Operation, content: Content, mood: Mood
   return { target, headers: [...protocol, ...headers], body: bytes };
 }
 
-function encodeBody(operation: Operation, body: readonly Named[], mood: Mood, random: Random) {
+function encodeBody(
+  operation: Operation,
+  body: readonly Named[],
+  mood: Mood,
+  random: Random,
+): { readonly headers: readonly HeaderLine[]; readonly bytes: Buffer } {
   switch (operation.takes) {
     case "form":
       return encodeForm(body, mood, random);
     case "bytes":
-      return { headers: [["Content-Type", "application/offset+octet-stream"]] as HeaderLine[], bytes: Buffer.alloc(0) };
+      return { headers: [["Content-Type", "application/offset+octet-stream"]], bytes: Buffer.alloc(0) };
     default: {
       if (mood === "wild" && random.chance(0.15)) return oddBody(body, random);
       const isForm = body.length > 0 && random.chance(0.1) && body.every(([, value]) => typeof value !== "object");
       const type = isForm ? "application/x-www-form-urlencoded" : "application/json";
       const text = isForm ? formText(body) : body.length === 0 ? random.pick(["", "{}"]) : jsonText(body);
-      return { headers: [["Content-Type", type]] as HeaderLine[], bytes: Buffer.from(text) };
+      return { headers: [["Content-Type", type]], bytes: Buffer.from(text) };
     }
   }
 }

@@ -65,7 +65,7 @@ async function fuzz(
   const founder = createConnection(port);
   const seeding: Seeding = { seeder: createSeeder(founder), markers, random };
   const world = await found(deployment.root, issuer, seeding);
-  const operations = readOperations((await readDocument(port)) as Document);
+  const operations = readOperations((await readDocument(port)) as Document); // of our own server
   const judge = createJudge({ markers, resolve: createResolver(operations) });
   const schedule = createSchedule(operations, only, calls, createSeeded(seed, -2));
   const before = await takeSnapshot(world, seeding.seeder);

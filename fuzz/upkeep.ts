@@ -16,10 +16,12 @@ export function hasSandbox({ applications }: World): boolean {
 
 /** Runs all replacements at once, each on its own connection; none is started twice. */
 export function keepUp(world: World, { markers, random }: Seeding, port: number) {
-  const jobs = [replaceOperators, replaceClients, buildSandboxes].map((work) => {
-    const seeding = { seeder: createSeeder(createConnection(port)), markers, random };
-    return { work: () => work(world, seeding), running: undefined as Promise<void> | undefined };
-  });
+  const jobs = [replaceOperators, replaceClients, buildSandboxes].map(
+    (work): { work(): Promise<void>; running: Promise<void> | undefined } => {
+      const seeding = { seeder: createSeeder(createConnection(port)), markers, random };
+      return { work: () => work(world, seeding), running: undefined };
+    },
+  );
   return {
     begin(): void {
       for (const job of jobs) {

@@ -18,6 +18,7 @@ import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { lockApplication } from "./db/lock.ts";
 import { ApiError } from "./errors.ts";
+import { fieldsOf } from "./lib/fields.ts";
 import { isRegionKey, keysOfRegion } from "./lib/region-keys.ts";
 import { createLog } from "./log.ts";
 import { cancelMove, MoveRefused, moveApplication } from "./moves/moves.export.ts";
@@ -216,7 +217,7 @@ async function createRemotely(
 /** Whether the other region has certainly not created the application: it refused, or it was never reached. */
 function isCertainlyNotCreated(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
-  const { code } = Object(error.cause) as { code?: unknown }; // a system error code
+  const { code } = fieldsOf(error.cause); // a system error code
   return error.condition !== "ServiceUnavailable" || code === "ECONNREFUSED" || code === "ENOTFOUND";
 }
 

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { PlainFailure } from "./failure.ts";
+import { fieldsOf } from "./lib/fields.ts";
 import { workerNumber } from "./workers/worker.ts";
 
 /**
@@ -26,6 +27,6 @@ function readEnvironmentFile(file: string): NodeJS.Dict<string> {
     if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return {};
     return parseEnv(readFileSync(file, "utf8").replace(/^\ufeff/, ""));
   } catch (error) {
-    throw new PlainFailure(`${file}: cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new PlainFailure(`${file}: cannot be read (${fieldsOf(error).code}).`);
   }
 }

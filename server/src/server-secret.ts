@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
+import { fieldsOf } from "./lib/fields.ts";
 import { makeFolder } from "./lib/make-folder.ts";
 import { newServerSecret } from "./lib/secrets.ts";
 
@@ -54,7 +55,7 @@ function createSecretFile(dataDir: string, file: string): void {
   try {
     linkSync(draft, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (fieldsOf(error).code !== "EEXIST") throw error;
   } finally {
     unlinkSync(draft);
   }

@@ -24,7 +24,7 @@ interface Details {
  */
 export function explainSetting(error: unknown, config: Settings): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  const details = error as Error & Details;
+  const details = error as Error & Details; // every field may be missing
   if (details.syscall === "listen" || details.syscall === "bind" || isOfHost(details, config))
     return explainListening(details, config);
   if (config.databaseUrl.startsWith("file:")) {

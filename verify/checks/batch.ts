@@ -107,7 +107,12 @@ export const batch: Group = {
       const user = await signUp(world);
       await run(world, user, { requests: [checkIn("1"), nowhere, checkIn("2")] }, [201, "OperationNotFound", 201]);
       const comments = await commentsOf(world, user);
-      expectEqual({ request: "GET /checkins" } as Answer, "check-ins", comments.length, 2);
+      expectEqual(
+        { request: "GET /checkins" } as Answer, // only its request is printed
+        "check-ins",
+        comments.length,
+        2,
+      );
     },
     "spec/batch#modes · sequential: stops at the first failure, and the rest are BatchItemNotRun 424": async (
       world,

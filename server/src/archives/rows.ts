@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { StoredRow } from "../db/snapshot.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { ArchiveError } from "./format.ts";
 import type { Column, ColumnType } from "./schema.ts";
 import type { Throttle } from "./throttle.ts";
@@ -103,7 +104,7 @@ function decodeRow(line: string): Record<string, unknown> | undefined {
 
 function decode(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
-  const { base64, number } = value as { base64?: unknown; number?: unknown }; // both members are checked below
+  const { base64, number } = fieldsOf(value); // both members are checked below
   if (typeof base64 === "string") return Buffer.from(base64, "base64");
   if (typeof number === "string") return Number(number);
   return value;

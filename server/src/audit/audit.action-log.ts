@@ -4,6 +4,7 @@ import type { ActionLog, OperatorAction } from "../http/operations.ts";
 import { Created } from "../http/route.ts";
 import type { ObjectSchema } from "../http/schema.ts";
 import { isAuditable } from "../http/wire.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { kindOfId } from "../lib/ids.ts";
 import { type AuditEvent, calledBy, refusedWith } from "./audit.events.ts";
 import type { Audit } from "./audit.ts";
@@ -67,7 +68,7 @@ function eventOf(
 
 function createdId(result: unknown): string | undefined {
   const made: unknown = result instanceof Created ? result.result : result;
-  const { id, appid } = Object(made) as { id?: unknown; appid?: unknown }; // members can be read of any object
+  const { id, appid } = fieldsOf(made);
   return [id, appid].find((each) => typeof each === "string");
 }
 

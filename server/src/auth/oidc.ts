@@ -2,6 +2,7 @@ import type { JWTPayload, JWTVerifyGetKey, JWTVerifyResult } from "jose";
 import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import type { Log } from "../log.ts";
 import type { Outgoing } from "../outgoing/outgoing.ts";
 
@@ -56,6 +57,7 @@ const checksByCode: Readonly<Record<string, IdTokenCheck>> = {
 };
 
 function failedCheckOf({ code = "", claim = "" }: { code?: string; claim?: string }): IdTokenCheck {
+  // Its keys are the checks.
   return Object.hasOwn(idTokenChecks, claim) ? (claim as IdTokenCheck) : (checksByCode[code] ?? "format");
 }
 
@@ -174,7 +176,7 @@ function isJsonType(mediaType: string): boolean {
 function reasonOf(error: unknown): string {
   let reason = error;
   while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
-  const { code, message } = reason as { code?: unknown; message?: unknown };
+  const { code, message } = fieldsOf(reason);
   return [code, message].filter((part) => typeof part === "string" && part !== "").join(": ");
 }
 

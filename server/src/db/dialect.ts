@@ -1,5 +1,6 @@
 import { PostgresAdapter, type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
 import { ApiError } from "../errors.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { liftBounds } from "./postgres-bounds.ts";
 
 /** All differences between the engines that code outside `db/` can see, named so that it never checks the engine. */
@@ -80,13 +81,13 @@ export function translateDatabaseError(error: unknown): unknown {
 
 /** True if a row violates a unique constraint. */
 export function isUniqueViolation(error: unknown): boolean {
-  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  const { code, errcode } = fieldsOf(error);
   return code === "23505" || errcode === 2067 || errcode === 1555; // SQLite: SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY
 }
 
 /** True if a row could not be deleted because others refer to it, or written because it refers to a missing row. */
 export function isForeignKeyViolation(error: unknown): boolean {
-  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  const { code, errcode } = fieldsOf(error);
   return code === "23503" || errcode === 787; // SQLite: SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
@@ -95,14 +96,14 @@ export function isForeignKeyViolation(error: unknown): boolean {
  * constraint.
  */
 export function isRefusedValue(error: unknown): boolean {
-  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  const { code, errcode } = fieldsOf(error);
   if (typeof errcode === "number") return sqliteRefusedValue.has(errcode & 0xff);
   return typeof code === "string" && /^(22|23|54)...$/.test(code);
 }
 
 /** True if a calculation left the range of a double. SQLite returns infinity instead. */
 export function isNumberOverflow(error: unknown): boolean {
-  return (error as { code?: unknown }).code === "22003"; // the driver adds it
+  return fieldsOf(error).code === "22003"; // the driver adds it
 }
 
 /** True if a transaction lost a conflict with another one and may succeed when it runs again. */
@@ -151,7 +152,7 @@ export class OutcomeUnknown extends Error {
  * continue.
  */
 function isStalePlan(error: unknown): boolean {
-  return codeOf(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
+  return codeOf(error) === "0A000" && fieldsOf(error)["routine"] === "RevalidateCachedQuery";
 }
 
 /** Finds the cause of an ApiError. */
@@ -161,7 +162,7 @@ function rootOf(error: unknown): unknown {
 
 /** Both drivers add `code`. */
 function codeOf(error: unknown): string {
-  const { code } = Object(error) as { code?: unknown };
+  const { code } = fieldsOf(error);
   return typeof code === "string" ? code : "";
 }
 
@@ -170,7 +171,7 @@ function codeOf(error: unknown): string {
  * outdated snapshot.
  */
 export function isSqliteBusy(error: unknown): boolean {
-  const { errcode } = Object(error) as { errcode?: unknown };
+  const { errcode } = fieldsOf(error);
   return typeof errcode === "number" && (errcode & 0xff) === 5;
 }
 
@@ -185,11 +186,11 @@ const connectionUnavailable = /^(CONNECT|ECONN|ENOTFOUND|EHOST|ENET|EADDRNOTAVAI
 
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown }; // both drivers add fields of their own
+  const { code, errcode } = fieldsOf(error);
   if (error instanceof OutcomeUnknown || isStalePlan(error)) return true;
   if (code === "ERR_INVALID_STATE") return true; // SQLite, closed at shutdown
   if (code === "ERR_SQLITE_ERROR") return typeof errcode === "number" && sqliteUnavailable.has(errcode & 0xff);
   // PostgreSQL refuses or has closed the connection.
-  if ((error as { severity?: unknown }).severity === "FATAL") return true;
+  if (fieldsOf(error)["severity"] === "FATAL") return true;
   return typeof code === "string" && (postgresUnavailable.test(code) || connectionUnavailable.test(code));
 }

@@ -1,5 +1,6 @@
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 import postgres from "postgres";
+import { fieldsOf } from "../lib/fields.ts";
 import type { DatabaseOptions } from "./database.ts";
 import { boundsOf, setBounds } from "./postgres-bounds.ts";
 
@@ -312,7 +313,7 @@ function isOfStatement(error: unknown): boolean {
 }
 
 function isConnectTimeout(error: unknown): boolean {
-  return (error as { code?: unknown }).code === "CONNECT_TIMEOUT"; // the driver adds it
+  return fieldsOf(error).code === "CONNECT_TIMEOUT"; // the driver adds it
 }
 
 function connectionClosed(): Error {

@@ -1,5 +1,6 @@
 import postgres from "postgres";
 import { PlainFailure } from "../failure.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { liftBounds } from "./postgres-bounds.ts";
 import type { Snapshot, StoredRow } from "./snapshot.ts";
 import { deploymentTables, tablesInErasureOrder } from "./table-catalogue.ts";
@@ -54,7 +55,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
         // Locks before the first read, so that the snapshot is later than any migration that it waited for.
         if (held.length > 0) await run(`lock table ${held.join(", ")} in access share mode`);
       } catch (error) {
-        if ((error as { code?: unknown }).code !== undefinedTable) throw error;
+        if (fieldsOf(error).code !== undefinedTable) throw error;
         await run("rollback");
         return undefined;
       }

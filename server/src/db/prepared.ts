@@ -22,6 +22,7 @@ export function prepare<Parameters extends object, Row>(
   ) => Compilable<Row>,
 ): (queries: Queries, parameters: Parameters) => Promise<Row[]> {
   const statements = new Map<string, CompiledQuery>();
+  // `build` asks for the names in Parameters.
   return (queries, parameters) =>
     run<Row>(statements, "", queries, parameters, (name) => build(queries, name as never));
 }
@@ -63,6 +64,7 @@ async function run<Row>(
     statements.set(key, compiled);
   }
   const values = compiled.parameters.map((bound) =>
+    // An object of any interface can be read by name.
     bound instanceof Placeholder ? (parameters as Record<string, unknown>)[bound.name] : bound,
   );
   const direct = directRunners.get(queries);

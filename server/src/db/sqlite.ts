@@ -145,8 +145,8 @@ function writeAhead(database: DatabaseSync, { timeoutMs }: DatabaseOptions): voi
 
 function readDataVersion(statement: StatementSync): number {
   try {
-    const row: unknown = statement.get(); // an array because of setReturnArrays, which the types do not know
-    return (row as [number])[0];
+    const row: unknown = statement.get();
+    return (row as [number])[0]; // an array because of setReturnArrays, which the types do not know
   } catch (error) {
     throw translateDatabaseError(error);
   }
@@ -211,7 +211,7 @@ class UnlockedSqliteAdapter extends SqliteAdapter {
  */
 function compileRow(columns: readonly string[]): (values: unknown[]) => unknown {
   const members = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
-  return new Function("values", `return { ${members.join(", ")} };`) as (values: unknown[]) => unknown;
+  return new Function("values", `return { ${members.join(", ")} };`) as (values: unknown[]) => unknown; // its only parameter
 }
 
 async function refuseTransaction(): Promise<void> {
@@ -253,7 +253,8 @@ class SqliteConnection implements DatabaseConnection {
     const { statement, toRow } = prepareOn(this.#choose(), sql);
     const values = parameters as readonly SQLInputValue[]; // no column has any other type
     if (toRow === undefined) return { rows: [], changes: statement.run(...values).changes };
-    const rows: unknown = statement.all(...values); // arrays because of setReturnArrays, which the types do not know
+    const rows: unknown = statement.all(...values);
+    // Arrays because of setReturnArrays, which the types do not know.
     return { rows: (rows as unknown[][]).map((row) => toRow(row)) };
   }
 

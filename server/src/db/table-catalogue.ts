@@ -70,7 +70,7 @@ const entries = Object.entries(tableCatalogue) as readonly [keyof Tables, TableE
 
 function tablesOf<Owner extends TableEntry["owner"]>(...owners: readonly Owner[]): readonly TableOf<Owner>[] {
   const isOwned = (table: keyof Tables): table is TableOf<Owner> =>
-    (owners as readonly string[]).includes(tableCatalogue[table].owner);
+    owners.some((owner) => owner === tableCatalogue[table].owner);
   return entries.map(([table]) => table).filter(isOwned);
 }
 

@@ -100,7 +100,7 @@ function withOwn<Shape extends ObjectSchema>(
   own: readonly (readonly [string, Properties[string]])[],
 ): Shape {
   const fields = Object.fromEntries(own.map(([name, schema]) => [name, Type.Optional(schema)]));
-  return Type.Object({ ...fields, ...shape.properties }) as unknown as Shape; // with more fields than the shape
+  return Type.Object({ ...fields, ...shape.properties }) as ObjectSchema as Shape; // with more fields than the shape
 }
 
 const ofSignedUrl = () => Type.Optional(Raw({ description: "As `signedUrl` brings it, in place of a token." }));

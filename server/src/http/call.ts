@@ -54,7 +54,7 @@ export interface Call {
  * copied.
  */
 export function callWith<Changes extends object>(call: Call, changes: Changes): Call & Changes {
-  return Object.assign(Object.create(call) as Call, changes);
+  return Object.assign(Object.create(call) as Call, changes); // it inherits every member of a Call
 }
 
 /** The file of a multipart form, while it arrives. */

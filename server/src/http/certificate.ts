@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { Logger } from "pino";
 import { ConfigError } from "../config.ts";
+import { fieldsOf } from "../lib/fields.ts";
 
 export interface CertificateFiles {
   readonly certFile: string;
@@ -119,7 +120,7 @@ function tryTo<Result>(work: () => Result, rule: string): Result {
   try {
     return work();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException; // an OpenSSL code, which never contains file contents
+    const { code } = fieldsOf(error); // an OpenSSL code, which never contains file contents
     throw new ConfigError([`${rule} (${code})`]);
   }
 }

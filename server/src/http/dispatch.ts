@@ -57,7 +57,7 @@ export function createDispatcher(options: {
     ignoreTrailingSlash: true,
     ignoreDuplicateSlashes: true,
     maxParamLength: headerBytesMax,
-    querystringParser: (query) => query,
+    querystringParser: (query) => ({ query }),
     onBadUrl: () => {},
   });
 
@@ -71,7 +71,7 @@ export function createDispatcher(options: {
     const operation: Operation | null = found.store;
     if (operation === null) throw new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
     if (operation.route.isBatchable === false) throw new ApiError("OperationNotFound", "A batch cannot hold this.");
-    return { operation, path: found.params, query: found.searchParams as unknown as string }; // see querystringParser
+    return { operation, path: found.params, query: found.searchParams["query"] ?? "" };
   }
 
   async function authenticate(route: Route, authorization: string | undefined): Promise<AnyCaller | undefined> {

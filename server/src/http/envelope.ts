@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { ApiError, errorRow } from "../errors.ts";
 import { Abandoned } from "../lib/call-work.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import type { ArchiveResult, FileResult } from "./file-result.ts";
 import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
 import { Type } from "./schema.ts";
@@ -108,7 +109,7 @@ function asIs(body: unknown): string {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Abandoned) return new ApiError("ServiceUnavailable", "The client has gone.", { cause: error });
-  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown }; // Fastify's errors have both
+  const { code, statusCode } = fieldsOf(error); // Fastify's errors have both
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new ApiError("RequestTooLarge");
   if (code === "FST_ERR_BAD_URL") return new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
   if (typeof code === "string" && code.startsWith("FST_ERR_") && typeof statusCode === "number" && statusCode < 500) {

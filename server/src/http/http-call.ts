@@ -82,8 +82,13 @@ export class HttpCall implements Call {
   }
 }
 
+/** The router accepts only an object as its parsed query. */
+export function keepQuery(query: string): { readonly text: string } {
+  return { text: query };
+}
+
 export function queryOf(request: FastifyRequest): RawParameters {
-  return parseQuery(request.query as unknown as string); // querystringParser keeps it a text
+  return parseQuery((request.query as ReturnType<typeof keepQuery>).text); // the result of `keepQuery`
 }
 
 function abortOnClose(response: ServerResponse): AbortSignal {

@@ -1,3 +1,4 @@
+import { fieldsOf } from "../lib/fields.ts";
 import type { Route } from "./route.ts";
 
 /** Lists the parameters that the operation does not know, so that developers notice misspelt ones. */
@@ -20,7 +21,7 @@ const nameCharactersMax = 24;
 export function createIgnoredNames({
   result,
 }: Pick<Route, "result">): (unread: readonly string[]) => string | undefined {
-  const fields = Object.keys((result["properties"] ?? {}) as object);
+  const fields = Object.keys(fieldsOf(result["properties"]));
   const expected = new Set([...expectedNames, ...fields].map((name) => name.toLowerCase()));
   return (unread) => {
     const names = new Set<string>();

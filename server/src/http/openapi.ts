@@ -1,4 +1,5 @@
 import { type ErrorCondition, errorRow } from "../errors.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { ErrorEnvelope } from "./envelope.ts";
 import { conditionsOf, IdempotencyKey, type Route, takesIdempotencyKey } from "./route.ts";
 import { isOptional, type ObjectSchema, type Schema, Type } from "./schema.ts";
@@ -175,5 +176,5 @@ function published(schema: Schema): Json {
 }
 
 function isBytes(result: Schema): boolean {
-  return (result as Schema & { readonly format?: string }).format === "binary";
+  return fieldsOf(result)["format"] === "binary";
 }

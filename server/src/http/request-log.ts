@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
 import type { AnyCaller } from "./route.ts";
 
@@ -89,7 +90,7 @@ export function pathOf(url: string): string {
 function describeCause(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   if (cause instanceof ApiError && cause.cause !== undefined) return describeCause(cause.cause);
-  const { code } = cause as { code?: unknown }; // drivers and Node.js add it
+  const { code } = fieldsOf(cause); // drivers and Node.js add it
   return typeof code === "string" ? `${code}: ${cause.message}` : cause.message;
 }
 

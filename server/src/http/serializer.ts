@@ -32,7 +32,7 @@ function compileObjectText({ properties }: ObjectSchema): WriteText {
   return (value) => {
     let text = "";
     for (const { name, isRequired, write } of declared) {
-      const property = (value as Record<string, unknown>)[name];
+      const property = (value as Record<string, unknown>)[name]; // the result has the static type of the object schema
       if (property !== undefined) text += `${text === "" ? "{" : ","}${JSON.stringify(name)}:${write(property)}`;
       else if (isRequired) throw new Error(`The result has no ${name}`);
     }
@@ -43,6 +43,7 @@ function compileObjectText({ properties }: ObjectSchema): WriteText {
 function hasRaw(schema: Schema): boolean {
   if (schema["x-raw"] === true) return true;
   if (schema["type"] === "array") return hasRaw(schema["items"] as Schema); // an array's schema has items
+  // `type` says which schema it is.
   return schema["type"] === "object" && Object.values((schema as ObjectSchema).properties).some(hasRaw);
 }
 
@@ -60,7 +61,7 @@ function compileObject({ properties }: ObjectSchema): Write {
   return (value) => {
     const pruned: Record<string, unknown> = {};
     for (const { name, isRequired, write } of declared) {
-      const property = (value as Record<string, unknown>)[name];
+      const property = (value as Record<string, unknown>)[name]; // the result has the static type of the object schema
       if (property !== undefined) pruned[name] = write(property);
       else if (isRequired) throw new Error(`The result has no ${name}`);
     }

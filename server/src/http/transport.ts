@@ -19,6 +19,7 @@ import { type Endpoint, mountEndpoint, optionsHeaders, readableHeaders } from ".
 import { errorReply, newRequestId, sendReply, toApiError } from "./envelope.ts";
 import { framingFault } from "./framing.ts";
 import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
+import { keepQuery } from "./http-call.ts";
 import type { InFlight } from "./in-flight.ts";
 import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";
 import { type LandingPage, mountLandingPage } from "./landing-page.ts";
@@ -147,7 +148,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
       maxParamLength: config.headerBytesMax,
-      querystringParser: asIs, // parsed by the routes that need it
+      querystringParser: keepQuery, // parsed by the routes that need it
     },
     frameworkErrors: (error, request, reply) => {
       // These handlers run no hooks, so their work is repeated here.
@@ -348,8 +349,4 @@ function hideContentType(request: FastifyRequest): void {
   if (headers["content-type"] === undefined) return;
   request.contentType = headers["content-type"];
   headers["content-type"] = undefined;
-}
-
-function asIs(query: string): Record<string, unknown> {
-  return query as unknown as Record<string, unknown>; // Fastify passes `request.query` on unchanged
 }

@@ -53,7 +53,8 @@ export function createInsight(
 
 /** The library's types declare an enum where the value is a string. */
 async function samplesOfProcess(registry: Registry): Promise<Snapshot> {
-  return (await registry.getMetricsAsJSON()) as unknown as Snapshot;
+  const metrics = await registry.getMetricsAsJSON();
+  return metrics.map((metric) => ({ ...metric, type: `${metric.type}` }));
 }
 
 /** The path that Prometheus scrapes. */

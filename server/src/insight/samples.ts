@@ -1,6 +1,6 @@
 export interface Sample {
   readonly value: number;
-  readonly labels: Readonly<Record<string, string | number>>;
+  readonly labels: Readonly<Partial<Record<string, string | number>>>;
   /** For a histogram, the name of the series. */
   readonly metricName?: string;
 }

@@ -72,10 +72,10 @@ type WaitingApplication<Lane extends string> = Map<Lane, WaitingLane<Lane>>;
  */
 export function createFairQueue<Lane extends string>(settings: QueueSettings<Lane>): FairQueue<Lane> {
   const { lanes, runningMax, refuse } = settings;
-  const laneNames = Object.keys(lanes) as Lane[];
+  const laneNames = Object.keys(lanes) as Lane[]; // Object.keys forgets the key type
   const counts = Object.fromEntries(
     laneNames.map((lane) => [lane, { running: 0, waiting: 0, refused: 0, abandoned: 0 }]),
-  ) as Record<Lane, { running: number; waiting: number; refused: number; abandoned: number }>;
+  ) as Record<Lane, { running: number; waiting: number; refused: number; abandoned: number }>; // of exactly these names
   /** The first application has the next turn. */
   const applications = new Map<string, WaitingApplication<Lane>>();
   let running = 0;

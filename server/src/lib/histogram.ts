@@ -13,8 +13,8 @@ export class Histogram {
   observe(value: number): void {
     const { bounds, counts } = this;
     let index = 0;
-    while (index < bounds.length && value > (bounds[index] as number)) index += 1;
-    counts[index] = (counts[index] as number) + 1;
+    while (index < bounds.length && value > (bounds[index] as number)) index += 1; // in range
+    counts[index] = (counts[index] as number) + 1; // there is one count more than bounds
     this.sum += value;
   }
 }

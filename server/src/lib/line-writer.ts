@@ -1,4 +1,5 @@
 import { write, writeSync } from "node:fs";
+import { fieldsOf } from "./fields.ts";
 import { pauseThread } from "./pause-thread.ts";
 
 /** Writes lines to a destination that may stall: a full disk, or a pipe whose reader is slow or gone. */
@@ -90,7 +91,7 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
       try {
         advance(writeSync(fd, rest));
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || performance.now() > until) return;
+        if (fieldsOf(error).code !== "EAGAIN" || performance.now() > until) return;
         pauseThread(pollMs);
       }
     }

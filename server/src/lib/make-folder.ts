@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { fieldsOf } from "./fields.ts";
 
 /**
  * Creates a folder and its parents with mode 0700.
@@ -19,7 +20,7 @@ export function makeFolder(path: string): string | undefined {
     try {
       mkdirSync(folder, { mode: 0o700 });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // another process was faster
+      if (fieldsOf(error).code !== "EEXIST") throw error; // another process was faster
     }
   }
   if (missing.length === 0) mkdirSync(path, { recursive: true }); // throws EEXIST for a file

@@ -20,7 +20,7 @@ function findTrim(): Trim {
   try {
     const ffi = process.getBuiltinModule("node:ffi");
     const { functions } = ffi.dlopen("libc.so.6", { malloc_trim: { arguments: ["u64"], return: "i32" } });
-    return functions.malloc_trim as Trim;
+    return functions.malloc_trim as Trim; // of the signature above
   } catch {
     return nothing;
   } finally {

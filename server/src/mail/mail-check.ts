@@ -1,3 +1,4 @@
+import { fieldsOf } from "../lib/fields.ts";
 import { openTransport } from "./transport.ts";
 
 const stepTimeoutMs = 5_000;
@@ -17,7 +18,7 @@ export async function findMailProblem(smtpUrl: string): Promise<string | undefin
     await Promise.race([transport.verify(), expired]);
     return undefined;
   } catch (error) {
-    const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
+    const { code, responseCode, command } = fieldsOf(error);
     const cause = [code, responseCode, command].filter((each) => each !== undefined).join(", ");
     return `SMTP_URL: ${targetOf(smtpUrl)} does not take mails from us (${cause}).`;
   } finally {

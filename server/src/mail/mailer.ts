@@ -4,6 +4,7 @@ import { LRUCache } from "lru-cache";
 import type { Transporter } from "nodemailer";
 import type { Config } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import type { Log } from "../log.ts";
 import type { Outgoing } from "../outgoing/outgoing.ts";
 import { createMailFolder } from "./mail-folder.ts";
@@ -34,9 +35,7 @@ export class MailFailure extends Error {
   readonly isOfServer: boolean;
 
   constructor(error: unknown) {
-    const { name, code, responseCode, command } = error as {
-      [Name in "name" | "code" | "responseCode" | "command"]?: unknown;
-    };
+    const { name, code, responseCode, command } = fieldsOf(error);
     const details = [code ?? name, responseCode, command].filter((detail) => detail !== undefined);
     super(`a mail was not sent: ${details.join(", ")}`);
     this.name = "MailFailure";

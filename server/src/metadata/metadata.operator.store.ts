@@ -39,6 +39,7 @@ const bySlot: Order<MetadataRow> = {
 export async function isObjectThere(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   const kind = kindOfId(objectId);
   if (kind === "App") return objectId === applicationId;
+  // Any other kind has no entry.
   const { rows } = await sql`
     ${found[kind as keyof typeof found] ?? ownedIn("files")} ${applicationId}
       and found.id = ${objectId}`.execute(queries);

@@ -123,7 +123,7 @@ export class Batch {
       group.addEvent(device, user);
       for (let other = 2; other < event.length; other += 2) {
         const number = event[other + 1];
-        if (typeof number === "number") group.addNumber(event[other] as string, number);
+        if (typeof number === "number") group.addNumber(event[other] as string, number); // a name
       }
     }
   }
@@ -141,8 +141,9 @@ function keepEvent(
     part = { id, receivedAt: received_at, device: from.device, user: from.user, events: [] };
     hour.parts.push(part);
   }
-  (event as unknown as unknown[])[0] = index; // overwrites the key: no other code reads this payload
-  part.events.push(event as unknown as ChunkEvent);
+  // Overwrites the key, which makes it a ChunkEvent: no other code reads this payload.
+  (event as unknown as unknown[])[0] = index;
+  part.events.push(event as unknown as ChunkEvent); // since the line before
   hour.eventCount += 1;
 }
 

@@ -9,6 +9,7 @@ import type { Database, Queries } from "../db/database.ts";
 import type { ApplicationRegionRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { originalKey } from "../files/files.uploads.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import type { RegionCalls } from "../regions/regions.calls.ts";
 import {
   deleteApplicationRegion,
@@ -225,7 +226,7 @@ async function requestRoom(
   const deadline = performance.now() + roomMsMax;
   const message = { appid: asked.appid, ...(asked.key !== undefined && { key: asked.key }) };
   for (;;) {
-    const { isFree } = Object(await regionCalls.call(to, "makeRoom", message)) as { isFree?: unknown }; // checked below
+    const { isFree } = fieldsOf(await regionCalls.call(to, "makeRoom", message));
     if (isFree === true) return;
     if (performance.now() > deadline) throw new MoveRefused(`${asked.appid} is still being erased in the region ${to}`);
     await sleep(250, undefined, signal && { signal });
@@ -248,7 +249,7 @@ async function send(appid: string, to: string, services: MoveServices, options: 
     }
   }
   // Compared with what was sent below.
-  const answer = Object(await services.regionCalls.send(to, "takeIn", appid, measured())) as Record<string, unknown>;
+  const answer = fieldsOf(await services.regionCalls.send(to, "takeIn", appid, measured()));
   if (answer["digest"] !== digest.digest("hex") || answer["isWhole"] !== true) {
     throw new ApiError("ServiceUnavailable", `What came to the region ${to} is not what was sent`);
   }

@@ -48,7 +48,7 @@ function embeddedAddresses(address: Address): readonly IPv4[] {
   if (address.kind() === "ipv4") return [];
   const bytes = address.toByteArray();
   const at = (start: number) => ipaddr.fromByteArray(bytes.slice(start, start + 4)) as IPv4; // four bytes
-  const text = (address as IPv6).toNormalizedString();
+  const text = (address as IPv6).toNormalizedString(); // the only other kind
   switch (address.range()) {
     case "ipv4Mapped": // ::ffff:a.b.c.d
     case "rfc6145": // ::ffff:0:a.b.c.d
@@ -58,7 +58,7 @@ function embeddedAddresses(address: Address): readonly IPv4[] {
     case "6to4":
       return [at(2)];
     case "teredo": // the server, and the client with its bits inverted (RFC 4380 section 4)
-      return [at(4), ipaddr.fromByteArray(bytes.slice(12).map((byte) => byte ^ 0xff)) as IPv4];
+      return [at(4), ipaddr.fromByteArray(bytes.slice(12).map((byte) => byte ^ 0xff)) as IPv4]; // four bytes
     default:
       return [];
   }

@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
+import { fieldsOf } from "../lib/fields.ts";
 import { createAddressRule } from "./address-rule.ts";
 import type { LookUp } from "./look-up.ts";
 
@@ -124,6 +125,7 @@ async function readBody(answer: IncomingMessage, { bytesMax, takesType }: FetchB
     const chunks: Buffer[] = [];
     let length = 0;
     for await (const chunk of answer as AsyncIterable<Buffer>) {
+      // it has no encoding
       length += chunk.length;
       if (length > bytesMax) throw tooLong(bytesMax);
       chunks.push(chunk);
@@ -157,6 +159,6 @@ function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 function reasonOf(error: unknown): string {
-  const { code, message } = error as { code?: unknown; message?: unknown };
+  const { code, message } = fieldsOf(error);
   return [code, message].filter((part) => typeof part === "string" && part !== "").join(": ");
 }

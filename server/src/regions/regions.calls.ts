@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import type { Config } from "../config.ts";
 import { ApiError, type ErrorCondition, errorCatalogue } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { writeJson } from "../lib/json.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 import type { Log } from "../log.ts";
@@ -216,7 +217,7 @@ function resultOf(answer: unknown): unknown {
   // Signed by a region, at worst of another version.
   const { result, refused } = answer as Record<"result" | "refused", unknown>;
   if (refused === undefined) return result;
-  const { condition, message, retryAfterSeconds } = refused as Record<string, unknown>; // as `answer`
+  const { condition, message, retryAfterSeconds } = fieldsOf(refused); // as `answer`
   throw new ApiError(
     isCondition(condition) ? condition : "ServiceUnavailable",
     typeof message === "string" ? message : undefined,

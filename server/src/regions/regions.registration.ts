@@ -7,6 +7,7 @@ import { logLine } from "../http/request-log.ts";
 import { RawResult } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import { IdInput, Text } from "../http/wire.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { writeJson } from "../lib/json.ts";
 import type { Log } from "../log.ts";
 import type { RegionCalls } from "./regions.calls.ts";
@@ -85,7 +86,7 @@ export function registrationHandler({
       if (movedTo !== undefined) return { movedTo };
       const operation = findOperation("registerDevice");
       if (operation === undefined) throw new ApiError("OperationNotFound");
-      const { parameters } = Object(message) as { parameters?: unknown };
+      const { parameters } = fieldsOf(message);
       const call: Call = {
         requestId,
         address,
@@ -135,7 +136,7 @@ function readPairs(pairs: unknown): RawParameters {
 }
 
 function readAnswer(answer: unknown): { readonly result?: string | undefined; readonly movedTo?: string | undefined } {
-  const { result, movedTo } = Object(answer) as Record<string, unknown>; // any value allows access to members
+  const { result, movedTo } = fieldsOf(answer);
   return {
     result: typeof result === "string" ? result : undefined,
     movedTo: typeof movedTo === "string" ? movedTo : undefined,

@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import type { ByteStore } from "./byte-store.ts";
 
 /** Why files can be neither stored nor read. */
@@ -39,7 +40,7 @@ interface Details {
 
 function describeProblem(url: URL, error: unknown): StoreProblem {
   if (url.protocol === "file:") {
-    const { code } = Object(error) as { code?: unknown };
+    const { code } = fieldsOf(error);
     return { text: `FILES_URL: ${decodeURIComponent(url.pathname)} cannot be used (${code}).` };
   }
   const endpoint = url.searchParams.get("endpoint") ?? `Amazon S3 (${url.searchParams.get("region") ?? "us-east-1"})`;

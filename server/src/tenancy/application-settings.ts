@@ -114,6 +114,7 @@ function readMembers(what: string, value: unknown, problems: string[]): Applicat
   const members = readObject(what, value, Object.keys(readers), problems);
   const read = [...(members ?? [])]
     .filter(([name]) => Object.hasOwn(readers, name)) // readObject has reported the others
+    // Only such names are left.
     .map(([name, given]) => [name, readers[name as keyof typeof readers](given, problems)]);
   if (problems.length > 0) throw new ApplicationSettingsError(problems);
   return { oidc: {}, ...Object.fromEntries(read) }; // each validated by its reader

@@ -90,7 +90,7 @@ function isHostName(value: unknown): boolean {
 const hostNamePattern = /^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p{N}-]+)+$/u;
 
 function readTexts(value: unknown, problems: string[]): Partial<Record<MailTextKind, GivenMailText>> {
-  const kinds = Object.keys(placeholderOfText) as MailTextKind[];
+  const kinds = Object.keys(placeholderOfText) as MailTextKind[]; // Object.keys forgets the key type
   const given = membersOf("mail.texts", value, kinds, problems);
   const read: [kind: MailTextKind, text: GivenMailText][] = [];
   for (const kind of kinds) {
