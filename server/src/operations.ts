@@ -17,8 +17,8 @@ import type { Route } from "./http/route.ts";
 import { identityOperations } from "./identities/identities.routes.ts";
 import { metadataOperatorRoutes } from "./metadata/metadata.operator.routes.ts";
 import { metadataRoutes } from "./metadata/metadata.routes.ts";
-import { metricsOperatorRoutes } from "./metrics/metrics.operator.routes.ts";
-import { metricsRoutes } from "./metrics/metrics.routes.ts";
+import { metricOperatorOperations } from "./metrics/metrics.operator.routes.ts";
+import { metricOperations } from "./metrics/metrics.routes.ts";
 import { operatorsRoutes } from "./operators/operators.routes.ts";
 import { operatorsSessionsRoutes } from "./operators/operators.sessions.routes.ts";
 import { serviceOperations } from "./service/service.routes.ts";
@@ -57,7 +57,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...filesRoutes(legacy),
     ...profilePicturesRoutes(legacy),
     ...metadataRoutes(legacy),
-    ...metricsRoutes(legacy),
+    ...metricOperations.map((declare) => declare(services)),
     ...batchOperations.map((declare) => declare(services)),
     ...operatorsSessionsRoutes(legacy),
     ...operatorsRoutes(legacy),
@@ -74,7 +74,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...filesOperatorRoutes(legacy),
     ...metadataOperatorRoutes(legacy),
     ...crashReportOperatorOperations.map((declare) => declare(services)),
-    ...metricsOperatorRoutes(legacy),
+    ...metricOperatorOperations.map((declare) => declare(services)),
     ...serviceOperations.map((declare) => declare(services)),
   ];
 }

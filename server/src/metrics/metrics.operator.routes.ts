@@ -1,11 +1,10 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import type { Database } from "../db/database.ts";
+import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { ApiError } from "../errors.ts";
-import type { Paging } from "../http/paging.ts";
-import { type Route, route } from "../http/route.ts";
-import type { Clock } from "../lib/clock.ts";
 import { earliestMs, formatDate, latestMs } from "../lib/dates.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
 import { type ChartRange, readEventCells, readEventGroups, valuesByName } from "./metrics.charts.ts";
 import { eventsStream } from "./metrics.events.ts";
 import { type Interval, intervalStart, nextInterval } from "./metrics.intervals.ts";
@@ -32,111 +31,100 @@ import { readKey } from "./metrics.snapshot.store.ts";
 import { listHandles } from "./metrics.store.ts";
 import { readWaiting } from "./metrics.waiting.ts";
 
-/** What operators read about an application's events (spec/metrics#series). */
-export function metricsOperatorRoutes(services: {
-  readonly database: Database;
-  readonly paging: Paging;
-  readonly clock: Clock;
-}): Route[] {
-  const { database, paging, clock } = services;
-  const { reads } = database;
+const listMetrics = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/metrics",
+  operation: "listMetrics",
+  summary: "List the keys that an application has events under",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: MetricsPath,
+  parameters: ListMetrics,
+  status: 200,
+  result: MetricPage,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { appid }, parameters, call }, { paging, database: { reads } }) {
+    await requireApplication(appid, reads);
+    const listing = `metrics of ${appid}`;
+    const request = await paging.read(listing, caller, parameters, call);
+    const page = await readPage(keysStream(appid, reads), request.position, request.size, call.work);
+    return paging.present(listing, caller, request, page, presentMetric);
+  },
+});
 
-  const listMetrics = route({
-    method: "GET",
-    path: "/_/api/applications/{appid}/metrics",
-    operation: "listMetrics",
-    summary: "List the keys that an application has events under",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: MetricsPath,
-    parameters: ListMetrics,
-    status: 200,
-    result: MetricPage,
-    errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters, call }) {
-      await requireApplication(appid, reads);
-      const listing = `metrics of ${appid}`;
-      const request = await paging.read(listing, caller, parameters, call);
-      const page = await readPage(keysStream(appid, reads), request.position, request.size, call.work);
-      return paging.present(listing, caller, request, page, presentMetric);
-    },
-  });
+const readMetric = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/metrics/{key}",
+  operation: "readMetric",
+  summary: "Read how often something happened, and its values, for each hour, day, week or month",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: MetricPath,
+  parameters: ReadMetric,
+  status: 200,
+  result: MetricSeries,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, key }, parameters }, services) {
+    await requireApplication(appid, services.database.reads);
+    const range = readRange(parameters, services.clock.now());
+    const series = await readSeries(appid, key, range, parameters, services);
+    return { key, interval: range.interval, from: formatDate(range.from), to: formatDate(range.to), series };
+  },
+});
 
-  const readMetric = route({
-    method: "GET",
-    path: "/_/api/applications/{appid}/metrics/{key}",
-    operation: "readMetric",
-    summary: "Read how often something happened, and its values, for each hour, day, week or month",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: MetricPath,
-    parameters: ReadMetric,
-    status: 200,
-    result: MetricSeries,
-    errors: ["ItemDoesNotExist"],
-    async handle({ path: { appid, key }, parameters }) {
-      await requireApplication(appid, reads);
-      const range = readRange(parameters, clock.now());
-      const series = await readSeries(appid, key, range, parameters);
-      return { key, interval: range.interval, from: formatDate(range.from), to: formatDate(range.to), series };
-    },
-  });
-
-  async function readSeries(
-    appid: string,
-    key: string,
-    range: ChartRange,
-    { value, groupBy }: { readonly value?: string; readonly groupBy?: string },
-  ): Promise<Series[]> {
-    if (groupBy !== undefined) {
-      const groups = await readEventGroups(appid, key, groupBy, range, reads);
-      if (groups === undefined) throw new ApiError("ItemDoesNotExist");
-      return presentGroups(range, groups, value);
-    }
-    const cells = await readEventCells(appid, key, range, reads);
-    if (cells === undefined) throw new ApiError("ItemDoesNotExist");
-    const values = valuesByName(cells);
-    if (value !== undefined) {
-      return [{ value, points: presentValuePoints(range, values.get(value) ?? new Map()) }];
-    }
-    return [
-      { points: presentEventPoints(range, cells) },
-      ...[...values].map(([name, stats]) => ({ value: name, points: presentValuePoints(range, stats) })),
-    ];
+async function readSeries(
+  appid: string,
+  key: string,
+  range: ChartRange,
+  { value, groupBy }: { readonly value?: string; readonly groupBy?: string },
+  { database: { reads } }: Services,
+): Promise<Series[]> {
+  if (groupBy !== undefined) {
+    const groups = await readEventGroups(appid, key, groupBy, range, reads);
+    if (groups === undefined) throw new ApiError("ItemDoesNotExist");
+    return presentGroups(range, groups, value);
   }
-
-  const listEvents = route({
-    method: "GET",
-    path: "/_/api/applications/{appid}/metrics/{key}/events",
-    operation: "listMetricEvents",
-    summary: "List the events of a key as they were reported, the latest first",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: MetricPath,
-    parameters: ListEvents,
-    status: 200,
-    result: EventPage,
-    errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid, key }, parameters, call }) {
-      await requireApplication(appid, reads);
-      const listing = JSON.stringify(["metric events", appid, key]);
-      const request = await paging.read(listing, caller, parameters, call);
-      const { from = earliestMs, to = Number.POSITIVE_INFINITY } = request.filters;
-      if (!(await isKnown(appid, key))) throw new ApiError("ItemDoesNotExist");
-      const stream = eventsStream(appid, key, { from, to: Math.min(to, latestMs + 1) }, reads);
-      const page = await readPage(stream, request.position, request.size, call.work);
-      const alone = page.rows.filter(({ index }) => index === 0).map(({ rowId }) => rowId);
-      const handles = new Map((await listHandles(appid, alone, reads)).map((handle) => [handle.id, handle]));
-      return paging.present(listing, caller, request, page, (event) => presentEvent(event, handles.get(event.rowId)));
-    },
-  });
-
-  async function isKnown(appid: string, key: string): Promise<boolean> {
-    const { isKnown, waiting } = await readKey(appid, key, reads);
-    return isKnown || (await readWaiting(waiting).keys()).has(key);
+  const cells = await readEventCells(appid, key, range, reads);
+  if (cells === undefined) throw new ApiError("ItemDoesNotExist");
+  const values = valuesByName(cells);
+  if (value !== undefined) {
+    return [{ value, points: presentValuePoints(range, values.get(value) ?? new Map()) }];
   }
+  return [
+    { points: presentEventPoints(range, cells) },
+    ...[...values].map(([name, stats]) => ({ value: name, points: presentValuePoints(range, stats) })),
+  ];
+}
 
-  return [listMetrics, readMetric, listEvents];
+const listEvents = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/metrics/{key}/events",
+  operation: "listMetricEvents",
+  summary: "List the events of a key as they were reported, the latest first",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: MetricPath,
+  parameters: ListEvents,
+  status: 200,
+  result: EventPage,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { appid, key }, parameters, call }, { paging, database: { reads } }) {
+    await requireApplication(appid, reads);
+    const listing = JSON.stringify(["metric events", appid, key]);
+    const request = await paging.read(listing, caller, parameters, call);
+    const { from = earliestMs, to = Number.POSITIVE_INFINITY } = request.filters;
+    if (!(await isKnown(appid, key, reads))) throw new ApiError("ItemDoesNotExist");
+    const stream = eventsStream(appid, key, { from, to: Math.min(to, latestMs + 1) }, reads);
+    const page = await readPage(stream, request.position, request.size, call.work);
+    const alone = page.rows.filter(({ index }) => index === 0).map(({ rowId }) => rowId);
+    const handles = new Map((await listHandles(appid, alone, reads)).map((handle) => [handle.id, handle]));
+    return paging.present(listing, caller, request, page, (event) => presentEvent(event, handles.get(event.rowId)));
+  },
+});
+
+async function isKnown(appid: string, key: string, reads: Queries): Promise<boolean> {
+  const { isKnown, waiting } = await readKey(appid, key, reads);
+  return isKnown || (await readWaiting(waiting).keys()).has(key);
 }
 
 /** @throws ApiError ParameterOutOfRange */
@@ -158,3 +146,6 @@ function readRange(
   }
   return { interval, from: start, to: end };
 }
+
+/** What operators read about an application's events (spec/metrics#series). */
+export const metricOperatorOperations = [listMetrics, readMetric, listEvents];

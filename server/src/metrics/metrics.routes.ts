@@ -1,12 +1,9 @@
-import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { ApiError } from "../errors.ts";
 import type { Call } from "../http/call.ts";
-import type { RateLimits } from "../http/rate-limits.ts";
-import { type Caller, type Route, route } from "../http/route.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
-import type { Compactor } from "./metrics.compactor.ts";
+import type { Caller } from "../http/route.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
 import {
   CreatedEvent,
   CreatedEvents,
@@ -16,182 +13,189 @@ import {
   EndedEvent,
   EventPath,
 } from "./metrics.contract.ts";
-import type { CheckedKeys, KeyLimits } from "./metrics.key-limits.ts";
+import type { CheckedKeys } from "./metrics.key-limits.ts";
 import { elapsedName, type InboxPayload, type StoredEvent, writePayload } from "./metrics.payload.ts";
 import { presentRejection, readEvents, readValues } from "./metrics.reading.ts";
-import type { SaltedHashes } from "./metrics.salted-hashes.ts";
 import { insertHandle, insertInboxRow, updateHandleEnded } from "./metrics.store.ts";
-import type { MetricRoom } from "./metrics.stored-bytes.ts";
 
 /** Events above this size, about that of an event with ten values, count as several against the limits. */
 const bytesPerEvent = 1_024;
 
-/**
- * Endpoints for reporting events (spec/metrics#reporting). Events are stored as they arrive; the compaction makes them
- * readable.
- */
-export function metricsRoutes(services: {
-  readonly database: Database;
-  readonly saltedHashes: SaltedHashes;
-  readonly compactor: Compactor;
-  readonly keyLimits: KeyLimits;
-  readonly metricRoom: MetricRoom;
-  readonly rateLimits: RateLimits;
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
-}): Route[] {
-  const { database, saltedHashes, compactor, keyLimits, metricRoom, rateLimits, clock, ids } = services;
-
-  function payloadOf({ applicationId, deviceId, userId }: Caller, events: readonly StoredEvent[]): InboxPayload {
-    return {
-      device: saltedHashes.of(applicationId, deviceId),
-      user: userId === undefined ? null : saltedHashes.of(applicationId, userId),
-      events,
-    };
-  }
-
-  /** Counts events against the limits of the caller, a large one as several. @throws RateLimitExceeded */
-  function admit(call: Call, caller: Caller, eventCount: number, payload: string): void {
-    rateLimits.admitEvents(call, caller, Math.max(eventCount, Math.ceil(Buffer.byteLength(payload) / bytesPerEvent)));
-  }
-
-  function noteStored(applicationId: string, eventCount: number, payload: string): void {
-    compactor.note(applicationId, eventCount);
-    metricRoom.add(applicationId, Buffer.byteLength(payload));
-  }
-
-  const createEvent = route({
-    method: "POST",
-    path: "/metrics/events/{key}",
-    operation: "createMetricEvent",
-    summary: "Report an event; with timeoutInSeconds a timed one",
-    tag: "Metrics",
-    caller: "device",
-    pathParameters: CreateEventPath,
-    parameters: CreateEvent,
-    status: 201,
-    result: CreatedEvent,
-    errors: [],
-    async handle({ call, caller, path: { key }, parameters }) {
-      const { applicationId: application_id, deviceId, userId } = caller;
-      const { timestamp, timeoutInSeconds } = parameters;
-      const now = clock.now();
-      const occurredAt = timestamp ?? now;
-      const payload = writePayload(payloadOf(caller, [[key, occurredAt, ...readValues(parameters)]]));
-      admit(call, caller, 1, payload);
-      metricRoom.require(application_id);
-      const checked = await keyLimits.check(caller, new Set([key]));
-      throwRefused(checked.refused, key);
-      const id = ids.newId("MetricEvent");
-      await database.write(async (transaction) => {
-        const { queries, afterCommit } = transaction;
-        throwRefused(await keyLimits.add(application_id, checked, transaction), key);
-        afterCommit(() => noteStored(application_id, 1, payload));
-        await insertHandle(
-          {
-            application_id,
-            id,
-            key,
-            device_id: deviceId,
-            user_id: userId ?? null,
-            occurred_at: occurredAt,
-            started_at: now,
-            expires_at: timeoutInSeconds === undefined ? null : now + timeoutInSeconds * 1000,
-            ended_at: null,
-          },
-          queries,
-        ).catch((error) => {
-          // The user was deleted after the token was checked.
-          throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
-        });
-        await insertInboxRow({ application_id, id, received_at: now, payload }, queries);
-      });
-      return { id, success: true as const };
-    },
-  });
-
-  const createEvents = route({
-    method: "POST",
-    path: "/metrics/events",
-    operation: "createMetricEvents",
-    summary: "Report events that a device gathered while it was offline",
-    tag: "Metrics",
-    caller: "device",
-    parameters: CreateEvents,
-    status: 201,
-    result: CreatedEvents,
-    errors: [],
-    async handle({ call, caller, parameters: { events: items, sentAt } }) {
-      const now = clock.now();
-      const { events, indexes, rejected } = readEvents(items, { sentAt, now });
-      const payload = writePayload(payloadOf(caller, events));
-      admit(call, caller, items.length, payload);
-      if (events.length > 0) metricRoom.require(caller.applicationId);
-      let refused: CheckedKeys["refused"] = new Map();
-      if (events.length > 0) {
-        const { applicationId } = caller;
-        const checked = await keyLimits.check(caller, new Set(events.map(([key]) => key)));
-        const room = compactor.makeRoom(applicationId);
-        // Never waits inside a transaction: the compaction that makes room may be waiting for that transaction.
-        if (room !== undefined) await database.apart("room for events", () => room);
-        const row = { application_id: applicationId, id: ids.newId("MetricEvent"), received_at: now, payload };
-        refused = await database.write(async (transaction) => {
-          const { queries, afterCommit } = transaction;
-          const refused = await keyLimits.add(applicationId, checked, transaction);
-          const taken = refused.size === 0 ? events : events.filter(([key]) => !refused.has(key));
-          if (taken.length === 0) return refused;
-          const isWhole = taken.length === events.length;
-          const stored = isWhole ? row : { ...row, payload: writePayload(payloadOf(caller, taken)) };
-          afterCommit(() => noteStored(applicationId, taken.length, stored.payload));
-          await insertInboxRow(stored, queries);
-          return refused;
-        });
-      }
-      if (refused.size === 0) return { accepted: events.length, rejected };
-      const before = rejected.length;
-      for (const [index, [key]] of events.entries()) {
-        const error = refused.get(key);
-        if (error !== undefined) rejected.push(presentRejection(indexes[index] ?? index, error));
-      }
-      const accepted = events.length - (rejected.length - before);
-      return { accepted, rejected: rejected.sort((one, other) => one.index - other.index) };
-    },
-  });
-
-  const endEvent = route({
-    method: "DELETE",
-    path: "/metrics/events/{id}",
-    operation: "endMetricEvent",
-    summary: "End an event that one has reported; tells how long it took",
-    tag: "Metrics",
-    caller: "device",
-    pathParameters: EventPath,
-    status: 200,
-    result: EndedEvent,
-    errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { id } }) {
-      const { applicationId } = caller;
-      const now = clock.now();
-      const elapsedTimeInMs = await database.write(async ({ queries, afterCommit }) => {
-        afterCommit(() => compactor.note(applicationId, 1));
-        const ended = await updateHandleEnded(applicationId, id, caller, now, queries);
-        if (ended === undefined) throw new ApiError("ItemDoesNotExist");
-        const elapsedMs = now - ended.started_at;
-        const events: StoredEvent[] = [[ended.key, ended.occurred_at, elapsedName, elapsedMs]];
-        const payload = writePayload({ ...payloadOf(caller, events), isEnd: true });
-        const row = { application_id: applicationId, id: ids.newId("MetricEvent"), received_at: now, payload };
-        await insertInboxRow(row, queries);
-        return elapsedMs;
-      });
-      return { elaspedTimeInMs: elapsedTimeInMs, elapsedTimeInMs };
-    },
-  });
-
-  return [createEvent, createEvents, endEvent];
+function payloadOf(
+  { applicationId, deviceId, userId }: Caller,
+  events: readonly StoredEvent[],
+  { saltedHashes }: Services,
+): InboxPayload {
+  return {
+    device: saltedHashes.of(applicationId, deviceId),
+    user: userId === undefined ? null : saltedHashes.of(applicationId, userId),
+    events,
+  };
 }
+
+/** Counts events against the limits of the caller, a large one as several. @throws RateLimitExceeded */
+function admit(call: Call, caller: Caller, eventCount: number, payload: string, { rateLimits }: Services): void {
+  const eventsOfSize = Math.ceil(Buffer.byteLength(payload) / bytesPerEvent);
+  rateLimits.admitEvents(call, caller, Math.max(eventCount, eventsOfSize));
+}
+
+function noteStored(
+  applicationId: string,
+  eventCount: number,
+  payload: string,
+  { compactor, metricRoom }: Services,
+): void {
+  compactor.note(applicationId, eventCount);
+  metricRoom.add(applicationId, Buffer.byteLength(payload));
+}
+
+const createEvent = operation({
+  method: "POST",
+  path: "/metrics/events/{key}",
+  operation: "createMetricEvent",
+  summary: "Report an event; with timeoutInSeconds a timed one",
+  tag: "Metrics",
+  caller: "device",
+  pathParameters: CreateEventPath,
+  parameters: CreateEvent,
+  status: 201,
+  result: CreatedEvent,
+  errors: [],
+  async handle({ call, caller, path: { key }, parameters }, services) {
+    const { keyLimits, metricRoom, database, clock, ids } = services;
+    const { applicationId: application_id, deviceId, userId } = caller;
+    const { timestamp, timeoutInSeconds } = parameters;
+    const now = clock.now();
+    const occurredAt = timestamp ?? now;
+    const payload = writePayload(payloadOf(caller, [[key, occurredAt, ...readValues(parameters)]], services));
+    admit(call, caller, 1, payload, services);
+    metricRoom.require(application_id);
+    const checked = await keyLimits.check(caller, new Set([key]));
+    throwRefused(checked.refused, key);
+    const id = ids.newId("MetricEvent");
+    await database.write(async (transaction) => {
+      const { queries, afterCommit } = transaction;
+      throwRefused(await keyLimits.add(application_id, checked, transaction), key);
+      afterCommit(() => noteStored(application_id, 1, payload, services));
+      await insertHandle(
+        {
+          application_id,
+          id,
+          key,
+          device_id: deviceId,
+          user_id: userId ?? null,
+          occurred_at: occurredAt,
+          started_at: now,
+          expires_at: timeoutInSeconds === undefined ? null : now + timeoutInSeconds * 1000,
+          ended_at: null,
+        },
+        queries,
+      ).catch((error) => {
+        // The user was deleted after the token was checked.
+        throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+      });
+      await insertInboxRow({ application_id, id, received_at: now, payload }, queries);
+    });
+    return { id, success: true as const };
+  },
+});
+
+const createEvents = operation({
+  method: "POST",
+  path: "/metrics/events",
+  operation: "createMetricEvents",
+  summary: "Report events that a device gathered while it was offline",
+  tag: "Metrics",
+  caller: "device",
+  parameters: CreateEvents,
+  status: 201,
+  result: CreatedEvents,
+  errors: [],
+  async handle({ call, caller, parameters: { events: items, sentAt } }, services) {
+    const now = services.clock.now();
+    const { events, indexes, rejected } = readEvents(items, { sentAt, now });
+    const payload = writePayload(payloadOf(caller, events, services));
+    admit(call, caller, items.length, payload, services);
+    if (events.length === 0) return { accepted: 0, rejected };
+    services.metricRoom.require(caller.applicationId);
+    const refused = await storeEvents(caller, events, payload, now, services);
+    if (refused.size === 0) return { accepted: events.length, rejected };
+    const before = rejected.length;
+    for (const [index, [key]] of events.entries()) {
+      const error = refused.get(key);
+      if (error !== undefined) rejected.push(presentRejection(indexes[index] ?? index, error));
+    }
+    const accepted = events.length - (rejected.length - before);
+    return { accepted, rejected: rejected.sort((one, other) => one.index - other.index) };
+  },
+});
+
+/** Stores the events of one request. @returns the refused keys, whose events were not stored */
+async function storeEvents(
+  caller: Caller,
+  events: readonly StoredEvent[],
+  payload: string,
+  now: number,
+  services: Services,
+): Promise<CheckedKeys["refused"]> {
+  const { applicationId } = caller;
+  const { keyLimits, compactor, database, ids } = services;
+  const checked = await keyLimits.check(caller, new Set(events.map(([key]) => key)));
+  const room = compactor.makeRoom(applicationId);
+  // Never waits inside a transaction: the compaction that makes room may be waiting for that transaction.
+  if (room !== undefined) await database.apart("room for events", () => room);
+  const row = { application_id: applicationId, id: ids.newId("MetricEvent"), received_at: now };
+  return database.write(async (transaction) => {
+    const { queries, afterCommit } = transaction;
+    const refused = await keyLimits.add(applicationId, checked, transaction);
+    const taken = refused.size === 0 ? events : events.filter(([key]) => !refused.has(key));
+    if (taken.length === 0) return refused;
+    const isWhole = taken.length === events.length;
+    const stored = isWhole ? payload : writePayload(payloadOf(caller, taken, services));
+    afterCommit(() => noteStored(applicationId, taken.length, stored, services));
+    await insertInboxRow({ ...row, payload: stored }, queries);
+    return refused;
+  });
+}
+
+const endEvent = operation({
+  method: "DELETE",
+  path: "/metrics/events/{id}",
+  operation: "endMetricEvent",
+  summary: "End an event that one has reported; tells how long it took",
+  tag: "Metrics",
+  caller: "device",
+  pathParameters: EventPath,
+  status: 200,
+  result: EndedEvent,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { id } }, services) {
+    const { database, compactor, clock, ids } = services;
+    const { applicationId } = caller;
+    const now = clock.now();
+    const elapsedTimeInMs = await database.write(async ({ queries, afterCommit }) => {
+      afterCommit(() => compactor.note(applicationId, 1));
+      const ended = await updateHandleEnded(applicationId, id, caller, now, queries);
+      if (ended === undefined) throw new ApiError("ItemDoesNotExist");
+      const elapsedMs = now - ended.started_at;
+      const events: StoredEvent[] = [[ended.key, ended.occurred_at, elapsedName, elapsedMs]];
+      const payload = writePayload({ ...payloadOf(caller, events, services), isEnd: true });
+      const row = { application_id: applicationId, id: ids.newId("MetricEvent"), received_at: now, payload };
+      await insertInboxRow(row, queries);
+      return elapsedMs;
+    });
+    return { elaspedTimeInMs: elapsedTimeInMs, elapsedTimeInMs };
+  },
+});
 
 /** @throws the error of the key */
 function throwRefused(refused: CheckedKeys["refused"], key: string): void {
   const error = refused.get(key);
   if (error !== undefined) throw error;
 }
+
+/**
+ * Endpoints for reporting events (spec/metrics#reporting). Events are stored as they arrive; the compaction makes them
+ * readable.
+ */
+export const metricOperations = [createEvent, createEvents, endEvent];
