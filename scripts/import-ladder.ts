@@ -95,6 +95,7 @@ function findImportProblem(importer: string, specifier: string): string | undefi
   const [fromRank, toRank] = [rankOf(importer), rankOf(imported)];
   if (fromRank === undefined || toRank === undefined) return undefined; // reported as misplaced
   if (toRank > fromRank) return `${from} is left of ${to}, and imports go only left`;
+  if (isEngine(importer) && (to === "http" || (from === to && !isEngine(imported)))) return "an engine knows no HTTP";
   if (toRank < fromRank || from === to) return undefined;
   if (fromRank === ranks.get("slices")) return "slices do not import slices";
   if (fromRank === ranks.get("db")) return "db, http and outgoing do not import each other";
@@ -105,6 +106,11 @@ function findImportProblem(importer: string, specifier: string): string | undefi
 function topOf(file: string): string {
   const [top = ""] = file.slice(sourceRoot.length).split("/");
   return top.startsWith("cli.") ? "cli.ts" : top;
+}
+
+/** The engine of a noun, below its routes and contracts. */
+function isEngine(file: string): boolean {
+  return file.startsWith(`${sourceRoot}${topOf(file)}/engine/`);
 }
 
 function rankOf(file: string): number | undefined {

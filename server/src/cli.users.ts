@@ -9,7 +9,7 @@ import type { Database, Queries } from "./db/database.ts";
 import { ApiError } from "./errors.ts";
 import { archiveUser } from "./exports/user-archive.ts";
 import { kindOfId } from "./lib/ids.ts";
-import { createSaltedHashes } from "./metrics/metrics.salted-hashes.ts";
+import { createSaltedHashes } from "./metrics/engine/salted-hashes.ts";
 import { loadSecrets } from "./server-secret.ts";
 import { openByteStore } from "./storage/open.ts";
 import { findUsage } from "./storage/usage.ts";

@@ -13,7 +13,7 @@ import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { deleteEndedUsage } from "./idempotency/idempotency.usage.ts";
 import { runInCall } from "./lib/current-call.ts";
 import { deleteExpiredMailLimits } from "./mail/mail-limits.ts";
-import { deleteOldMetrics } from "./metrics/metrics.retention.ts";
+import { deleteOldMetrics } from "./metrics/engine/retention.ts";
 import { finishMove } from "./moves/moves.export.ts";
 import { dropLeftovers } from "./moves/moves.import.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";

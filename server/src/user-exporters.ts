@@ -5,8 +5,8 @@ import { filesExporter } from "./files/files.export.ts";
 import { identitiesExporter } from "./identities/identities.export.ts";
 import type { Clock } from "./lib/clock.ts";
 import { metadataExporter } from "./metadata/metadata.export.ts";
+import type { SaltedHashes } from "./metrics/engine/salted-hashes.ts";
 import { metricsExporter } from "./metrics/metrics.export.ts";
-import type { SaltedHashes } from "./metrics/metrics.salted-hashes.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import { usersExporter } from "./users/users.export.ts";
 

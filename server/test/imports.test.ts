@@ -47,6 +47,8 @@ describe("the import ladder", () => {
     ["errors imports db", "errors.ts", "./db/dialect.ts", "errors.ts is left of db, and imports go only left"],
     ["http imports auth", "http/route.ts", "../auth/caller.ts", "http is left of auth, and imports go only left"],
     ["auth imports a slice", "auth/a.ts", "../users/a.ts", "auth is left of users, and imports go only left"],
+    ["an engine imports http", "metrics/engine/a.ts", "../../http/route.ts", "an engine knows no HTTP"],
+    ["an engine imports its routes", "metrics/engine/a.ts", "../metrics.routes.ts", "an engine knows no HTTP"],
     ["a slice imports app", "users/a.ts", "../app.ts", "users is left of app.ts, and imports go only left"],
     ["app imports main", "app.ts", "./main.ts", "app.ts is left of main.ts, and imports go only left"],
     ["code imports tests", "users/a.ts", "./users.test.ts", "only tests import tests"],

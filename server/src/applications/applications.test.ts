@@ -5,8 +5,8 @@ import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { begin, sendBytes } from "../../test/tus.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
 import { maintain } from "../maintenance.ts";
-import { insertBatch } from "../metrics/metrics.batches.store.ts";
-import { insertInboxRow } from "../metrics/metrics.store.ts";
+import { insertBatch } from "../metrics/engine/batches.store.ts";
+import { insertInboxRow } from "../metrics/engine/inbox.store.ts";
 import {
   deleteApplicationRows,
   insertApplication,

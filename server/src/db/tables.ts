@@ -375,7 +375,7 @@ interface MetricInboxTable {
   /** For a single event, the id of the event. */
   id: string;
   received_at: number;
-  /** JSON, see `metrics.payload.ts`. */
+  /** JSON, see `metrics/engine/payload.ts`. */
   payload: string;
 }
 
@@ -398,17 +398,17 @@ interface MetricHandlesTable {
 /** Events of one key and one hour. */
 interface MetricChunksTable {
   application_id: string;
-  /** Series, time of the latest event, and a unique suffix: see `metrics.series.ts`. */
+  /** Series, time of the latest event, and a unique suffix: see `metrics/engine/series.ts`. */
   id: string;
   event_count: number;
-  /** JSON, see `metrics.payload.ts`. */
+  /** JSON, see `metrics/engine/payload.ts`. */
   payload: string;
 }
 
 /** Aggregates of the events of one key in one hour or one day. */
 interface MetricRollupsTable {
   application_id: string;
-  /** Series, hour or day, and its start: see `metrics.series.ts`. */
+  /** Series, hour or day, and its start: see `metrics/engine/series.ts`. */
   id: string;
   /** Empty for all events of the bucket, else `=` and the name of the value that groups them. */
   dimension: string;
@@ -422,7 +422,7 @@ interface MetricBatchesTable {
   id: string;
   /** JSON: the ids of its inbox rows. */
   row_ids: string;
-  /** Everything up to here, in the order of `metrics.units.ts`, has been written. */
+  /** Everything up to here, in the order of `metrics/engine/units.ts`, has been written. */
   done_until: string;
   /** After this time other processes treat it as abandoned. */
   leased_until: number;

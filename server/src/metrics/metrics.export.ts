@@ -2,11 +2,11 @@ import type { Database } from "../db/database.ts";
 import { eachRow, filterStream } from "../db/stream.ts";
 import type { UserExporter } from "../exports/user-export.ts";
 import { earliestMs, latestMs } from "../lib/dates.ts";
-import { eventsStream } from "./metrics.events.ts";
-import { keysStream } from "./metrics.keys.ts";
+import { eventsStream } from "./engine/events.ts";
+import { listHandles } from "./engine/handles.store.ts";
+import { keysStream } from "./engine/keys.ts";
+import type { SaltedHashes } from "./engine/salted-hashes.ts";
 import { presentEvent } from "./metrics.operator.contract.ts";
-import type { SaltedHashes } from "./metrics.salted-hashes.ts";
-import { listHandles } from "./metrics.store.ts";
 
 const keysAtOnce = 100;
 const eventsAtOnce = 500;

@@ -3,12 +3,12 @@ import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { Choice, DateInput, Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
-import type { Cell, ValueStats } from "./metrics.cell.ts";
-import { type ChartRange, cellsByContent, type Points } from "./metrics.charts.ts";
-import type { RawEvent } from "./metrics.events.ts";
-import type { Groups } from "./metrics.groups.ts";
-import { intervals, nextInterval } from "./metrics.intervals.ts";
-import type { KeyRow } from "./metrics.snapshot.store.ts";
+import type { Cell, ValueStats } from "./engine/cell.ts";
+import { type ChartRange, cellsByContent, type Points } from "./engine/charts.ts";
+import type { RawEvent } from "./engine/events.ts";
+import type { Groups } from "./engine/groups.ts";
+import { intervals, nextInterval } from "./engine/intervals.ts";
+import type { KeyRow } from "./engine/snapshot.store.ts";
 
 export const pointsMax = 2_000;
 

@@ -1,14 +1,15 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { ApiError } from "../errors.ts";
 import { earliestMs, formatDate, latestMs } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
-import { type ChartRange, readEventCells, readEventGroups, valuesByName } from "./metrics.charts.ts";
-import { eventsStream } from "./metrics.events.ts";
-import { type Interval, intervalStart, nextInterval } from "./metrics.intervals.ts";
-import { keysStream } from "./metrics.keys.ts";
+import { type ChartRange, readEventCells, readEventGroups, valuesByName } from "./engine/charts.ts";
+import { eventsStream } from "./engine/events.ts";
+import { listHandles } from "./engine/handles.store.ts";
+import { type Interval, intervalStart, nextInterval } from "./engine/intervals.ts";
+import { isKnownKey, keysStream } from "./engine/keys.ts";
+import { dayMs } from "./engine/series.ts";
 import {
   EventPage,
   ListEvents,
@@ -26,10 +27,6 @@ import {
   ReadMetric,
   type Series,
 } from "./metrics.operator.contract.ts";
-import { dayMs } from "./metrics.series.ts";
-import { readKey } from "./metrics.snapshot.store.ts";
-import { listHandles } from "./metrics.store.ts";
-import { readWaiting } from "./metrics.waiting.ts";
 
 const listMetrics = operation({
   method: "GET",
@@ -113,7 +110,7 @@ const listEvents = operation({
     const listing = JSON.stringify(["metric events", appid, key]);
     const request = await paging.read(listing, caller, parameters, call);
     const { from = earliestMs, to = Number.POSITIVE_INFINITY } = request.filters;
-    if (!(await isKnown(appid, key, reads))) throw new ApiError("ItemDoesNotExist");
+    if (!(await isKnownKey(appid, key, reads))) throw new ApiError("ItemDoesNotExist");
     const stream = eventsStream(appid, key, { from, to: Math.min(to, latestMs + 1) }, reads);
     const page = await readPage(stream, request.position, request.size, call.work);
     const alone = page.rows.filter(({ index }) => index === 0).map(({ rowId }) => rowId);
@@ -121,11 +118,6 @@ const listEvents = operation({
     return paging.present(listing, caller, request, page, (event) => presentEvent(event, handles.get(event.rowId)));
   },
 });
-
-async function isKnown(appid: string, key: string, reads: Queries): Promise<boolean> {
-  const { isKnown, waiting } = await readKey(appid, key, reads);
-  return isKnown || (await readWaiting(waiting).keys()).has(key);
-}
 
 /** @throws ApiError ParameterOutOfRange */
 function readRange(

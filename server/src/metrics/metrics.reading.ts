@@ -1,6 +1,7 @@
 import { ApiError, errorRow } from "../errors.ts";
 import { compileParameters } from "../http/parameters.ts";
 import { readWireValue } from "../http/wire.ts";
+import type { StoredEvent } from "./engine/payload.ts";
 import {
   EventItem,
   eventsPerCallMax,
@@ -9,7 +10,6 @@ import {
   ValueText,
   valuesPerEventMax,
 } from "./metrics.contract.ts";
-import type { StoredEvent } from "./metrics.payload.ts";
 
 type Scalar = string | number | boolean;
 

@@ -4,6 +4,10 @@ import type { Call } from "../http/call.ts";
 import type { Caller } from "../http/route.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
+import { insertHandle, updateHandleEnded } from "./engine/handles.store.ts";
+import { insertInboxRow } from "./engine/inbox.store.ts";
+import type { CheckedKeys } from "./engine/key-limits.ts";
+import { elapsedName, type InboxPayload, type StoredEvent, writePayload } from "./engine/payload.ts";
 import {
   CreatedEvent,
   CreatedEvents,
@@ -13,10 +17,7 @@ import {
   EndedEvent,
   EventPath,
 } from "./metrics.contract.ts";
-import type { CheckedKeys } from "./metrics.key-limits.ts";
-import { elapsedName, type InboxPayload, type StoredEvent, writePayload } from "./metrics.payload.ts";
 import { presentRejection, readEvents, readValues } from "./metrics.reading.ts";
-import { insertHandle, insertInboxRow, updateHandleEnded } from "./metrics.store.ts";
 
 /** Events above this size, about that of an event with ten values, count as several against the limits. */
 const bytesPerEvent = 1_024;

@@ -4,7 +4,7 @@
  */
 export type StoredEvent = readonly [key: string, occurredAt: number, ...namesAndValues: (string | number | boolean)[]];
 
-/** The payload of one request in the inbox. Users and devices are salted hashes (`metrics.salted-hashes.ts`). */
+/** The payload of one request in the inbox. Users and devices are salted hashes (`salted-hashes.ts`). */
 export interface InboxPayload {
   readonly device: string;
   readonly user: string | null;
@@ -35,25 +35,4 @@ export interface ChunkPart {
   readonly device: string;
   readonly user: string | null;
   readonly events: ChunkEvent[];
-}
-
-export interface ChunkRow {
-  readonly id: string;
-  readonly event_count: number;
-  /** JSON: an array of {@link ChunkPart}. */
-  readonly payload: string;
-}
-
-export interface RollupRow {
-  readonly id: string;
-  readonly dimension: string;
-  readonly data: Uint8Array;
-}
-
-/** What a set of events adds to the totals of its key. */
-export interface KeyChange {
-  readonly key: string;
-  readonly eventCount: number;
-  readonly earliestAt: number;
-  readonly lastReceivedAt: number;
 }

@@ -1,11 +1,11 @@
-import { Batch, type Bucket, bucketsOf, type Wanted } from "./metrics.batch.ts";
-import { rowIdsOf } from "./metrics.compaction.ts";
-import type { WaitingRow } from "./metrics.inbox.store.ts";
-import { type InboxPayload, readPayload, type StoredEvent } from "./metrics.payload.ts";
-import { dimensionOf } from "./metrics.rollups.ts";
-import { eventsPosition, type Granularity, keyPosition, rollupId, seriesOf, startOf } from "./metrics.series.ts";
-import type { WaitingSnapshot } from "./metrics.snapshot.store.ts";
-import { createYield } from "./metrics.yield.ts";
+import { Batch, type Bucket, bucketsOf, type Wanted } from "./batch.ts";
+import { rowIdsOf } from "./compaction.ts";
+import type { WaitingRow } from "./inbox.store.ts";
+import { type InboxPayload, readPayload, type StoredEvent } from "./payload.ts";
+import { dimensionOf } from "./rollups.ts";
+import { eventsPosition, type Granularity, keyPosition, rollupId, seriesOf, startOf } from "./series.ts";
+import type { WaitingSnapshot } from "./snapshot.store.ts";
+import { createYield } from "./yield.ts";
 
 /**
  * Events that are in no chunk or roll-up yet, read together with those that are. Of inbox rows under compaction, only

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import type { Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
+import type { Queries } from "../../db/database.ts";
+import { prepare } from "../../db/prepared.ts";
 
 /** The JavaScript length of a chunk without its brackets, so that merging chunks does not change the total. */
 export function bytesOfChunk(payload: string): number {

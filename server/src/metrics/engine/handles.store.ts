@@ -1,26 +1,11 @@
 import type { Insertable, Selectable } from "kysely";
-import type { Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
-import type { Tables } from "../db/tables.ts";
+import type { Queries } from "../../db/database.ts";
+import { prepare } from "../../db/prepared.ts";
+import type { Tables } from "../../db/tables.ts";
 
-export type InboxRow = Pick<Selectable<Tables["metric_inbox"]>, "application_id" | "id" | "received_at" | "payload">;
 export type HandleRow = Selectable<Tables["metric_handles"]>;
 
-const insertPrepared = prepare<InboxRow, never>((queries, parameter) =>
-  queries.insertInto("metric_inbox").values({
-    application_id: parameter("application_id"),
-    id: parameter("id"),
-    received_at: parameter("received_at"),
-    payload: parameter("payload"),
-  }),
-);
-
-/** Stores the events of a request in the inbox, where the compaction takes them from. */
-export async function insertInboxRow(row: InboxRow, queries: Queries): Promise<void> {
-  await insertPrepared(queries, row);
-}
-
-const insertPreparedHandle = prepare<HandleRow, never>((queries, parameter) =>
+const insertPrepared = prepare<HandleRow, never>((queries, parameter) =>
   queries.insertInto("metric_handles").values({
     application_id: parameter("application_id"),
     id: parameter("id"),
@@ -35,7 +20,7 @@ const insertPreparedHandle = prepare<HandleRow, never>((queries, parameter) =>
 
 /** @throws a foreign key violation when the user is gone */
 export async function insertHandle(row: HandleRow, queries: Queries): Promise<void> {
-  await insertPreparedHandle(queries, row);
+  await insertPrepared(queries, row);
 }
 
 const endPrepared = prepare<

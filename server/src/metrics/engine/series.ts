@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { earliestMs } from "../lib/dates.ts";
+import { earliestMs } from "../../lib/dates.ts";
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;

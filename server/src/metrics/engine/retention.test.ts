@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
-import { type Answer, longSessions, startTestApp, type TestApp } from "../../test/harness.ts";
-import type { NewApplication } from "../applications/applications.store.ts";
-import { maintain } from "../maintenance.ts";
-import { updateApplicationSettings } from "../tenancy/application-settings.ts";
+import { type Answer, longSessions, startTestApp, type TestApp } from "../../../test/harness.ts";
+import type { NewApplication } from "../../applications/applications.store.ts";
+import { maintain } from "../../maintenance.ts";
+import { updateApplicationSettings } from "../../tenancy/application-settings.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -1,10 +1,10 @@
-import type { Config } from "../config.ts";
-import type { Database } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
-import type { Clock } from "../lib/clock.ts";
-import { createRecounts } from "../lib/recounts.ts";
-import { chunksOfSeries, rollupsOf, seriesOf } from "./metrics.series.ts";
-import { listSizes, listUnmeasuredKeys, sumStoredBytes, updateMeasuredKey } from "./metrics.stored-bytes.store.ts";
+import type { Config } from "../../config.ts";
+import type { Database } from "../../db/database.ts";
+import { ApiError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { createRecounts } from "../../lib/recounts.ts";
+import { chunksOfSeries, rollupsOf, seriesOf } from "./series.ts";
+import { listSizes, listUnmeasuredKeys, sumStoredBytes, updateMeasuredKey } from "./stored-bytes.store.ts";
 
 /** Bounds the bytes that the metrics of an application take in the database (hostile.md 37). */
 export interface MetricRoom {

@@ -1,5 +1,5 @@
-import { ByteReader, ByteWriter } from "../lib/bytes.ts";
-import { Cell } from "./metrics.cell.ts";
+import { ByteReader, ByteWriter } from "../../lib/bytes.ts";
+import { Cell } from "./cell.ts";
 
 const textsMax = 100;
 const textCharactersMax = 256;

@@ -1,8 +1,15 @@
 import { sql } from "kysely";
-import type { Queries } from "../db/database.ts";
-import { prepare, prepareShapes } from "../db/prepared.ts";
-import { rowLimit } from "../db/row-limit.ts";
-import type { ChunkRow, KeyChange } from "./metrics.payload.ts";
+import type { Queries } from "../../db/database.ts";
+import { prepare, prepareShapes } from "../../db/prepared.ts";
+import { rowLimit } from "../../db/row-limit.ts";
+import type { ChunkPart } from "./payload.ts";
+
+export interface ChunkRow {
+  readonly id: string;
+  readonly event_count: number;
+  /** JSON: an array of {@link ChunkPart}. */
+  readonly payload: string;
+}
 
 const insertPrepared = prepare<ChunkRow & { applicationId: string }, never>((queries, parameter) =>
   queries.insertInto("metric_chunks").values({
@@ -82,6 +89,49 @@ export function listChunks(
       .orderBy("id", isDown ? "desc" : "asc")
       .limit(rowLimit(parameter("count"))),
   );
+}
+
+export interface RollupRow {
+  readonly id: string;
+  readonly dimension: string;
+  readonly data: Uint8Array;
+}
+
+const findRollupPrepared = prepare<{ applicationId: string; id: string }, { data: Uint8Array }>((queries, parameter) =>
+  queries
+    .selectFrom("metric_rollups")
+    .select("data")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id")),
+);
+
+export async function findRollup(applicationId: string, id: string, queries: Queries): Promise<Uint8Array | undefined> {
+  const [row] = await findRollupPrepared(queries, { applicationId, id });
+  return row?.data;
+}
+
+const putRollup = prepare<RollupRow & { applicationId: string }, never>((queries, parameter) =>
+  queries
+    .insertInto("metric_rollups")
+    .values({
+      application_id: parameter("applicationId"),
+      id: parameter("id"),
+      dimension: parameter("dimension"),
+      data: parameter("data"),
+    })
+    .onConflict((conflict) => conflict.columns(["application_id", "id"]).doUpdateSet({ data: sql`excluded.data` })),
+);
+
+export async function insertOrUpdateRollup(applicationId: string, row: RollupRow, queries: Queries): Promise<void> {
+  await putRollup(queries, { applicationId, ...row });
+}
+
+/** What a set of events adds to the totals of its key. */
+export interface KeyChange {
+  readonly key: string;
+  readonly eventCount: number;
+  readonly earliestAt: number;
+  readonly lastReceivedAt: number;
 }
 
 const putKey = prepare<KeyChange & { applicationId: string }, never>((queries, parameter) =>

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import type { Queries } from "../db/database.ts";
-import { addStoredBytes, chunkBytes, rollupBytes } from "./metrics.stored-bytes.store.ts";
+import type { Queries } from "../../db/database.ts";
+import { addStoredBytes, chunkBytes, rollupBytes } from "./stored-bytes.store.ts";
 
 interface IdRange {
   readonly from: string;

@@ -1,20 +1,18 @@
-import type { Queries } from "../db/database.ts";
-import type { IdGenerator } from "../lib/ids.ts";
-import type { Batch, Hour, Series } from "./metrics.batch.ts";
-import { insertChunk, insertOrUpdateKey } from "./metrics.chunks.store.ts";
-import type { ChunkPart, ChunkRow, KeyChange } from "./metrics.payload.ts";
-import { findRollup, insertOrUpdateRollup } from "./metrics.rollups.store.ts";
-import { dimensionOf, mergeRollups, type Rollup, writeRollup } from "./metrics.rollups.ts";
+import type { Queries } from "../../db/database.ts";
+import type { IdGenerator } from "../../lib/ids.ts";
+import type { Batch, Hour, Series } from "./batch.ts";
+import type { ChunkPart } from "./payload.ts";
+import { dimensionOf, mergeRollups, type Rollup, writeRollup } from "./rollups.ts";
 import {
-  chunkPrefix,
-  eventsPosition,
-  type Granularity,
-  keyPosition,
-  rollupId,
-  seriesOf,
-  startOf,
-} from "./metrics.series.ts";
-import { bytesOfChunk } from "./metrics.stored-bytes.store.ts";
+  type ChunkRow,
+  findRollup,
+  insertChunk,
+  insertOrUpdateKey,
+  insertOrUpdateRollup,
+  type KeyChange,
+} from "./series.store.ts";
+import { chunkPrefix, eventsPosition, type Granularity, keyPosition, rollupId, seriesOf, startOf } from "./series.ts";
+import { bytesOfChunk } from "./stored-bytes.store.ts";
 
 /** A part of a batch that is written in one transaction. */
 export interface Unit {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { startTestApp, type TestApp } from "../../../test/harness.ts";
 import {
   deleteApplicationRows,
   type NewApplication,
   updateApplicationDeleted,
-} from "../applications/applications.store.ts";
-import type { Database } from "../db/database.ts";
-import { compactBatch } from "./metrics.compaction.ts";
+} from "../../applications/applications.store.ts";
+import type { Database } from "../../db/database.ts";
+import { compactBatch } from "./compaction.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -1,7 +1,7 @@
-import type { Queries } from "../db/database.ts";
-import { isOnSide, type Stream, sortRows } from "../db/stream.ts";
-import { type KeyRow, readKeys } from "./metrics.snapshot.store.ts";
-import { readWaiting } from "./metrics.waiting.ts";
+import type { Queries } from "../../db/database.ts";
+import { isOnSide, type Stream, sortRows } from "../../db/stream.ts";
+import { type KeyRow, readKey, readKeys } from "./snapshot.store.ts";
+import { readWaiting } from "./waiting.ts";
 
 const order = { keyOf: ({ key }: KeyRow) => [key], isDescending: false } as const;
 
@@ -34,4 +34,10 @@ export function keysStream(applicationId: string, queries: Queries): Stream<KeyR
       return { rows: sortRows(rows, order, direction).slice(0, count) };
     },
   };
+}
+
+/** Whether an application has events under a key, stored or waiting. */
+export async function isKnownKey(applicationId: string, key: string, queries: Queries): Promise<boolean> {
+  const { isKnown, waiting } = await readKey(applicationId, key, queries);
+  return isKnown || (await readWaiting(waiting).keys()).has(key);
 }

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import type { Database } from "../db/database.ts";
-import { deleteChunk, findChunk, insertChunk, listSmallChunks } from "./metrics.chunks.store.ts";
-import type { ChunkRow } from "./metrics.payload.ts";
-import { hourOfChunk } from "./metrics.series.ts";
+import type { Database } from "../../db/database.ts";
+import { type ChunkRow, deleteChunk, findChunk, insertChunk, listSmallChunks } from "./series.store.ts";
+import { hourOfChunk } from "./series.ts";
 
 const pageRows = 512;
 /** The maximum size of a merged chunk. */

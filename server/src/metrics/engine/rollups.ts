@@ -1,6 +1,6 @@
-import { ByteReader, ByteWriter } from "../lib/bytes.ts";
-import { Cell } from "./metrics.cell.ts";
-import { Groups } from "./metrics.groups.ts";
+import { ByteReader, ByteWriter } from "../../lib/bytes.ts";
+import { Cell } from "./cell.ts";
+import { Groups } from "./groups.ts";
 
 // The first byte of each row is its format version.
 const version = 1;

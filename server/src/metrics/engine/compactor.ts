@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import type { Background } from "../background.ts";
-import { foldSmallChunks } from "./metrics.chunks.ts";
-import { type CompactionServices, compactBatch } from "./metrics.compaction.ts";
-import { measureKeys } from "./metrics.stored-bytes.ts";
+import type { Background } from "../../background.ts";
+import { foldSmallChunks } from "./chunks.ts";
+import { type CompactionServices, compactBatch } from "./compaction.ts";
+import { measureKeys } from "./stored-bytes.ts";
 
 /** Compacts inboxes in the background, shortly after events arrive. */
 export interface Compactor {

@@ -1,12 +1,12 @@
-import type { Queries } from "../db/database.ts";
-import { Cell, type ValueStats } from "./metrics.cell.ts";
-import { Groups } from "./metrics.groups.ts";
-import { granularityOf, type Interval, intervalStart } from "./metrics.intervals.ts";
-import { dimensionOf, readAll, readGroups } from "./metrics.rollups.ts";
-import { rollupId, seriesOf, startOfRollup } from "./metrics.series.ts";
-import { readRollups } from "./metrics.snapshot.store.ts";
-import { readWaiting } from "./metrics.waiting.ts";
-import { createYield } from "./metrics.yield.ts";
+import type { Queries } from "../../db/database.ts";
+import { Cell, type ValueStats } from "./cell.ts";
+import { Groups } from "./groups.ts";
+import { granularityOf, type Interval, intervalStart } from "./intervals.ts";
+import { dimensionOf, readAll, readGroups } from "./rollups.ts";
+import { rollupId, seriesOf, startOfRollup } from "./series.ts";
+import { readRollups } from "./snapshot.store.ts";
+import { readWaiting } from "./waiting.ts";
+import { createYield } from "./yield.ts";
 
 export interface ChartRange {
   readonly interval: Interval;

@@ -1,12 +1,12 @@
-import type { Queries } from "../db/database.ts";
-import { isOnSide, type Stream, sortRows, type Take } from "../db/stream.ts";
-import type { Key } from "../lib/keyset.ts";
-import { listChunks } from "./metrics.chunks.store.ts";
-import type { ChunkPart } from "./metrics.payload.ts";
-import { chunkPrefix, hourMs, latestOfChunk, seriesOf, startOf } from "./metrics.series.ts";
-import { readKey, type WaitingSnapshot } from "./metrics.snapshot.store.ts";
-import { readWaiting } from "./metrics.waiting.ts";
-import { createYield } from "./metrics.yield.ts";
+import type { Queries } from "../../db/database.ts";
+import { isOnSide, type Stream, sortRows, type Take } from "../../db/stream.ts";
+import type { Key } from "../../lib/keyset.ts";
+import type { ChunkPart } from "./payload.ts";
+import { listChunks } from "./series.store.ts";
+import { chunkPrefix, hourMs, latestOfChunk, seriesOf, startOf } from "./series.ts";
+import { readKey, type WaitingSnapshot } from "./snapshot.store.ts";
+import { readWaiting } from "./waiting.ts";
+import { createYield } from "./yield.ts";
 
 /** One event as it was reported. */
 export interface RawEvent {
@@ -65,7 +65,7 @@ export function eventsStream(
         for (const { id, payload } of chunks) {
           const latestAt = latestOfChunk(id);
           if (nearest.isBeyond(isDown ? latestAt : startOf("hour", latestAt))) return found();
-          addParts(JSON.parse(payload), nearest.add); // written by `metrics.units.ts`
+          addParts(JSON.parse(payload), nearest.add); // written by `units.ts`
           await yieldToOthers();
         }
         const last = chunks.at(-1);

@@ -1,7 +1,7 @@
 import type { Selectable } from "kysely";
-import type { Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
-import type { Tables } from "../db/tables.ts";
+import type { Queries } from "../../db/database.ts";
+import { prepare } from "../../db/prepared.ts";
+import type { Tables } from "../../db/tables.ts";
 
 export type BatchRow = Selectable<Tables["metric_batches"]>;
 

@@ -1,5 +1,5 @@
-import type { Database, Queries } from "../db/database.ts";
-import { firstIdAt } from "../lib/ids.ts";
+import type { Database, Queries } from "../../db/database.ts";
+import { firstIdAt } from "../../lib/ids.ts";
 import {
   deleteChunks,
   deleteHandles,
@@ -8,8 +8,8 @@ import {
   findFirstRollup,
   listOldKeys,
   updateEarliest,
-} from "./metrics.retention.store.ts";
-import { chunksBefore, rollupsBefore, rollupsOf, seriesOf, startOf } from "./metrics.series.ts";
+} from "./retention.store.ts";
+import { chunksBefore, rollupsBefore, rollupsOf, seriesOf, startOf } from "./series.ts";
 
 const keysAtOnce = 100;
 const handlesPerStep = 500;

@@ -1,12 +1,11 @@
 import { LRUCache } from "lru-cache";
-import type { Config } from "../config.ts";
-import type { Database, Transaction } from "../db/database.ts";
-import { lockApplication } from "../db/lock.ts";
-import { ApiError } from "../errors.ts";
-import type { Caller } from "../http/route.ts";
-import type { Clock } from "../lib/clock.ts";
-import { createTokenBuckets } from "../lib/token-buckets.ts";
-import { countKeys, insertKey, listKnownKeys } from "./metrics.key-limits.store.ts";
+import type { Config } from "../../config.ts";
+import type { Database, Transaction } from "../../db/database.ts";
+import { lockApplication } from "../../db/lock.ts";
+import { ApiError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { createTokenBuckets } from "../../lib/token-buckets.ts";
+import { countKeys, insertKey, listKnownKeys } from "./key-limits.store.ts";
 
 /** The keys of a call that are new to its application, and those that exceed its limit. */
 export interface CheckedKeys {
@@ -14,13 +13,15 @@ export interface CheckedKeys {
   readonly refused: ReadonlyMap<string, ApiError>;
 }
 
+interface ReportingDevice {
+  readonly applicationId: string;
+  readonly deviceId: string;
+}
+
 /** Bounds the distinct keys of metric events: each new one costs rows that stay as long as the retention (hostile.md 37). */
 export interface KeyLimits {
   /** Must be called before the transaction: resolves most calls from memory, and refuses a flood without a write. */
-  check(
-    caller: Pick<Caller, "applicationId" | "deviceId">,
-    keys: ReadonlySet<string>,
-  ): Promise<CheckedKeys> | CheckedKeys;
+  check(caller: ReportingDevice, keys: ReadonlySet<string>): Promise<CheckedKeys> | CheckedKeys;
   /**
    * Adds the keys in the transaction of their events. @returns all refused keys: other transactions may have used up
    * the limit
@@ -69,7 +70,7 @@ export function createKeyLimits(
   }
 
   async function checkUnknown(
-    { applicationId, deviceId }: Pick<Caller, "applicationId" | "deviceId">,
+    { applicationId, deviceId }: ReportingDevice,
     keys: readonly string[],
   ): Promise<CheckedKeys> {
     const known = await listKnownKeys(applicationId, keys, database.reads);

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import type { Queries } from "../db/database.ts";
-import { prepare, prepareShapes } from "../db/prepared.ts";
+import type { Queries } from "../../db/database.ts";
+import { prepare, prepareShapes } from "../../db/prepared.ts";
 
 const runShape = prepareShapes();
 const keyCounts = [1, 8, 64, 512];

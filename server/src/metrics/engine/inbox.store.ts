@@ -1,10 +1,27 @@
-import type { Queries } from "../db/database.ts";
-import { prepare, prepareShapes } from "../db/prepared.ts";
-import { rowLimit } from "../db/row-limit.ts";
-import type { InboxRow } from "./metrics.store.ts";
+import type { Selectable } from "kysely";
+import type { Queries } from "../../db/database.ts";
+import { prepare, prepareShapes } from "../../db/prepared.ts";
+import { rowLimit } from "../../db/row-limit.ts";
+import type { Tables } from "../../db/tables.ts";
+
+export type InboxRow = Pick<Selectable<Tables["metric_inbox"]>, "application_id" | "id" | "received_at" | "payload">;
 
 /** A waiting row. */
 export type WaitingRow = Omit<InboxRow, "application_id">;
+
+const insertPrepared = prepare<InboxRow, never>((queries, parameter) =>
+  queries.insertInto("metric_inbox").values({
+    application_id: parameter("application_id"),
+    id: parameter("id"),
+    received_at: parameter("received_at"),
+    payload: parameter("payload"),
+  }),
+);
+
+/** Stores the events of a request in the inbox, where the compaction takes them from. */
+export async function insertInboxRow(row: InboxRow, queries: Queries): Promise<void> {
+  await insertPrepared(queries, row);
+}
 
 const listPrepared = prepare<{ applicationId: string; after: string; count: number }, WaitingRow>(
   (queries, parameter) =>

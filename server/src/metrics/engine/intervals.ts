@@ -1,4 +1,4 @@
-import { dayMs, type Granularity, hourMs } from "./metrics.series.ts";
+import { dayMs, type Granularity, hourMs } from "./series.ts";
 
 /** The interval between two points of a chart, in UTC; weeks begin on Monday. */
 export const intervals = ["hour", "day", "week", "month"] as const;

@@ -1,9 +1,9 @@
 import { type Compilable, type RawBuilder, sql } from "kysely";
-import type { Queries } from "../db/database.ts";
-import { prepareShapes } from "../db/prepared.ts";
-import { rowLimit } from "../db/row-limit.ts";
-import type { BatchRow } from "./metrics.batches.store.ts";
-import type { WaitingRow } from "./metrics.inbox.store.ts";
+import type { Queries } from "../../db/database.ts";
+import { prepareShapes } from "../../db/prepared.ts";
+import { rowLimit } from "../../db/row-limit.ts";
+import type { BatchRow } from "./batches.store.ts";
+import type { WaitingRow } from "./inbox.store.ts";
 
 /** What waits in the inbox, and how far it has been compacted. */
 export interface WaitingSnapshot {

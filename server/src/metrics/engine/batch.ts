@@ -1,7 +1,7 @@
-import { Cell } from "./metrics.cell.ts";
-import { Groups } from "./metrics.groups.ts";
-import type { ChunkEvent, ChunkPart, InboxPayload, StoredEvent } from "./metrics.payload.ts";
-import { bucketMs, type Granularity, startOf } from "./metrics.series.ts";
+import { Cell } from "./cell.ts";
+import { Groups } from "./groups.ts";
+import type { ChunkEvent, ChunkPart, InboxPayload, StoredEvent } from "./payload.ts";
+import { bucketMs, type Granularity, startOf } from "./series.ts";
 
 /** The value names by whose contents a bucket's events are grouped; other names have no groups. */
 const dimensionsMax = 10;

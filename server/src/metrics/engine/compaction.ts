@@ -1,16 +1,16 @@
 import { setImmediate } from "node:timers/promises";
-import type { Database } from "../db/database.ts";
-import { isUniqueViolation } from "../db/dialect.ts";
-import { isHeld } from "../db/leases.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
-import { Batch } from "./metrics.batch.ts";
-import { BatchLost, type BatchRow, deleteBatch, findBatch, insertBatch, updateBatch } from "./metrics.batches.store.ts";
-import { deleteInboxRows, findInboxRow, listInboxRows, type WaitingRow } from "./metrics.inbox.store.ts";
-import { readPayload } from "./metrics.payload.ts";
-import { addStoredBytes } from "./metrics.stored-bytes.store.ts";
-import { type PreparedUnit, unitsOf } from "./metrics.units.ts";
-import { createYield } from "./metrics.yield.ts";
+import type { Database } from "../../db/database.ts";
+import { isUniqueViolation } from "../../db/dialect.ts";
+import { isHeld } from "../../db/leases.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { IdGenerator } from "../../lib/ids.ts";
+import { Batch } from "./batch.ts";
+import { BatchLost, type BatchRow, deleteBatch, findBatch, insertBatch, updateBatch } from "./batches.store.ts";
+import { deleteInboxRows, findInboxRow, listInboxRows, type WaitingRow } from "./inbox.store.ts";
+import { readPayload } from "./payload.ts";
+import { addStoredBytes } from "./stored-bytes.store.ts";
+import { type PreparedUnit, unitsOf } from "./units.ts";
+import { createYield } from "./yield.ts";
 
 export interface CompactionServices {
   readonly database: Database;
