@@ -1,3 +1,4 @@
+// Runs on one engine: it starts servers with the embedded database.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -75,7 +76,7 @@ async function start(name: string, disk: SmallDisk) {
   const dataDir = join(folder, name);
   mkdirSync(dataDir);
   const { port, pid, output, end } = await startProgram({ DATA_DIR: dataDir }, disk.command);
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!demoPattern.test(output())) {
     assert.ok(Date.now() < deadline, "the server prints no application");
     await sleep(10);
@@ -108,110 +109,112 @@ function filesIn(data: string): string[] {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-for (const [name, disk] of Object.entries({ "a small disk": mounted, "a disk that accepts no writes": limited })) {
-  describe(name, () => {
-    it(
-      "refuses writes only while it is full, in the envelope, and recovers when there is free space",
-      whereFound(disk),
-      async () => {
-        const server = await start(name, disk);
-        const call = (method: string, path: string, token: string, body?: unknown) =>
-          send(server.port, method, path, { token, body });
-        const uploadTo = (path: string, token: string, bytes: Buffer) =>
-          send(server.port, "POST", path, { token, body: formOf([dataPart(bytes)]), headers: formHeaders });
-        const device = await send(server.port, "POST", "/devices", {
-          body: { ...server.application, platform: "test" },
-        });
-        const deviceToken: string = device.body.result.accessToken;
-        const account = { username: "user", password: "password" };
-        const token: string = (await call("POST", "/users", deviceToken, account)).body.result.accessToken;
+describe("a full disk", { concurrency: true }, () => {
+  for (const [name, disk] of Object.entries({ "a small disk": mounted, "a disk that accepts no writes": limited })) {
+    describe(name, () => {
+      it(
+        "refuses writes only while it is full, in the envelope, and recovers when there is free space",
+        whereFound(disk),
+        async () => {
+          const server = await start(name, disk);
+          const call = (method: string, path: string, token: string, body?: unknown) =>
+            send(server.port, method, path, { token, body });
+          const uploadTo = (path: string, token: string, bytes: Buffer) =>
+            send(server.port, "POST", path, { token, body: formOf([dataPart(bytes)]), headers: formHeaders });
+          const device = await send(server.port, "POST", "/devices", {
+            body: { ...server.application, platform: "test" },
+          });
+          const deviceToken: string = device.body.result.accessToken;
+          const account = { username: "user", password: "password" };
+          const token: string = (await call("POST", "/users", deviceToken, account)).body.result.accessToken;
 
-        const checkins = new Set<string>();
-        const checkIn = async () => {
-          const answer = await call("POST", "/checkins", token, { location: "1,2", comment: "x".repeat(2_000) });
-          if (answer.status === 201) checkins.add(answer.body.result.id);
-          return answer;
-        };
-        assert.equal((await checkIn()).status, 201);
-        const bytes = Buffer.alloc(100_000, "bytes");
-        const blob = (await uploadTo("/blobs", token, bytes)).body.result;
-        const picture = (await uploadTo("/pictures", token, await png(100, 100))).body.result;
-        const files = filesIn(server.data).length;
-        const assertReadable = async () => {
-          assert.equal((await call("GET", "/users/me", token)).status, 200);
-          assert.equal((await call("GET", `/blobs/${blob.id}/file`, token)).text, bytes.toString());
-          assert.equal((await call("GET", `/pictures/${picture.id}/file?size=10`, token)).status, 200);
-          assert.equal((await call("GET", `/pictures/${picture.id}/file`, token)).status, 200);
-          assert.equal((await call("GET", "/_/health/ready", token)).status, 200);
-          const { body } = await call("GET", "/checkins?pageSize=1000", token);
-          const listed = body.result.pageResults.map(({ id }: { id: string }) => id);
-          assert.deepEqual(listed.sort(), [...checkins].sort());
-        };
-
-        for (let round = 0; round < 2; round += 1) {
-          server.fill();
-          let isFull = false;
-          while (!isFull) {
-            const answers = await Promise.all(Array.from({ length: 20 }, checkIn)); // some may fit into the rest of the log file
-            for (const answer of answers) if (answer.status !== 201) assertUnavailable(answer);
-            isFull = answers.every(({ status }) => status === 503);
-          }
-          for (let n = 0; n < 3; n += 1) {
-            assertUnavailable(await checkIn());
-            assertUnavailable(await uploadTo("/blobs", token, bytes));
-            assertUnavailable(await uploadTo("/blobs", token, Buffer.alloc(3_000_000)));
-            assertUnavailable(await call("DELETE", `/blobs/${blob.id}`, token));
-            assertUnavailable(await call("PATCH", "/users/me", token, { firstName: "Jane" }));
-            assertUnavailable(await call("POST", "/users/login", deviceToken, account));
-          }
-          await assertReadable();
-          assert.equal(await waitForProblem(server.port, "disk"), "disk");
-          const logged = /DATA_DIR: cannot write to .+: .+ \((ENOSPC|EFBIG)\)/;
-          for (let tries = 0; tries < 100 && !logged.test(server.output()); tries += 1) await sleep(100);
-          assert.ok(logged.test(server.output()), server.output().slice(-2_000));
-          assert.equal(filesIn(server.data).length, files + round); // the scaled picture, stored when there was space again
-
-          server.free();
+          const checkins = new Set<string>();
+          const checkIn = async () => {
+            const answer = await call("POST", "/checkins", token, { location: "1,2", comment: "x".repeat(2_000) });
+            if (answer.status === 201) checkins.add(answer.body.result.id);
+            return answer;
+          };
           assert.equal((await checkIn()).status, 201);
-          await assertReadable();
-          assert.equal(await waitForProblem(server.port, undefined), undefined);
-          assert.equal(filesIn(server.data).length, files + 1);
-        }
+          const bytes = Buffer.alloc(100_000, "bytes");
+          const blob = (await uploadTo("/blobs", token, bytes)).body.result;
+          const picture = (await uploadTo("/pictures", token, await png(100, 100))).body.result;
+          const files = filesIn(server.data).length;
+          const assertReadable = async () => {
+            assert.equal((await call("GET", "/users/me", token)).status, 200);
+            assert.equal((await call("GET", `/blobs/${blob.id}/file`, token)).text, bytes.toString());
+            assert.equal((await call("GET", `/pictures/${picture.id}/file?size=10`, token)).status, 200);
+            assert.equal((await call("GET", `/pictures/${picture.id}/file`, token)).status, 200);
+            assert.equal((await call("GET", "/_/health/ready", token)).status, 200);
+            const { body } = await call("GET", "/checkins?pageSize=1000", token);
+            const listed = body.result.pageResults.map(({ id }: { id: string }) => id);
+            assert.deepEqual(listed.sort(), [...checkins].sort());
+          };
 
-        const uploaded = await uploadTo("/blobs", token, bytes);
-        assert.equal(uploaded.status, 201);
-        assert.equal((await call("POST", "/users/login", deviceToken, account)).status, 200);
-        assert.equal((await call("DELETE", `/blobs/${uploaded.body.result.id}`, token)).status, 200);
-        assert.equal(await server.end(), 0);
-        assert.doesNotMatch(server.output(), /"level":(50|60)/);
-      },
-    );
-  });
-}
+          for (let round = 0; round < 2; round += 1) {
+            server.fill();
+            let isFull = false;
+            while (!isFull) {
+              const answers = await Promise.all(Array.from({ length: 20 }, checkIn)); // some may fit into the rest of the log file
+              for (const answer of answers) if (answer.status !== 201) assertUnavailable(answer);
+              isFull = answers.every(({ status }) => status === 503);
+            }
+            for (let n = 0; n < 3; n += 1) {
+              assertUnavailable(await checkIn());
+              assertUnavailable(await uploadTo("/blobs", token, bytes));
+              assertUnavailable(await uploadTo("/blobs", token, Buffer.alloc(3_000_000)));
+              assertUnavailable(await call("DELETE", `/blobs/${blob.id}`, token));
+              assertUnavailable(await call("PATCH", "/users/me", token, { firstName: "Jane" }));
+              assertUnavailable(await call("POST", "/users/login", deviceToken, account));
+            }
+            await assertReadable();
+            assert.equal(await waitForProblem(server.port, "disk"), "disk");
+            const logged = /DATA_DIR: cannot write to .+: .+ \((ENOSPC|EFBIG)\)/;
+            for (let tries = 0; tries < 100 && !logged.test(server.output()); tries += 1) await sleep(100);
+            assert.ok(logged.test(server.output()), server.output().slice(-2_000));
+            assert.equal(filesIn(server.data).length, files + round); // the scaled picture, stored when there was space again
 
-describe("an upload that is larger than the free space", () => {
-  it("is refused when the disk is full, and leaves the free space as it was", whereFound(mounted), async () => {
-    const server = await start("left", mounted);
-    const device = await send(server.port, "POST", "/devices", { body: { ...server.application, platform: "test" } });
-    const account = { username: "user", password: "password" };
-    const { body } = await send(server.port, "POST", "/users", {
-      token: device.body.result.accessToken,
-      body: account,
+            server.free();
+            assert.equal((await checkIn()).status, 201);
+            await assertReadable();
+            assert.equal(await waitForProblem(server.port, undefined), undefined);
+            assert.equal(filesIn(server.data).length, files + 1);
+          }
+
+          const uploaded = await uploadTo("/blobs", token, bytes);
+          assert.equal(uploaded.status, 201);
+          assert.equal((await call("POST", "/users/login", deviceToken, account)).status, 200);
+          assert.equal((await call("DELETE", `/blobs/${uploaded.body.result.id}`, token)).status, 200);
+          assert.equal(await server.end(), 0);
+          assert.doesNotMatch(server.output(), /"level":(50|60)/);
+        },
+      );
     });
-    const token: string = body.result.accessToken;
-    const uploadOf = (size: number) =>
-      send(server.port, "POST", "/blobs", {
-        token,
-        body: formOf([dataPart(Buffer.alloc(size))]),
-        headers: formHeaders,
+  }
+
+  describe("an upload that is larger than the free space", () => {
+    it("is refused when the disk is full, and leaves the free space as it was", whereFound(mounted), async () => {
+      const server = await start("left", mounted);
+      const device = await send(server.port, "POST", "/devices", { body: { ...server.application, platform: "test" } });
+      const account = { username: "user", password: "password" };
+      const { body } = await send(server.port, "POST", "/users", {
+        token: device.body.result.accessToken,
+        body: account,
       });
-    for (let n = 0; n < 3; n += 1) {
-      assertUnavailable(await uploadOf(20_000_000));
-      assert.deepEqual(filesIn(server.data), []);
-    }
-    assert.equal((await uploadOf(8_000_000)).status, 201);
-    assertUnavailable(await uploadOf(9_000_000));
-    assert.equal(filesIn(server.data).length, 1);
-    assert.equal(await server.end(), 0);
+      const token: string = body.result.accessToken;
+      const uploadOf = (size: number) =>
+        send(server.port, "POST", "/blobs", {
+          token,
+          body: formOf([dataPart(Buffer.alloc(size))]),
+          headers: formHeaders,
+        });
+      for (let n = 0; n < 3; n += 1) {
+        assertUnavailable(await uploadOf(20_000_000));
+        assert.deepEqual(filesIn(server.data), []);
+      }
+      assert.equal((await uploadOf(8_000_000)).status, 201);
+      assertUnavailable(await uploadOf(9_000_000));
+      assert.equal(filesIn(server.data).length, 1);
+      assert.equal(await server.end(), 0);
+    });
   });
 });

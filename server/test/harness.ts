@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { request } from "node:http";
+import { type Agent, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,6 +38,8 @@ export interface CallOptions {
   /** Sent as JSON; a string or a Buffer is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Keeps connections for thousands of calls; without it, a call has a connection of its own. */
+  readonly agent?: Agent;
 }
 
 /** A real server on a real port with a database of its own, and a clock that the test moves. */
@@ -188,9 +190,9 @@ export async function startTestApp(
 /** For tests that move the clock by months: keeps operators signed in. */
 export const longSessions = { OPERATOR_SESSION_MS: "315360000000", OPERATOR_IDLE_MS: "315360000000" };
 
-/** Sends one request over a connection of its own. */
+/** Sends one request, over a connection of its own unless there is an agent. */
 export function send(port: number, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-  const { token, body } = options;
+  const { token, body, agent = false } = options;
   const isRaw = typeof body === "string" || Buffer.isBuffer(body);
   const payload = body === undefined ? undefined : isRaw ? body : JSON.stringify(body);
   const headers: Record<string, string | number> = {
@@ -199,7 +201,7 @@ export function send(port: number, method: string, path: string, options: CallOp
     ...options.headers,
   };
   return new Promise((resolve, reject) => {
-    const outgoing = request({ port, host: "127.0.0.1", method, path, headers, agent: false }, (incoming) => {
+    const outgoing = request({ port, host: "127.0.0.1", method, path, headers, agent }, (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
       incoming.on("error", reject);

@@ -24,13 +24,20 @@ export async function signUpWithMail(
   return { ...user, email: address };
 }
 
+const mails = new Map<string, string>();
+
+/** A mail never changes, so it is read once. */
+function readMail(file: string): string {
+  return mails.getOrInsertComputed(file, () => readFileSync(file, "utf8"));
+}
+
 /** The mails that this process has sent to an address, oldest first. */
 export function mailsTo(test: TestApp, email: string): string[] {
   const folder = join(test.config.dataDir, "mail");
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".eml")) : [];
   return names
     .sort()
-    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .map((name) => readMail(join(folder, name)))
     .filter((mail) => mail.includes(`\r\nTo: ${email}\r\n`));
 }
 
@@ -45,7 +52,7 @@ export function codeIn(mail: string | undefined): string {
 }
 
 export async function waitUntil(isSo: () => boolean | Promise<boolean>, what = "it"): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!(await isSo())) {
     if (Date.now() > deadline) throw new Error(`${what} did not happen in time`);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -72,7 +72,7 @@ export async function startProgram(
 ): Promise<RunningServer> {
   const { child, exited } = spawnProgram(settings, { wrapper });
   const output = outputOf(child);
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   let port: string | undefined;
   while (port === undefined) {
     assert.ok(Date.now() < deadline && child.exitCode === null, `the server does not start: ${output()}`);

@@ -33,7 +33,7 @@ afterEach(killRunningServers);
 after(() => deployment.remove());
 
 async function waitUntil(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!isSo()) {
     assert.ok(Date.now() < deadline, "the condition did not become true in time");
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Agent } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, png, postForm, upload } from "../../test/uploads.ts";
@@ -9,6 +10,7 @@ import type { Schema } from "./schema.ts";
 
 /** hostile.md 16 for every operation: the tests read the route table, so they cover new operations automatically. */
 
+const agent = new Agent({ keepAlive: true });
 let test: TestApp;
 let user: TestUser;
 let checkinId: string;
@@ -129,7 +131,7 @@ function call(route: Route, path: string, body?: string): Promise<Answer> {
       },
     );
   }
-  return test.call(`${route.method} ${path}`, { token, ...(body !== undefined && { body }) });
+  return test.call(`${route.method} ${path}`, { token, agent, ...(body !== undefined && { body }) });
 }
 
 function routesWithBody(): Route[] {
@@ -254,7 +256,11 @@ describe("every parameter of every operation (hostile.md 16)", () => {
     headers.push("", "Service", "Basic dXNlcjpwYXNz", "constructor x", user.token, `Service,Bearer ${user.token}`);
     for (const route of test.app.routes.filter(({ caller }) => caller !== "anyone")) {
       for (const authorization of headers) {
-        const answer = await test.call(`${route.method} ${pathOf(route)}`, { headers: { authorization }, body: "{" });
+        const answer = await test.call(`${route.method} ${pathOf(route)}`, {
+          headers: { authorization },
+          body: "{",
+          agent,
+        });
         if (route.caller === "operator") assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
         else assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
       }

@@ -153,8 +153,9 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     const reported = test.logLines.filter(({ msg }) => msg === "password guessing detected");
     assert.ok(reported.length >= 1);
     assert.doesNotMatch(JSON.stringify(reported), new RegExp(operator.name));
-    const log = await test.call("GET /_/api/audit?pageSize=100", { token: operator.token });
-    assert.ok(JSON.stringify(log.body.result).includes("passwordGuessing"));
+    // Without the filter, the wrong passwords themselves may fill the first page.
+    const log = await test.call("GET /_/api/audit?action=passwordGuessing", { token: operator.token });
+    assert.ok(log.body.result.pageResults.length >= 1);
     assert.equal((await signIn(operator)).status, 201);
   });
 });
