@@ -4,7 +4,7 @@
  * PostgreSQL is the server that TEST_POSTGRES_URL names, or else one that is started for the run. The last line is
  * always "N passed, N failed", counting single tests over all engines.
  */
-import { chmodSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { run } from "node:test";
@@ -55,8 +55,7 @@ for (const { name, test } of engines) {
   total.passed += report.passed;
   total.failed += report.failed;
   total.skipped += report.skipped;
-  // lib uses no database, so that one engine is enough.
-  files = files.filter((file) => !file.startsWith("server/src/lib/"));
+  files = files.filter((file) => !needsOneEngine(file));
 }
 
 rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
@@ -70,6 +69,12 @@ function findTestFiles(): string[] {
     .map((file) => file.replaceAll(path.sep, "/"))
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
     .sort();
+}
+
+/** Whether the engine cannot make a difference to a file: it says so, or tests lib, which uses no database. */
+function needsOneEngine(file: string): boolean {
+  if (file.startsWith("server/src/lib/")) return true;
+  return readFileSync(path.join(root, file), "utf8").startsWith("// Runs on one engine: ");
 }
 
 async function testOnSqlite(files: string[], report: TestReport): Promise<void> {
@@ -107,7 +112,7 @@ async function runFiles(files: string[], report: TestReport): Promise<void> {
   const events = run({
     files: files.map((file) => path.join(root, file)),
     cwd: root,
-    concurrency: Math.max(2, availableParallelism()),
+    concurrency: availableParallelism() + 1, // some file usually waits
     timeout: testMsMax,
     signal: AbortSignal.any([interruption.signal, silence.signal]),
     // Without the cache, stripping types takes a third of the time of a short test file.

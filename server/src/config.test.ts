@@ -1,3 +1,4 @@
+// Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";

@@ -1,3 +1,4 @@
+// Runs on one engine: it starts servers with the embedded database.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// Runs on one engine: it tests pages and documents, which no statement reads.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// Runs on one engine: it starts servers with the embedded database.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

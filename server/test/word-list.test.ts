@@ -1,3 +1,4 @@
+// Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import path from "node:path";
 import { describe, it } from "node:test";

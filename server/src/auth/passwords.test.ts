@@ -1,3 +1,4 @@
+// Runs on one engine: it tests hashes and their queue.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assertError, startTestApp } from "../../test/harness.ts";

@@ -1,3 +1,4 @@
+// Runs on one engine: it opens the embedded database itself.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

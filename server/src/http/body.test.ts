@@ -1,3 +1,4 @@
+// Runs on one engine: it tests HTTP, before any statement.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {

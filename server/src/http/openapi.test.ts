@@ -1,3 +1,4 @@
+// Runs on one engine: it tests pages and documents, which no statement reads.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";

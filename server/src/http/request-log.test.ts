@@ -1,3 +1,4 @@
+// Runs on one engine: it tests HTTP, before any statement.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { pino } from "pino";

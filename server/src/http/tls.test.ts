@@ -1,3 +1,4 @@
+// Runs on one engine: it tests HTTP, before any statement.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";

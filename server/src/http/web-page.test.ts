@@ -1,3 +1,4 @@
+// Runs on one engine: it tests pages and documents, which no statement reads.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";

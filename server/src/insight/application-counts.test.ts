@@ -1,3 +1,4 @@
+// Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApplicationCounts } from "./application-counts.ts";

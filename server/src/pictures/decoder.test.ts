@@ -1,3 +1,4 @@
+// Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";

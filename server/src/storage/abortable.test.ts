@@ -1,3 +1,4 @@
+// Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
