@@ -32,7 +32,7 @@ describe("GET /_/api/applications", () => {
     const times = [test.now()];
     test.advance(1_000);
     const gone = await test.createApplication("Gone");
-    test.advance(1_000);
+    test.advance(60_000); // later than the start of the other process, also on a slow machine
     const second = await test.createApplication("<b>Sécond</b>");
     times.push(test.now());
     await test.app.database.write(({ queries }) => updateApplicationDeleted(gone.appid, test.now(), queries));
