@@ -47,6 +47,7 @@ import { loadApplicationSettings, loadOidcProvider } from "./tenancy/application
 import { createPolicies } from "./tenancy/policies.ts";
 import { createSettingsSealer } from "./tenancy/sealed-settings.ts";
 import { createUserExporters } from "./user-exporters.ts";
+import { createResetDelays } from "./users/users.password.delays.ts";
 import { createPeers } from "./workers/peers.ts";
 
 /** What tests replace: the clock, the destination of the log and the DNS resolver. Never code of our own. */
@@ -150,6 +151,7 @@ export async function createServices(
     revocations,
     passwords,
     passwordChanges,
+    resetDelays: createResetDelays(),
     audit,
     signInGuard,
     operatorTokens,

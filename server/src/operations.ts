@@ -23,14 +23,14 @@ import { operatorsRoutes } from "./operators/operators.routes.ts";
 import { operatorsSessionsRoutes } from "./operators/operators.sessions.routes.ts";
 import { serviceOperations } from "./service/service.routes.ts";
 import type { Services } from "./services.ts";
-import { usersAccountRoutes } from "./users/users.account.routes.ts";
-import { usersExportOperatorRoutes } from "./users/users.export.operator.routes.ts";
-import { usersOperatorRoutes } from "./users/users.operator.routes.ts";
-import { usersPasswordRoutes } from "./users/users.password.routes.ts";
-import { usersRoutes } from "./users/users.routes.ts";
-import { usersSessionsRoutes } from "./users/users.sessions.routes.ts";
-import { usersSocialRoutes } from "./users/users.social.routes.ts";
-import { usersTokensOperatorRoutes } from "./users/users.tokens.operator.routes.ts";
+import { userAccountOperations } from "./users/users.account.routes.ts";
+import { userExportOperatorOperations } from "./users/users.export.operator.routes.ts";
+import { userOperatorOperations } from "./users/users.operator.routes.ts";
+import { userPasswordOperations } from "./users/users.password.routes.ts";
+import { userOperations } from "./users/users.routes.ts";
+import { userSessionOperations } from "./users/users.sessions.routes.ts";
+import { userSocialOperations } from "./users/users.social.routes.ts";
+import { userTokenOperatorOperations } from "./users/users.tokens.operator.routes.ts";
 import { version } from "./version.ts";
 
 /** All operations, in the order of the documentation. */
@@ -39,7 +39,6 @@ export function createRoutes(services: Services): readonly Route[] {
   const legacy = {
     ...services,
     limits: config,
-    resetCodeLifetimeMs: config.resetCodeLifetimeMs,
     sessionMs: config.operatorSessionMs,
     sessionIdleMs: config.operatorIdleMs,
     version,
@@ -47,11 +46,11 @@ export function createRoutes(services: Services): readonly Route[] {
   return [
     ...deviceOperations.map((declare) => declare(services)),
     ...crashReportOperations.map((declare) => declare(services)),
-    ...usersSessionsRoutes(legacy),
-    ...usersPasswordRoutes(legacy),
-    ...usersSocialRoutes(legacy),
-    ...usersRoutes(legacy),
-    ...usersAccountRoutes(legacy),
+    ...userSessionOperations.map((declare) => declare(services)),
+    ...userPasswordOperations.map((declare) => declare(services)),
+    ...userSocialOperations.map((declare) => declare(services)),
+    ...userOperations.map((declare) => declare(services)),
+    ...userAccountOperations.map((declare) => declare(services)),
     ...identityOperations.map((declare) => declare(services)),
     ...checkinsRoutes(legacy),
     ...filesRoutes(legacy),
@@ -66,9 +65,9 @@ export function createRoutes(services: Services): readonly Route[] {
     ...applicationKeyOperations.map((declare) => declare(services)),
     ...applicationSettingsOperations.map((declare) => declare(services)),
     ...remoteApplicationOperations.map((declare) => declare(services)),
-    ...usersOperatorRoutes(legacy),
-    ...usersTokensOperatorRoutes(legacy),
-    ...usersExportOperatorRoutes(legacy),
+    ...userOperatorOperations.map((declare) => declare(services)),
+    ...userTokenOperatorOperations.map((declare) => declare(services)),
+    ...userExportOperatorOperations.map((declare) => declare(services)),
     ...deviceOperatorOperations.map((declare) => declare(services)),
     ...checkinsOperatorRoutes(legacy),
     ...filesOperatorRoutes(legacy),

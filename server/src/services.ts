@@ -38,6 +38,7 @@ import type { StorageHealth } from "./storage/storage-health.ts";
 import type { Policies } from "./tenancy/policies.ts";
 import type { SettingsSealer } from "./tenancy/sealed-settings.ts";
 import type { PictureUrl } from "./users/users.contract.ts";
+import type { ResetDelays } from "./users/users.password.delays.ts";
 import type { Peers } from "./workers/peers.ts";
 
 /** What the handlers of operations work with. Each process has one of each, which `app.ts` creates. */
@@ -62,6 +63,7 @@ export interface Services {
   readonly revocations: Revocations;
   readonly passwords: Passwords;
   readonly passwordChanges: PasswordChanges;
+  readonly resetDelays: ResetDelays;
   readonly signInGuard: SignInGuard;
   readonly idTokens: IdTokens;
   readonly audit: Audit;

@@ -1,229 +1,243 @@
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
-import type { Audit } from "../audit/audit.ts";
 import { userTicket } from "../auth/hash-queue.ts";
-import type { PasswordChanges } from "../auth/password-changes.ts";
-import type { Passwords } from "../auth/passwords.ts";
-import type { Revocations } from "../auth/revocations.ts";
-import type { SignInGuard } from "../auth/sign-in-guard.ts";
 import { findSignInTime } from "../auth/user-tokens.ts";
-import type { Background } from "../background.ts";
-import type { Database, Queries, Transaction } from "../db/database.ts";
+import type { Queries, Transaction } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Call } from "../http/call.ts";
-import { type Route, route, type UserCaller } from "../http/route.ts";
+import type { UserCaller } from "../http/route.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { changedText, resolveUserId } from "../http/wire.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Mails, PutMail } from "../mail/outbox.ts";
-import type { Fuzzing } from "../privacy/fuzzing.ts";
+import type { PutMail } from "../mail/outbox.ts";
+import { operation } from "../operation.ts";
 import { reshiftUser } from "../privacy/reshifting.ts";
+import type { Services } from "../services.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { changedUserColumns } from "./users.changes.ts";
-import { ChangeUser, OwnUser, type PictureUrl, presentOwnUser, UserPath } from "./users.contract.ts";
+import { ChangeUser, OwnUser, presentOwnUser, UserPath } from "./users.contract.ts";
 import { addressForCodes, changedEmailColumns, emailNotices, freshSignInMs } from "./users.email.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import { userNameTaken } from "./users.names.ts";
 import { deleteResetCodes } from "./users.password.store.ts";
-import { createInSteps } from "./users.steps.ts";
+import { runInSteps, type StepLimits } from "./users.steps.ts";
 import { findShownUser, findUser, updateUser } from "./users.store.ts";
+
+const changeUser = operation({
+  method: "PATCH",
+  path: "/users/{userId}",
+  operation: "changeUser",
+  summary: "Change one's own profile, settings or password",
+  tag: "Users",
+  caller: "user",
+  pathParameters: UserPath,
+  parameters: ChangeUser,
+  status: 200,
+  result: OwnUser,
+  errors: [
+    "OperationNotFound",
+    "ItemDoesNotExist",
+    "ObjectPermissionDenied",
+    "ItemAlreadyExists",
+    "AuthBadUsernameOrPassword",
+  ],
+  async handle({ caller, path, parameters, call }, services) {
+    const { database, fuzzing, background, pictureUrl, audit, mails } = services;
+    await requireSelf(caller, path, services);
+    const { applicationId, userId } = caller;
+    const event = { ...calledBy(caller, call), action: "changeUser", target: userId, details: { password: "given" } };
+    const password = await verifyPassword(caller, call, parameters, event, services);
+    const { now, before, put } = await database.write(async (transaction) => {
+      const written = await writeChanges(parameters, password, caller, services, transaction);
+      if (password?.to !== undefined) await audit.recordRepeatable(event, transaction);
+      return written;
+    });
+    if (put.length > 0) background.run("mailNotices", () => mails.settle(put));
+    if (now.location_fuzzing !== before.location_fuzzing) {
+      const reshift = (limits: StepLimits) => reshiftUser(applicationId, userId, { database, fuzzing }, limits);
+      await runInSteps("reshiftUser", reshift, services);
+    }
+    return presentOwnUser(now, pictureUrl);
+  },
+});
+
+const deleteUser = operation({
+  method: "DELETE",
+  path: "/users/{userId}",
+  operation: "deleteUser",
+  summary: "Delete oneself, and all that one owns",
+  tag: "Users",
+  caller: "user",
+  pathParameters: UserPath,
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["OperationNotFound", "ItemDoesNotExist", "ObjectPermissionDenied"],
+  async handle({ caller, path }, services) {
+    await requireSelf(caller, path, services);
+    const { database, revocations, clock } = services;
+    const { applicationId, userId } = caller;
+    await database.write((transaction) =>
+      updateUserDeleted(applicationId, userId, clock.now(), revocations, transaction),
+    );
+    await runInSteps("eraseUser", (limits) => eraseUser(applicationId, userId, database, limits), services);
+    return true as const;
+  },
+});
+
+/** Requires that the path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
+async function requireSelf(
+  { applicationId, userId }: UserCaller,
+  path: Static<typeof UserPath>,
+  { database }: Services,
+): Promise<void> {
+  const id = resolveUserId(path.userId, userId);
+  if (id === userId) return;
+  const other = await findShownUser(applicationId, userId, id, database.reads);
+  throw new ApiError(other === undefined ? "ItemDoesNotExist" : "ObjectPermissionDenied");
+}
+
+/** The hash that the current password matched, and the hash of the new password. */
+interface VerifiedPassword {
+  readonly from: string;
+  readonly to: string | undefined;
+}
+
+/**
+ * Verifies currentPassword for a new password or another address.
+ *
+ * @returns undefined when there was nothing to verify
+ */
+async function verifyPassword(
+  { applicationId, userId, deviceId }: UserCaller,
+  call: Call,
+  { password, currentPassword, email }: Static<typeof ChangeUser>,
+  event: AuditEvent,
+  { database, passwords, passwordChanges, signInGuard, audit }: Services,
+): Promise<VerifiedPassword | undefined> {
+  if (password === undefined && email === undefined) return undefined;
+  if (password !== undefined && currentPassword === undefined) {
+    throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with password.");
+  }
+  if (currentPassword === undefined) return undefined;
+  const user = await findUser(applicationId, userId, database.reads);
+  const isOtherEmail = user !== undefined && changedText(user.email, email) !== user.email;
+  if (password === undefined && !isOtherEmail) return undefined;
+  const from = user?.password_hash ?? "";
+  // Counted with the failed logins of this user, because the guesses are for the same password.
+  const nameKey = user?.user_name_key ?? "";
+  const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin: deviceId };
+  const ticket = userTicket(applicationId, call, userId);
+  const verify = () => passwords.verify(from === "" ? undefined : from, currentPassword, ticket);
+  const verified = await database.apart(
+    `current password ${from} ${currentPassword} ${password}`,
+    () =>
+      passwordChanges.run(applicationId, userId, async () =>
+        (await signInGuard.check(attempt, verify))
+          ? { from, to: password === undefined ? undefined : await passwords.hash(password, ticket) }
+          : undefined,
+      ),
+    { hasEffect: true },
+  );
+  if (verified === undefined) {
+    await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
+    throw new ApiError("AuthBadUsernameOrPassword");
+  }
+  return verified;
+}
+
+/** Writes the changes. @returns the user after and before, and the mails to send */
+async function writeChanges(
+  given: Static<typeof ChangeUser>,
+  password: VerifiedPassword | undefined,
+  caller: UserCaller,
+  services: Services,
+  transaction: Transaction,
+): Promise<{ now: UserRow; before: UserRow; put: PutMail[] }> {
+  const { fuzzing, revocations, clock } = services;
+  const { applicationId, userId, tokenId } = caller;
+  const { queries } = transaction;
+  const before = await lockUser(caller, password, services, queries);
+  const email = changedText(before.email, given.email);
+  const isOtherEmail = email !== before.email;
+  const changed = {
+    ...(await changedUserColumns(before, given, fuzzing, queries)),
+    ...(isOtherEmail && (await changeEmail(caller, before, email, password !== undefined, services, queries))),
+    ...(password?.to !== undefined && { password_hash: password.to }),
+    modified_at: clock.now(),
+  };
+  const now = { ...before, ...changed };
+  await updateUser(applicationId, userId, changed, queries).catch((error) => {
+    throw isUniqueViolation(error) ? userNameTaken() : error;
+  });
+  const isOtherAddress = addressForCodes(now, now.modified_at) !== addressForCodes(before, now.modified_at);
+  // Codes stay valid while their address is unchanged; otherwise a stolen token could keep invalidating them.
+  if (password?.to !== undefined || isOtherAddress) await dropResetCodes(caller, services, queries);
+  if (password?.to !== undefined) await revocations.endOtherUserTokens(applicationId, userId, tokenId, transaction);
+  const put = isOtherEmail ? await putNotices(before, now, services, queries) : [];
+  return { now, before, put };
+}
+
+/** @throws ApiError AuthAccessTokenInvalid, AuthBadUsernameOrPassword when the password is no longer the verified one */
+async function lockUser(
+  { applicationId, userId }: UserCaller,
+  password: VerifiedPassword | undefined,
+  { database }: Services,
+  queries: Queries,
+): Promise<UserRow> {
+  await lockRow(database.dialect, "users", applicationId, userId, queries);
+  const user = await findUser(applicationId, userId, queries);
+  if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
+  if (password !== undefined && password.from !== user.password_hash) {
+    throw new ApiError("AuthBadUsernameOrPassword"); // changed since it was checked
+  }
+  return user;
+}
+
+async function dropResetCodes(
+  { applicationId, userId }: UserCaller,
+  { mails }: Services,
+  queries: Queries,
+): Promise<void> {
+  await deleteResetCodes(applicationId, userId, queries);
+  await mails.dropCodes(applicationId, userId, "resetCode", queries);
+}
+
+async function putNotices(before: UserRow, now: UserRow, { mails }: Services, queries: Queries): Promise<PutMail[]> {
+  const { application_id: applicationId, id: userId } = now;
+  const put: PutMail[] = [];
+  for (const notice of emailNotices(before, now, now.modified_at)) {
+    put.push(await mails.putNotice({ applicationId, userId, ...notice }, queries));
+  }
+  return put;
+}
+
+/**
+ * The columns of a changed address.
+ *
+ * @throws ApiError ParameterMissingRequiredValue where the application requires the password
+ */
+async function changeEmail(
+  caller: UserCaller,
+  before: UserRow,
+  email: string | null,
+  hasProved: boolean,
+  { clock }: Services,
+  queries: Queries,
+): Promise<ReturnType<typeof changedEmailColumns>> {
+  const settings = await loadApplicationSettings(caller.applicationId, queries);
+  if (settings.email?.requirePassword === true && !hasProved) {
+    throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with email.");
+  }
+  const now = clock.now();
+  const signedInAt = await findSignInTime(caller, queries);
+  // Clocks of processes differ slightly; a sign-in further in the future was stored by a wrong clock.
+  const isFresh = signedInAt !== undefined && Math.abs(now - signedInAt) <= freshSignInMs;
+  return changedEmailColumns(before, email, hasProved || isFresh, now);
+}
 
 /**
  * A user's own account: changing the profile, the settings and the password, and deleting the account
  * (spec/users#change-a-profile).
  */
-export function usersAccountRoutes(services: {
-  readonly database: Database;
-  readonly passwords: Passwords;
-  readonly passwordChanges: PasswordChanges;
-  readonly signInGuard: SignInGuard;
-  readonly revocations: Revocations;
-  readonly fuzzing: Fuzzing;
-  readonly background: Background;
-  readonly pictureUrl: PictureUrl;
-  readonly audit: Audit;
-  readonly mails: Mails;
-  readonly clock: Clock;
-}): Route[] {
-  const { database, passwords, passwordChanges, signInGuard, revocations, fuzzing } = services;
-  const { background, pictureUrl, audit, mails, clock } = services;
-  const inSteps = createInSteps(background);
-
-  /** Requires that the path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
-  async function requireSelf({ applicationId, userId }: UserCaller, path: Static<typeof UserPath>): Promise<void> {
-    const id = resolveUserId(path.userId, userId);
-    if (id === userId) return;
-    const other = await findShownUser(applicationId, userId, id, database.reads);
-    throw new ApiError(other === undefined ? "ItemDoesNotExist" : "ObjectPermissionDenied");
-  }
-
-  /**
-   * Verifies currentPassword for a new password or another address.
-   *
-   * @returns the hash that it matched, and the hash of the new password; undefined when there was nothing to verify
-   */
-  async function verifyPassword(
-    { applicationId, userId, deviceId }: UserCaller,
-    call: Call,
-    { password, currentPassword, email }: Static<typeof ChangeUser>,
-    event: AuditEvent,
-  ): Promise<{ from: string; to: string | undefined } | undefined> {
-    if (password === undefined && email === undefined) return undefined;
-    if (password !== undefined && currentPassword === undefined) {
-      throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with password.");
-    }
-    if (currentPassword === undefined) return undefined;
-    const user = await findUser(applicationId, userId, database.reads);
-    const isOtherEmail = user !== undefined && changedText(user.email, email) !== user.email;
-    if (password === undefined && !isOtherEmail) return undefined;
-    const from = user?.password_hash ?? "";
-    // Counted with the failed logins of this user, because the guesses are for the same password.
-    const nameKey = user?.user_name_key ?? "";
-    const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin: deviceId };
-    const ticket = userTicket(applicationId, call, userId);
-    const verify = () => passwords.verify(from === "" ? undefined : from, currentPassword, ticket);
-    const verified = await database.apart(
-      `current password ${from} ${currentPassword} ${password}`,
-      () =>
-        passwordChanges.run(applicationId, userId, async () =>
-          (await signInGuard.check(attempt, verify))
-            ? { from, to: password === undefined ? undefined : await passwords.hash(password, ticket) }
-            : undefined,
-        ),
-      { hasEffect: true },
-    );
-    if (verified === undefined) {
-      await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
-      throw new ApiError("AuthBadUsernameOrPassword");
-    }
-    return verified;
-  }
-
-  /**
-   * The columns of a changed address.
-   *
-   * @throws ApiError ParameterMissingRequiredValue where the application requires the password
-   */
-  async function changeEmail(
-    caller: UserCaller,
-    before: UserRow,
-    email: string | null,
-    hasProved: boolean,
-    queries: Queries,
-  ): Promise<ReturnType<typeof changedEmailColumns>> {
-    const settings = await loadApplicationSettings(caller.applicationId, queries);
-    if (settings.email?.requirePassword === true && !hasProved) {
-      throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with email.");
-    }
-    const now = clock.now();
-    const signedInAt = await findSignInTime(caller, queries);
-    // Clocks of processes differ slightly; a sign-in further in the future was stored by a wrong clock.
-    const isFresh = signedInAt !== undefined && Math.abs(now - signedInAt) <= freshSignInMs;
-    return changedEmailColumns(before, email, hasProved || isFresh, now);
-  }
-
-  /** Writes the changes. @returns the user after and before */
-  async function writeChanges(
-    given: Static<typeof ChangeUser>,
-    password: { from: string; to: string | undefined } | undefined,
-    caller: UserCaller,
-    transaction: Transaction,
-  ): Promise<{ now: UserRow; before: UserRow; put: PutMail[] }> {
-    const { applicationId, userId, tokenId } = caller;
-    const { queries } = transaction;
-    await lockRow(database.dialect, "users", applicationId, userId, queries);
-    const before = await findUser(applicationId, userId, queries);
-    if (before === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
-    if (password !== undefined && password.from !== before.password_hash) {
-      throw new ApiError("AuthBadUsernameOrPassword"); // changed since it was checked
-    }
-    const email = changedText(before.email, given.email);
-    const isOtherEmail = email !== before.email;
-    const changed = {
-      ...(await changedUserColumns(before, given, fuzzing, queries)),
-      ...(isOtherEmail && (await changeEmail(caller, before, email, password !== undefined, queries))),
-      ...(password?.to !== undefined && { password_hash: password.to }),
-      modified_at: clock.now(),
-    };
-    const now = { ...before, ...changed };
-    await updateUser(applicationId, userId, changed, queries).catch((error) => {
-      throw isUniqueViolation(error) ? userNameTaken() : error;
-    });
-    const address = addressForCodes(now, changed.modified_at);
-    // Codes stay valid while their address is unchanged; otherwise a stolen token could keep invalidating them.
-    if (password?.to !== undefined || address !== addressForCodes(before, changed.modified_at)) {
-      await deleteResetCodes(applicationId, userId, queries);
-      await mails.dropCodes(applicationId, userId, "resetCode", queries);
-    }
-    if (password?.to !== undefined) await revocations.endOtherUserTokens(applicationId, userId, tokenId, transaction);
-    const put: PutMail[] = [];
-    if (isOtherEmail) {
-      for (const notice of emailNotices(before, now, changed.modified_at)) {
-        put.push(await mails.putNotice({ applicationId, userId, ...notice }, queries));
-      }
-    }
-    return { now, before, put };
-  }
-
-  const changeUser = route({
-    method: "PATCH",
-    path: "/users/{userId}",
-    operation: "changeUser",
-    summary: "Change one's own profile, settings or password",
-    tag: "Users",
-    caller: "user",
-    pathParameters: UserPath,
-    parameters: ChangeUser,
-    status: 200,
-    result: OwnUser,
-    errors: [
-      "OperationNotFound",
-      "ItemDoesNotExist",
-      "ObjectPermissionDenied",
-      "ItemAlreadyExists",
-      "AuthBadUsernameOrPassword",
-    ],
-    async handle({ caller, path, parameters, call }) {
-      await requireSelf(caller, path);
-      const { applicationId, userId } = caller;
-      const event = { ...calledBy(caller, call), action: "changeUser", target: userId, details: { password: "given" } };
-      const password = await verifyPassword(caller, call, parameters, event);
-      const { now, before, put } = await database.write(async (transaction) => {
-        const written = await writeChanges(parameters, password, caller, transaction);
-        if (password?.to !== undefined) await audit.recordRepeatable(event, transaction);
-        return written;
-      });
-      if (put.length > 0) background.run("mailNotices", () => mails.settle(put));
-      if (now.location_fuzzing !== before.location_fuzzing) {
-        await inSteps("reshiftUser", (limits) => reshiftUser(applicationId, userId, { database, fuzzing }, limits));
-      }
-      return presentOwnUser(now, pictureUrl);
-    },
-  });
-
-  const deleteUser = route({
-    method: "DELETE",
-    path: "/users/{userId}",
-    operation: "deleteUser",
-    summary: "Delete oneself, and all that one owns",
-    tag: "Users",
-    caller: "user",
-    pathParameters: UserPath,
-    status: 200,
-    result: Type.Literal(true),
-    errors: ["OperationNotFound", "ItemDoesNotExist", "ObjectPermissionDenied"],
-    async handle({ caller, path }) {
-      await requireSelf(caller, path);
-      const { applicationId, userId } = caller;
-      await database.write((transaction) =>
-        updateUserDeleted(applicationId, userId, clock.now(), revocations, transaction),
-      );
-      await inSteps("eraseUser", (limits) => eraseUser(applicationId, userId, database, limits));
-      return true as const;
-    },
-  });
-
-  return [changeUser, deleteUser];
-}
+export const userAccountOperations = [changeUser, deleteUser];

@@ -1,21 +1,17 @@
 import { setTimeout } from "node:timers/promises";
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
-import type { Audit } from "../audit/audit.ts";
 import { type HashTicket, userTicket } from "../auth/hash-queue.ts";
-import type { Passwords } from "../auth/passwords.ts";
-import type { Revocations } from "../auth/revocations.ts";
-import type { Background } from "../background.ts";
-import type { Database, Queries } from "../db/database.ts";
+import type { Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
-import { type Route, route } from "../http/route.ts";
 import { type Static, Type } from "../http/schema.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Mailer } from "../mail/mailer.ts";
-import type { Mails, PutMail } from "../mail/outbox.ts";
+import type { PutMail } from "../mail/outbox.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
 import { addressForCodes, settledEmailColumns } from "./users.email.ts";
 import { digestResetCode, newResetCode } from "./users.password.codes.ts";
 import { RequestPasswordReset, ResetPassword, resetCodePlaceholder } from "./users.password.contract.ts";
+import { answerAfterMs } from "./users.password.delays.ts";
 import {
   deleteResetCode,
   hasYoungResetCode,
@@ -25,159 +21,133 @@ import {
 } from "./users.password.store.ts";
 import { findUser, findUserByName, updateUser } from "./users.store.ts";
 
-/**
- * Every request is answered after this time, longer than the work takes, so that timing does not reveal who has an
- * account.
- */
-const answerAfterMs = 200;
-/** Requests of one application that may wait for their answer. */
-const waitingPerApplicationMax = 64;
+const requestPasswordReset = operation({
+  method: "POST",
+  path: "/users/password",
+  operation: "requestPasswordReset",
+  summary: "Mail a one-time code for a new password to a user; the answer is the same whether there is one or not",
+  tag: "Users",
+  caller: "device",
+  addressLimit: "passwordResets",
+  parameters: RequestPasswordReset,
+  status: 200,
+  result: Type.Literal(true),
+  errors: [],
+  async handle({ caller: { applicationId }, parameters }, services) {
+    if (!parameters.body.includes(resetCodePlaceholder)) {
+      throw new ApiError("ParameterIncorrectFormat", `body must contain ${resetCodePlaceholder}.`);
+    }
+    const { database, background, resetDelays } = services;
+    resetDelays.requireSlot(applicationId);
+    background.run("mailResetCode", () => mailResetCode(applicationId, parameters, services));
+    await database.apart("a request for a code", () => resetDelays.wait(applicationId));
+    return true as const;
+  },
+});
+
+async function mailResetCode(
+  applicationId: string,
+  { userName, subject, body }: Static<typeof RequestPasswordReset>,
+  services: Services,
+): Promise<void> {
+  const { database, mailer, mails } = services;
+  await mailer.load(); // for unknown users as well
+  const found = await findUserByName(applicationId, userName, database.reads);
+  if (found === undefined) return;
+  const put = await database.write(({ queries }) =>
+    putMailWithCode(applicationId, found.id, { subject, body }, services, queries),
+  );
+  if (put !== undefined) await mails.settle([put]);
+}
+
+/** Stores a new code and its mail; neither when the user has no address, or no mail may be sent now. */
+async function putMailWithCode(
+  applicationId: string,
+  userId: string,
+  given: { readonly subject: string; readonly body: string },
+  { database, mails, config, clock }: Services,
+  queries: Queries,
+): Promise<PutMail | undefined> {
+  await lockRow(database.dialect, "users", applicationId, userId, queries); // the address must not change meanwhile
+  const user = await findUser(applicationId, userId, queries);
+  const now = clock.now();
+  const to = user === undefined ? null : addressForCodes(user, now);
+  if (to === null) return undefined;
+  if (await hasYoungResetCode(applicationId, userId, now, queries)) return undefined;
+  const code = newResetCode();
+  const expiresAt = now + config.resetCodeLifetimeMs;
+  const put = await mails.putCode({ applicationId, userId, to, kind: "resetCode", code, given, expiresAt }, queries);
+  if (put.due === undefined) return put;
+  const stored: ResetCode = { applicationId, userId, digest: digestResetCode(code) };
+  await putResetCode(stored, { createdAt: now, expiresAt }, queries);
+  return put;
+}
+
+const resetPassword = operation({
+  method: "PATCH",
+  path: "/users/password",
+  operation: "resetPassword",
+  summary: "Set a new password with a mailed code; every token of the user ends",
+  tag: "Users",
+  caller: "device",
+  addressLimit: "passwordResets",
+  parameters: ResetPassword,
+  status: 200,
+  result: Type.Literal(true),
+  errors: [],
+  async handle({ caller, parameters, call }, services) {
+    const answerAt = performance.now() + answerAfterMs;
+    const { database, audit } = services;
+    const { applicationId } = caller;
+    const user = await findUserByName(applicationId, parameters.userName, database.reads);
+    const event: AuditEvent = { ...calledBy(caller, call), action: "resetPassword", target: user?.id };
+    const isSet =
+      user !== undefined &&
+      (await setPassword(
+        { applicationId, userId: user.id },
+        parameters,
+        event,
+        userTicket(applicationId, call, user.id),
+        services,
+      ));
+    if (!isSet) await audit.note({ ...event, ...refusedWith("ParameterOutOfRange") });
+    await database.apart("an answer", () => setTimeout(Math.max(0, answerAt - performance.now())));
+    if (!isSet) throw new ApiError("ParameterOutOfRange", "resetCode is wrong, used or expired.");
+    return true as const;
+  },
+});
+
+/** @returns false when the code is wrong or has ended */
+async function setPassword(
+  { applicationId, userId }: Pick<ResetCode, "applicationId" | "userId">,
+  { resetCode, newPassword }: Static<typeof ResetPassword>,
+  event: AuditEvent,
+  ticket: HashTicket,
+  { database, passwords, revocations, audit, clock }: Services,
+): Promise<boolean> {
+  const code: ResetCode = { applicationId, userId, digest: digestResetCode(resetCode) };
+  // Outside the transaction, so that a rollback does not refund the try.
+  const tried = `reset code ${code.userId} ${code.digest}`;
+  const isAlike = await database.apart(
+    tried,
+    () => database.write(({ queries }) => tryResetCode(code, clock.now(), queries)),
+    { hasEffect: true },
+  );
+  if (!isAlike) return false;
+  const passwordHash = await passwords.hash(newPassword, ticket);
+  return database.write(async (transaction) => {
+    const { queries } = transaction;
+    await lockRow(database.dialect, "users", applicationId, userId, queries);
+    const codeCreatedAt = await deleteResetCode(code, queries);
+    const user = await findUser(applicationId, userId, queries);
+    if (codeCreatedAt === undefined || user === undefined) return false;
+    const email = settledEmailColumns(user, codeCreatedAt, clock.now());
+    await updateUser(applicationId, userId, { password_hash: passwordHash, ...email }, queries);
+    await revocations.endUserTokens(applicationId, userId, transaction);
+    await audit.record(event, queries);
+    return true;
+  });
+}
 
 /** Password resets by a code that is mailed to the user (spec/users#use-a-reset-code). */
-export function usersPasswordRoutes(services: {
-  readonly database: Database;
-  readonly passwords: Passwords;
-  readonly revocations: Revocations;
-  readonly background: Background;
-  readonly mailer: Pick<Mailer, "load">;
-  readonly mails: Mails;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly resetCodeLifetimeMs: number;
-}): Route[] {
-  const { database, passwords, revocations, background, mailer, mails, audit, clock, resetCodeLifetimeMs } = services;
-  const waiting = new Map<string, number>();
-
-  async function mailResetCode(
-    applicationId: string,
-    { userName, subject, body }: Static<typeof RequestPasswordReset>,
-  ): Promise<void> {
-    await mailer.load(); // for unknown users as well
-    const found = await findUserByName(applicationId, userName, database.reads);
-    if (found === undefined) return;
-    const put = await database.write(({ queries }) =>
-      putMailWithCode(applicationId, found.id, { subject, body }, queries),
-    );
-    if (put !== undefined) await mails.settle([put]);
-  }
-
-  /** Stores a new code and its mail; neither when the user has no address, or no mail may be sent now. */
-  async function putMailWithCode(
-    applicationId: string,
-    userId: string,
-    given: { readonly subject: string; readonly body: string },
-    queries: Queries,
-  ): Promise<PutMail | undefined> {
-    await lockRow(database.dialect, "users", applicationId, userId, queries); // the address must not change meanwhile
-    const user = await findUser(applicationId, userId, queries);
-    const now = clock.now();
-    const to = user === undefined ? null : addressForCodes(user, now);
-    if (to === null) return undefined;
-    if (await hasYoungResetCode(applicationId, userId, now, queries)) return undefined;
-    const code = newResetCode();
-    const expiresAt = now + resetCodeLifetimeMs;
-    const put = await mails.putCode({ applicationId, userId, to, kind: "resetCode", code, given, expiresAt }, queries);
-    if (put.due === undefined) return put;
-    const stored: ResetCode = { applicationId, userId, digest: digestResetCode(code) };
-    await putResetCode(stored, { createdAt: now, expiresAt }, queries);
-    return put;
-  }
-
-  const requestPasswordReset = route({
-    method: "POST",
-    path: "/users/password",
-    operation: "requestPasswordReset",
-    summary: "Mail a one-time code for a new password to a user; the answer is the same whether there is one or not",
-    tag: "Users",
-    caller: "device",
-    addressLimit: "passwordResets",
-    parameters: RequestPasswordReset,
-    status: 200,
-    result: Type.Literal(true),
-    errors: [],
-    async handle({ caller, parameters }) {
-      if (!parameters.body.includes(resetCodePlaceholder)) {
-        throw new ApiError("ParameterIncorrectFormat", `body must contain ${resetCodePlaceholder}.`);
-      }
-      const { applicationId } = caller;
-      // Counts requests, not mails, because the number of mails would reveal which users exist.
-      if ((waiting.get(applicationId) ?? 0) >= waitingPerApplicationMax) {
-        throw new ApiError("ServiceUnavailable", "Too many password resets are being asked for. Try again.");
-      }
-      background.run("mailResetCode", () => mailResetCode(applicationId, parameters));
-      await database.apart("a request for a code", async () => {
-        waiting.set(applicationId, (waiting.get(applicationId) ?? 0) + 1);
-        await setTimeout(answerAfterMs);
-        const left = (waiting.get(applicationId) ?? 1) - 1;
-        if (left === 0) waiting.delete(applicationId);
-        else waiting.set(applicationId, left);
-      });
-      return true as const;
-    },
-  });
-
-  /** @returns false when the code is wrong or has ended */
-  async function setPassword(
-    { applicationId, userId }: Pick<ResetCode, "applicationId" | "userId">,
-    { resetCode, newPassword }: Static<typeof ResetPassword>,
-    event: AuditEvent,
-    ticket: HashTicket,
-  ): Promise<boolean> {
-    const code: ResetCode = { applicationId, userId, digest: digestResetCode(resetCode) };
-    // Outside the transaction, so that a rollback does not refund the try.
-    const tried = `reset code ${code.userId} ${code.digest}`;
-    const isAlike = await database.apart(
-      tried,
-      () => database.write(({ queries }) => tryResetCode(code, clock.now(), queries)),
-      { hasEffect: true },
-    );
-    if (!isAlike) return false;
-    const passwordHash = await passwords.hash(newPassword, ticket);
-    return database.write(async (transaction) => {
-      const { queries } = transaction;
-      await lockRow(database.dialect, "users", applicationId, userId, queries);
-      const codeCreatedAt = await deleteResetCode(code, queries);
-      const user = await findUser(applicationId, userId, queries);
-      if (codeCreatedAt === undefined || user === undefined) return false;
-      const email = settledEmailColumns(user, codeCreatedAt, clock.now());
-      await updateUser(applicationId, userId, { password_hash: passwordHash, ...email }, queries);
-      await revocations.endUserTokens(applicationId, userId, transaction);
-      await audit.record(event, queries);
-      return true;
-    });
-  }
-
-  const resetPassword = route({
-    method: "PATCH",
-    path: "/users/password",
-    operation: "resetPassword",
-    summary: "Set a new password with a mailed code; every token of the user ends",
-    tag: "Users",
-    caller: "device",
-    addressLimit: "passwordResets",
-    parameters: ResetPassword,
-    status: 200,
-    result: Type.Literal(true),
-    errors: [],
-    async handle({ caller, parameters, call }) {
-      const answerAt = performance.now() + answerAfterMs;
-      const { applicationId } = caller;
-      const user = await findUserByName(applicationId, parameters.userName, database.reads);
-      const event: AuditEvent = { ...calledBy(caller, call), action: "resetPassword", target: user?.id };
-      const isSet =
-        user !== undefined &&
-        (await setPassword(
-          { applicationId, userId: user.id },
-          parameters,
-          event,
-          userTicket(applicationId, call, user.id),
-        ));
-      if (!isSet) await audit.note({ ...event, ...refusedWith("ParameterOutOfRange") });
-      await database.apart("an answer", () => setTimeout(Math.max(0, answerAt - performance.now())));
-      if (!isSet) throw new ApiError("ParameterOutOfRange", "resetCode is wrong, used or expired.");
-      return true as const;
-    },
-  });
-
-  return [requestPasswordReset, resetPassword];
-}
+export const userPasswordOperations = [requestPasswordReset, resetPassword];

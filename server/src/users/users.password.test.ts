@@ -16,8 +16,10 @@ import {
 import { ApiError } from "../errors.ts";
 import type { Call } from "../http/call.ts";
 import type { Caller } from "../http/route.ts";
+import type { Services } from "../services.ts";
 import { digestResetCode, newResetCode } from "./users.password.codes.ts";
-import { usersPasswordRoutes } from "./users.password.routes.ts";
+import { createResetDelays } from "./users.password.delays.ts";
+import { userPasswordOperations } from "./users.password.routes.ts";
 
 let test: TestApp;
 let deviceToken: string;
@@ -164,12 +166,14 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
   });
 
   it("503 ServiceUnavailable above 64 waiting requests of one application; other applications are served", async () => {
-    const [route] = usersPasswordRoutes({
-      ...({} as Parameters<typeof usersPasswordRoutes>[0]),
+    const [declare] = userPasswordOperations;
+    assert.ok(declare);
+    const route = declare({
+      ...({} as Services),
       background: { run() {}, runningCount: 0, async stop() {} }, // background work is not under test
       database: test.app.database,
+      resetDelays: createResetDelays(),
     });
-    assert.ok(route);
     const parameters = { userName: "Nobody", subject: "Hi", body: "@ResetCode" };
     const handle = (applicationId = "app_1") => {
       const caller = { applicationId } as Caller;

@@ -1,83 +1,64 @@
-import type { Database } from "../db/database.ts";
 import { searchPage } from "../db/search.ts";
 import { ApiError } from "../errors.ts";
-import type { Paging } from "../http/paging.ts";
-import { type Route, route } from "../http/route.ts";
 import { resolveUserId } from "../http/wire.ts";
-import {
-  OwnUser,
-  type PictureUrl,
-  presentOwnUser,
-  presentUser,
-  SearchUsers,
-  ShownUser,
-  UserPage,
-  UserPath,
-} from "./users.contract.ts";
+import { operation } from "../operation.ts";
+import { OwnUser, presentOwnUser, presentUser, SearchUsers, ShownUser, UserPage, UserPath } from "./users.contract.ts";
 import { userSearch } from "./users.search.ts";
 import { findShownUser, findUser } from "./users.store.ts";
 
+const getOwnUser = operation({
+  method: "GET",
+  path: "/users/me",
+  operation: "getOwnUser",
+  summary: "Read one's own profile",
+  tag: "Users",
+  caller: "user",
+  status: 200,
+  result: OwnUser,
+  errors: [],
+  async handle({ caller }, { database, pictureUrl }) {
+    const user = await findUser(caller.applicationId, caller.userId, database.reads);
+    if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
+    return presentOwnUser(user, pictureUrl);
+  },
+});
+
+const getUser = operation({
+  method: "GET",
+  path: "/users/{userId}",
+  operation: "getUser",
+  summary: "Read a user's profile; the user itself sees all of it",
+  tag: "Users",
+  caller: "user",
+  pathParameters: UserPath,
+  status: 200,
+  result: ShownUser,
+  errors: ["OperationNotFound", "ItemDoesNotExist"],
+  async handle({ caller: { applicationId, userId }, path }, { database, pictureUrl }) {
+    const user = await findShownUser(applicationId, userId, resolveUserId(path.userId, userId), database.reads);
+    if (user === undefined) throw new ApiError("ItemDoesNotExist");
+    return presentUser(user, userId, pictureUrl);
+  },
+});
+
+const searchUsers = operation({
+  method: "GET",
+  path: "/users",
+  operation: "searchUsers",
+  summary: "Search the users of the application",
+  tag: "Users",
+  caller: "user",
+  parameters: SearchUsers,
+  status: 200,
+  result: UserPage,
+  errors: [],
+  async handle({ caller, parameters, call }, { database, paging, pictureUrl }) {
+    const request = await paging.read("users", caller, parameters, call);
+    const search = userSearch(caller.applicationId, caller.userId, request.filters);
+    const page = await searchPage(search, request.position, request.size, database.reads, call.work);
+    return paging.present("users", caller, request, page, (row) => presentUser(row, caller.userId, pictureUrl));
+  },
+});
+
 /** Reading and searching profiles (spec/users#profiles). */
-export function usersRoutes(services: {
-  readonly database: Database;
-  readonly paging: Paging;
-  readonly pictureUrl: PictureUrl;
-}): Route[] {
-  const { database, paging, pictureUrl } = services;
-
-  const getOwnUser = route({
-    method: "GET",
-    path: "/users/me",
-    operation: "getOwnUser",
-    summary: "Read one's own profile",
-    tag: "Users",
-    caller: "user",
-    status: 200,
-    result: OwnUser,
-    errors: [],
-    async handle({ caller }) {
-      const user = await findUser(caller.applicationId, caller.userId, database.reads);
-      if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
-      return presentOwnUser(user, pictureUrl);
-    },
-  });
-
-  const getUser = route({
-    method: "GET",
-    path: "/users/{userId}",
-    operation: "getUser",
-    summary: "Read a user's profile; the user itself sees all of it",
-    tag: "Users",
-    caller: "user",
-    pathParameters: UserPath,
-    status: 200,
-    result: ShownUser,
-    errors: ["OperationNotFound", "ItemDoesNotExist"],
-    async handle({ caller: { applicationId, userId }, path }) {
-      const user = await findShownUser(applicationId, userId, resolveUserId(path.userId, userId), database.reads);
-      if (user === undefined) throw new ApiError("ItemDoesNotExist");
-      return presentUser(user, userId, pictureUrl);
-    },
-  });
-
-  const searchUsers = route({
-    method: "GET",
-    path: "/users",
-    operation: "searchUsers",
-    summary: "Search the users of the application",
-    tag: "Users",
-    caller: "user",
-    parameters: SearchUsers,
-    status: 200,
-    result: UserPage,
-    errors: [],
-    async handle({ caller, parameters, call }) {
-      const request = await paging.read("users", caller, parameters, call);
-      const search = userSearch(caller.applicationId, caller.userId, request.filters);
-      const page = await searchPage(search, request.position, request.size, database.reads, call.work);
-      return paging.present("users", caller, request, page, (row) => presentUser(row, caller.userId, pictureUrl));
-    },
-  });
-
-  return [getOwnUser, getUser, searchUsers];
-}
+export const userOperations = [getOwnUser, getUser, searchUsers];

@@ -1,4 +1,4 @@
-import type { Background } from "../background.ts";
+import type { Services } from "../services.ts";
 
 /**
  * How many steps of follow-up work run before the answer; the rest runs in the background. This is enough to erase a
@@ -6,19 +6,21 @@ import type { Background } from "../background.ts";
  */
 const stepsBeforeAnswer = 14;
 
-/** Runs the first steps of follow-up work now, and the rest after the answer. */
-export type InSteps = (
-  name: string,
-  work: (limits: { stepsMax?: number; signal?: AbortSignal }) => Promise<boolean>,
-) => Promise<void>;
+export interface StepLimits {
+  stepsMax?: number;
+  signal?: AbortSignal;
+}
 
-export function createInSteps(background: Background): InSteps {
-  return async (name, work) => {
-    // The change itself is committed: a failure here must not turn its answer into an error.
-    const isDone = await work({ stepsMax: stepsBeforeAnswer }).catch(() => false);
-    if (isDone) return;
-    background.run(name, async (signal) => {
-      await work({ signal });
-    });
-  };
+/** Runs the first steps of follow-up work now, and the rest after the answer. */
+export async function runInSteps(
+  name: string,
+  work: (limits: StepLimits) => Promise<boolean>,
+  { background }: Services,
+): Promise<void> {
+  // The change itself is committed: a failure here must not turn its answer into an error.
+  const isDone = await work({ stepsMax: stepsBeforeAnswer }).catch(() => false);
+  if (isDone) return;
+  background.run(name, async (signal) => {
+    await work({ signal });
+  });
 }

@@ -1,13 +1,8 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import type { Revocations } from "../auth/revocations.ts";
-import type { TokenUses } from "../auth/token-uses.ts";
 import { listUserTokens } from "../auth/user-tokens.ts";
-import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
-import type { Paging } from "../http/paging.ts";
-import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
-import type { Clock } from "../lib/clock.ts";
+import { operation } from "../operation.ts";
 import {
   ListOperatedTokens,
   OperatedTokenPage,
@@ -17,60 +12,50 @@ import {
 } from "./users.operator.contract.ts";
 import { findUser } from "./users.store.ts";
 
+const listTokens = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/users/{userId}/tokens",
+  operation: "listTokensOfUser",
+  summary: "List the live tokens of a user, newest first",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: OperatedUserPath,
+  parameters: ListOperatedTokens,
+  status: 200,
+  result: OperatedTokenPage,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { appid, userId }, parameters, call }, { database, tokenUses, paging, clock }) {
+    const listing = `tokens of ${appid} ${userId}`;
+    const request = await paging.read(listing, caller, parameters, call);
+    await requireApplication(appid, database.reads);
+    if ((await findUser(appid, userId, database.reads)) === undefined) throw new ApiError("ItemDoesNotExist");
+    await tokenUses.save(userId);
+    const { position, size } = request;
+    const page = await listUserTokens(appid, userId, clock.now(), position, size, database.reads);
+    return paging.present(listing, caller, request, page, presentOperatedToken);
+  },
+});
+
+const endToken = operation({
+  method: "DELETE",
+  path: "/_/api/applications/{appid}/users/{userId}/tokens/{tokenId}",
+  operation: "endTokenOfUser",
+  summary: "End one token of a user",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: OperatedTokenPath,
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, userId, tokenId } }, { database, revocations }) {
+    const isEnded = await database.write(async (transaction) => {
+      await requireApplication(appid, transaction.queries);
+      return revocations.endToken(appid, userId, tokenId, transaction);
+    });
+    if (!isEnded) throw new ApiError("ItemDoesNotExist");
+    return true as const;
+  },
+});
+
 /** A user's tokens: operators see their properties, never their texts, and can end them. */
-export function usersTokensOperatorRoutes(services: {
-  readonly database: Database;
-  readonly revocations: Revocations;
-  readonly tokenUses: TokenUses;
-  readonly paging: Paging;
-  readonly clock: Clock;
-}): Route[] {
-  const { database, revocations, tokenUses, paging, clock } = services;
-
-  const listTokens = route({
-    method: "GET",
-    path: "/_/api/applications/{appid}/users/{userId}/tokens",
-    operation: "listTokensOfUser",
-    summary: "List the live tokens of a user, newest first",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: OperatedUserPath,
-    parameters: ListOperatedTokens,
-    status: 200,
-    result: OperatedTokenPage,
-    errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid, userId }, parameters, call }) {
-      const listing = `tokens of ${appid} ${userId}`;
-      const request = await paging.read(listing, caller, parameters, call);
-      await requireApplication(appid, database.reads);
-      if ((await findUser(appid, userId, database.reads)) === undefined) throw new ApiError("ItemDoesNotExist");
-      await tokenUses.save(userId);
-      const { position, size } = request;
-      const page = await listUserTokens(appid, userId, clock.now(), position, size, database.reads);
-      return paging.present(listing, caller, request, page, presentOperatedToken);
-    },
-  });
-
-  const endToken = route({
-    method: "DELETE",
-    path: "/_/api/applications/{appid}/users/{userId}/tokens/{tokenId}",
-    operation: "endTokenOfUser",
-    summary: "End one token of a user",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: OperatedTokenPath,
-    status: 200,
-    result: Type.Literal(true),
-    errors: ["ItemDoesNotExist"],
-    async handle({ path: { appid, userId, tokenId } }) {
-      const isEnded = await database.write(async (transaction) => {
-        await requireApplication(appid, transaction.queries);
-        return revocations.endToken(appid, userId, tokenId, transaction);
-      });
-      if (!isEnded) throw new ApiError("ItemDoesNotExist");
-      return true as const;
-    },
-  });
-
-  return [listTokens, endToken];
-}
+export const userTokenOperatorOperations = [listTokens, endToken];
