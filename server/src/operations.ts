@@ -19,8 +19,8 @@ import { metadataOperatorRoutes } from "./metadata/metadata.operator.routes.ts";
 import { metadataRoutes } from "./metadata/metadata.routes.ts";
 import { metricOperatorOperations } from "./metrics/metrics.operator.routes.ts";
 import { metricOperations } from "./metrics/metrics.routes.ts";
-import { operatorsRoutes } from "./operators/operators.routes.ts";
-import { operatorsSessionsRoutes } from "./operators/operators.sessions.routes.ts";
+import { operatorOperations } from "./operators/operators.routes.ts";
+import { operatorSessionOperations } from "./operators/operators.sessions.routes.ts";
 import { serviceOperations } from "./service/service.routes.ts";
 import type { Services } from "./services.ts";
 import { userAccountOperations } from "./users/users.account.routes.ts";
@@ -39,8 +39,6 @@ export function createRoutes(services: Services): readonly Route[] {
   const legacy = {
     ...services,
     limits: config,
-    sessionMs: config.operatorSessionMs,
-    sessionIdleMs: config.operatorIdleMs,
     version,
   };
   return [
@@ -58,8 +56,8 @@ export function createRoutes(services: Services): readonly Route[] {
     ...metadataRoutes(legacy),
     ...metricOperations.map((declare) => declare(services)),
     ...batchOperations.map((declare) => declare(services)),
-    ...operatorsSessionsRoutes(legacy),
-    ...operatorsRoutes(legacy),
+    ...operatorSessionOperations.map((declare) => declare(services)),
+    ...operatorOperations.map((declare) => declare(services)),
     ...auditOperations.map((declare) => declare(services)),
     ...applicationOperations.map((declare) => declare(services)),
     ...applicationKeyOperations.map((declare) => declare(services)),

@@ -1,18 +1,13 @@
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
-import type { Audit } from "../audit/audit.ts";
 import { operatorTicket } from "../auth/hash-queue.ts";
-import type { Passwords } from "../auth/passwords.ts";
-import type { SignInGuard } from "../auth/sign-in-guard.ts";
-import type { Database } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Call } from "../http/call.ts";
-import type { Paging } from "../http/paging.ts";
-import { type OperatorCaller, type Route, route } from "../http/route.ts";
+import type { OperatorCaller } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
 import {
   ChangeOperator,
   ChangeOwnOperator,
@@ -35,208 +30,186 @@ import {
   updateOperator,
 } from "./operators.store.ts";
 
-/** Operators manage operators: owners manage all of them, the others their own password. */
-export function operatorsRoutes(services: {
-  readonly database: Database;
-  readonly passwords: Passwords;
-  readonly signInGuard: SignInGuard;
-  readonly paging: Paging;
-  readonly audit: Audit;
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
-}): Route[] {
-  const { database, passwords, signInGuard, paging, audit } = services;
-  const { dialect, reads } = database;
+const listOperators = operation({
+  method: "GET",
+  path: "/_/api/operators",
+  operation: "listOperators",
+  summary: "List the operators, oldest first",
+  tag: "Operators",
+  caller: "operator",
+  role: "owner",
+  parameters: ListOperators,
+  status: 200,
+  result: OperatorPage,
+  errors: [],
+  async handle({ caller, parameters, call }, { database, paging }) {
+    const request = await paging.read("operators", caller, parameters, call);
+    const page = await listOperatorPage(request.position, request.size, database.reads);
+    return paging.present("operators", caller, request, page, presentOperator);
+  },
+});
 
-  const listOperators = route({
-    method: "GET",
-    path: "/_/api/operators",
-    operation: "listOperators",
-    summary: "List the operators, oldest first",
-    tag: "Operators",
-    caller: "operator",
-    role: "owner",
-    parameters: ListOperators,
-    status: 200,
-    result: OperatorPage,
-    errors: [],
-    async handle({ caller, parameters, call }) {
-      const request = await paging.read("operators", caller, parameters, call);
-      const page = await listOperatorPage(request.position, request.size, reads);
-      return paging.present("operators", caller, request, page, presentOperator);
-    },
-  });
+const createOperator = operation({
+  method: "POST",
+  path: "/_/api/operators",
+  operation: "createOperator",
+  summary: "Create an operator",
+  tag: "Operators",
+  caller: "operator",
+  role: "owner",
+  parameters: CreateOperator,
+  status: 201,
+  result: CreatedOperator,
+  errors: ["ItemAlreadyExists"],
+  async handle({ caller, parameters: { name, role, password: given }, call }, services) {
+    const ticket = operatorTicket(call, caller.operatorId);
+    const { row, password } = await newOperator({ name: requireName(name), role, password: given }, services, ticket);
+    const isCreated = await services.database.write(({ queries }) => insertOperator(row, queries));
+    if (!isCreated) throw refusalError("has a taken name");
+    return { ...presentOperator(row), ...(given === undefined && { password }) };
+  },
+});
 
-  const createOperator = route({
-    method: "POST",
-    path: "/_/api/operators",
-    operation: "createOperator",
-    summary: "Create an operator",
-    tag: "Operators",
-    caller: "operator",
-    role: "owner",
-    parameters: CreateOperator,
-    status: 201,
-    result: CreatedOperator,
-    errors: ["ItemAlreadyExists"],
-    async handle({ caller, parameters: { name, role, password: given }, call }) {
-      const ticket = operatorTicket(call, caller.operatorId);
-      const { row, password } = await newOperator({ name: requireName(name), role, password: given }, services, ticket);
-      const isCreated = await database.write(({ queries }) => insertOperator(row, queries));
-      if (!isCreated) throw refusalError("has a taken name");
-      return { ...presentOperator(row), ...(given === undefined && { password }) };
-    },
-  });
-
-  const getOwnOperator = route({
-    method: "GET",
-    path: "/_/api/operators/me",
-    operation: "getOwnOperator",
-    summary: "Read who one is",
-    tag: "Operators",
-    caller: "operator",
-    withFirstPassword: true,
-    status: 200,
-    result: Operator,
-    errors: [],
-    async handle({ caller }) {
-      const operator = await findOperator(caller.operatorId, reads);
-      if (operator === undefined) throw new ApiError("AuthFailed"); // deleted after the session check
-      return presentOperator(operator);
-    },
-  });
-
-  const changeOwnOperator = route({
-    method: "PATCH",
-    path: "/_/api/operators/me",
-    operation: "changeOwnOperator",
-    summary: "Change one's own password; the other sessions end",
-    tag: "Operators",
-    caller: "operator",
-    withFirstPassword: true,
-    role: "viewer",
-    parameters: ChangeOwnOperator,
-    status: 200,
-    result: Operator,
-    errors: ["AuthBadUsernameOrPassword"],
-    async handle({ caller, parameters: { password, currentPassword }, call }) {
-      const { operatorId, sessionId, mustChangePassword } = caller;
-      if (mustChangePassword && password === currentPassword)
-        throw new ApiError("ParameterOutOfRange", "password: must differ from the current one.");
-      async function change(): Promise<OperatorRow | OperatorRefusal> {
-        const known = await requireCurrentPassword(caller, currentPassword, call);
-        const change = { password_hash: await passwords.hash(password, operatorTicket(call, operatorId)) };
-        return database.write(({ queries }) =>
-          updateOperator(operatorId, change, dialect, queries, { keptSession: sessionId, password_hash: known }),
-        );
-      }
-      const changed = await change();
-      // A concurrent login may have rehashed the same password.
-      return presentOperator(orThrow(changed === "has another password" ? await change() : changed));
-    },
-  });
-
-  /**
-   * @returns the hash of the current password
-   * @returns its hash
-   * @throws ApiError AuthBadUsernameOrPassword, AuthFailed
-   */
-  async function requireCurrentPassword(caller: OperatorCaller, currentPassword: string, call: Call): Promise<string> {
-    const { operatorId } = caller;
-    const operator = await findOperator(operatorId, reads);
+const getOwnOperator = operation({
+  method: "GET",
+  path: "/_/api/operators/me",
+  operation: "getOwnOperator",
+  summary: "Read who one is",
+  tag: "Operators",
+  caller: "operator",
+  withFirstPassword: true,
+  status: 200,
+  result: Operator,
+  errors: [],
+  async handle({ caller }, { database }) {
+    const operator = await findOperator(caller.operatorId, database.reads);
     if (operator === undefined) throw new ApiError("AuthFailed"); // deleted after the session check
-    const { name, password_hash } = operator;
-    // Counted with the failed sign-ins under this name, because the guesses are for the same password.
-    const origin = { deviceId: undefined, recognizedOrigin: undefined, hasToken: true, address: call.address };
-    const attempt = { applicationId: undefined, nameKey: name, ...origin };
-    const ticket = operatorTicket(call, operatorId);
-    const isRight = await database.apart(
-      `current password ${password_hash} ${currentPassword}`,
-      () => signInGuard.check(attempt, () => passwords.verify(password_hash || undefined, currentPassword, ticket)),
-      { hasEffect: true },
-    );
-    if (isRight) return password_hash;
-    const event: AuditEvent = { ...calledBy(caller, call), action: "changeOwnOperator", target: operatorId };
-    await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
-    throw new ApiError("AuthBadUsernameOrPassword");
-  }
+    return presentOperator(operator);
+  },
+});
 
-  const getOperator = route({
-    method: "GET",
-    path: "/_/api/operators/{operatorId}",
-    operation: "getOperator",
-    summary: "Read an operator",
-    tag: "Operators",
-    caller: "operator",
-    role: "owner",
-    pathParameters: OperatorPath,
-    status: 200,
-    result: Operator,
-    errors: ["ItemDoesNotExist"],
-    async handle({ path: { operatorId } }) {
-      return presentOperator(orThrow((await findOperator(operatorId, reads)) ?? "is not there"));
-    },
-  });
+const changeOwnOperator = operation({
+  method: "PATCH",
+  path: "/_/api/operators/me",
+  operation: "changeOwnOperator",
+  summary: "Change one's own password; the other sessions end",
+  tag: "Operators",
+  caller: "operator",
+  withFirstPassword: true,
+  role: "viewer",
+  parameters: ChangeOwnOperator,
+  status: 200,
+  result: Operator,
+  errors: ["AuthBadUsernameOrPassword"],
+  async handle({ caller, parameters: { password, currentPassword }, call }, services) {
+    const { database, passwords } = services;
+    const { operatorId, sessionId, mustChangePassword } = caller;
+    if (mustChangePassword && password === currentPassword)
+      throw new ApiError("ParameterOutOfRange", "password: must differ from the current one.");
+    async function change(): Promise<OperatorRow | OperatorRefusal> {
+      const known = await requireCurrentPassword(caller, currentPassword, call, services);
+      const change = { password_hash: await passwords.hash(password, operatorTicket(call, operatorId)) };
+      return database.write(({ queries }) =>
+        updateOperator(operatorId, change, database.dialect, queries, { keptSession: sessionId, password_hash: known }),
+      );
+    }
+    const changed = await change();
+    // A concurrent login may have rehashed the same password.
+    return presentOperator(orThrow(changed === "has another password" ? await change() : changed));
+  },
+});
 
-  const changeOperator = route({
-    method: "PATCH",
-    path: "/_/api/operators/{operatorId}",
-    operation: "changeOperator",
-    summary: "Change the name, the role or the password of an operator; a new password ends its sessions",
-    tag: "Operators",
-    caller: "operator",
-    role: "owner",
-    pathParameters: OperatorPath,
-    parameters: ChangeOperator,
-    status: 200,
-    result: Operator,
-    errors: ["ItemDoesNotExist", "ItemAlreadyExists"],
-    async handle({ caller, path: { operatorId }, parameters: { name, role, password }, call }) {
-      const ticket = operatorTicket(call, caller.operatorId);
-      const change = {
-        ...(name !== undefined && { name: requireName(name) }),
-        ...(role !== undefined && { role }),
-        ...(password !== undefined && { password_hash: await passwords.hash(password, ticket) }),
-      };
-      const known = operatorId === caller.operatorId ? { keptSession: caller.sessionId } : {};
-      const changed = await database
-        .write(({ queries }) => updateOperator(operatorId, change, dialect, queries, known))
-        .catch((error) => {
-          throw isUniqueViolation(error) ? refusalError("has a taken name") : error; // by a concurrent request
-        });
-      return presentOperator(orThrow(changed));
-    },
-  });
-
-  const removeOperator = route({
-    method: "DELETE",
-    path: "/_/api/operators/{operatorId}",
-    operation: "deleteOperator",
-    summary: "Delete an operator; its sessions end",
-    tag: "Operators",
-    caller: "operator",
-    role: "owner",
-    pathParameters: OperatorPath,
-    status: 200,
-    result: Type.Literal(true),
-    errors: ["ItemDoesNotExist"],
-    async handle({ path: { operatorId } }) {
-      const refusal = await database.write(({ queries }) => deleteOperator(operatorId, dialect, queries));
-      if (refusal !== undefined) throw refusalError(refusal);
-      return true as const;
-    },
-  });
-
-  return [
-    listOperators,
-    createOperator,
-    getOwnOperator,
-    changeOwnOperator,
-    getOperator,
-    changeOperator,
-    removeOperator,
-  ];
+/** @returns the hash of the current password @throws ApiError AuthBadUsernameOrPassword, AuthFailed */
+async function requireCurrentPassword(
+  caller: OperatorCaller,
+  currentPassword: string,
+  call: Call,
+  { database, passwords, signInGuard, audit }: Services,
+): Promise<string> {
+  const { operatorId } = caller;
+  const operator = await findOperator(operatorId, database.reads);
+  if (operator === undefined) throw new ApiError("AuthFailed"); // deleted after the session check
+  const { name, password_hash } = operator;
+  // Counted with the failed sign-ins under this name, because the guesses are for the same password.
+  const origin = { deviceId: undefined, recognizedOrigin: undefined, hasToken: true, address: call.address };
+  const attempt = { applicationId: undefined, nameKey: name, ...origin };
+  const ticket = operatorTicket(call, operatorId);
+  const isRight = await database.apart(
+    `current password ${password_hash} ${currentPassword}`,
+    () => signInGuard.check(attempt, () => passwords.verify(password_hash || undefined, currentPassword, ticket)),
+    { hasEffect: true },
+  );
+  if (isRight) return password_hash;
+  const event: AuditEvent = { ...calledBy(caller, call), action: "changeOwnOperator", target: operatorId };
+  await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
+  throw new ApiError("AuthBadUsernameOrPassword");
 }
+
+const getOperator = operation({
+  method: "GET",
+  path: "/_/api/operators/{operatorId}",
+  operation: "getOperator",
+  summary: "Read an operator",
+  tag: "Operators",
+  caller: "operator",
+  role: "owner",
+  pathParameters: OperatorPath,
+  status: 200,
+  result: Operator,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { operatorId } }, { database }) {
+    return presentOperator(orThrow((await findOperator(operatorId, database.reads)) ?? "is not there"));
+  },
+});
+
+const changeOperator = operation({
+  method: "PATCH",
+  path: "/_/api/operators/{operatorId}",
+  operation: "changeOperator",
+  summary: "Change the name, the role or the password of an operator; a new password ends its sessions",
+  tag: "Operators",
+  caller: "operator",
+  role: "owner",
+  pathParameters: OperatorPath,
+  parameters: ChangeOperator,
+  status: 200,
+  result: Operator,
+  errors: ["ItemDoesNotExist", "ItemAlreadyExists"],
+  async handle({ caller, path: { operatorId }, parameters: { name, role, password }, call }, { database, passwords }) {
+    const ticket = operatorTicket(call, caller.operatorId);
+    const change = {
+      ...(name !== undefined && { name: requireName(name) }),
+      ...(role !== undefined && { role }),
+      ...(password !== undefined && { password_hash: await passwords.hash(password, ticket) }),
+    };
+    const known = operatorId === caller.operatorId ? { keptSession: caller.sessionId } : {};
+    const changed = await database
+      .write(({ queries }) => updateOperator(operatorId, change, database.dialect, queries, known))
+      .catch((error) => {
+        throw isUniqueViolation(error) ? refusalError("has a taken name") : error; // by a concurrent request
+      });
+    return presentOperator(orThrow(changed));
+  },
+});
+
+const removeOperator = operation({
+  method: "DELETE",
+  path: "/_/api/operators/{operatorId}",
+  operation: "deleteOperator",
+  summary: "Delete an operator; its sessions end",
+  tag: "Operators",
+  caller: "operator",
+  role: "owner",
+  pathParameters: OperatorPath,
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { operatorId } }, { database }) {
+    const refusal = await database.write(({ queries }) => deleteOperator(operatorId, database.dialect, queries));
+    if (refusal !== undefined) throw refusalError(refusal);
+    return true as const;
+  },
+});
 
 /** @throws ApiError ParameterOutOfRange */
 function requireName(given: string): string {
@@ -260,3 +233,14 @@ function refusalError(refusal: OperatorRefusal): ApiError {
   if (refusal === "has another password") return new ApiError("AuthBadUsernameOrPassword");
   return new ApiError("ObjectPermissionDenied", "The last owner cannot be deleted or given another role.");
 }
+
+/** Operators manage operators: owners manage all of them, the others their own password. */
+export const operatorOperations = [
+  listOperators,
+  createOperator,
+  getOwnOperator,
+  changeOwnOperator,
+  getOperator,
+  changeOperator,
+  removeOperator,
+];
