@@ -11,6 +11,7 @@ const sourceRoot = "server/src/";
 const ladder = [
   [
     "lib",
+    "crashes",
     "settings",
     "workers",
     "errors.ts",
@@ -19,13 +20,14 @@ const ladder = [
     "environment.ts",
     "failure.ts",
     "log.ts",
+    "roles.ts",
     "server-secret.ts",
     "start-failures.ts",
     "version.ts",
   ],
   ["db", "http", "outgoing"],
   ["operation.ts", "services.ts"],
-  ["audit", "auth", "exports", "idempotency", "mail", "pictures", "privacy", "regions", "storage", "tenancy"],
+  ["audit", "auth", "erasure", "exports", "idempotency", "mail", "pictures", "privacy", "regions", "storage", "tenancy"],
   ["slices"],
   ["archives", "moves", "user-exporters.ts"],
   ["create-services.ts", "operations.ts"],

@@ -5,7 +5,6 @@ import { createPasswords } from "./auth/passwords.ts";
 import { type Command, createClockAndIds, UsageError, withDatabase } from "./cli.command.ts";
 import type { Queries } from "./db/database.ts";
 import { kindOfId } from "./lib/ids.ts";
-import { operatorRoles, parseRole } from "./lib/roles.ts";
 import { newOperatorPassword } from "./lib/secrets.ts";
 import { readOperatorName } from "./operators/operators.names.ts";
 import { newOperator } from "./operators/operators.new.ts";
@@ -17,6 +16,7 @@ import {
   type OperatorRefusal,
   updateOperator,
 } from "./operators/operators.store.ts";
+import { operatorRoles, parseRole } from "./roles.ts";
 
 /** The maximum number of audit log entries to print. */
 const entriesMax = 1_000;

@@ -19,7 +19,6 @@ import type { Database } from "./db/database.ts";
 import { lockApplication } from "./db/lock.ts";
 import { ApiError } from "./errors.ts";
 import { fieldsOf } from "./lib/fields.ts";
-import { isRegionKey, keysOfRegion } from "./lib/region-keys.ts";
 import { createLog } from "./log.ts";
 import { cancelMove, MoveRefused, moveApplication } from "./moves/moves.export.ts";
 import { createRegionCalls, type RegionCalls } from "./regions/regions.calls.ts";
@@ -30,6 +29,7 @@ import {
   putApplicationRegion,
 } from "./regions/regions.directory.store.ts";
 import { loadSecrets } from "./server-secret.ts";
+import { isRegionKey, keysOfRegion } from "./settings/region-keys.ts";
 import { mainRegion } from "./settings/regions.ts";
 import { openByteStore } from "./storage/open.ts";
 

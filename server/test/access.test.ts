@@ -3,9 +3,9 @@ import { after, before, describe, it } from "node:test";
 import { updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import { type Route, roleOf } from "../src/http/route.ts";
 import type { IdKind } from "../src/lib/ids.ts";
-import { mayDo } from "../src/lib/roles.ts";
 import { digestSecret } from "../src/lib/secrets.ts";
 import { deleteOperator } from "../src/operators/operators.store.ts";
+import { mayDo } from "../src/roles.ts";
 import { type Answer, assertError, startTestApp, type TestApp } from "./harness.ts";
 
 /**

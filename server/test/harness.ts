@@ -17,10 +17,10 @@ import { migrate } from "../src/db/migrate.ts";
 import { errorCatalogue } from "../src/errors.ts";
 import { conditionsOf } from "../src/http/route.ts";
 import { createClock } from "../src/lib/clock.ts";
-import type { OperatorRole } from "../src/lib/roles.ts";
 import { createLog } from "../src/log.ts";
 import { newOperator } from "../src/operators/operators.new.ts";
 import { insertOperator } from "../src/operators/operators.store.ts";
+import type { OperatorRole } from "../src/roles.ts";
 import { copyTestDatabase } from "./databases.ts";
 import { noEnvFile, programEnvironment } from "./running-server.ts";
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { deleteCheckin } from "../src/checkins/checkins.store.ts";
 import type { Queries } from "../src/db/database.ts";
-import { eraseMetadataOf } from "../src/db/metadata-erasure.ts";
+import { eraseMetadataOf } from "../src/erasure/metadata-erasure.ts";
 import { deleteFile } from "../src/files/files.store.ts";
 import { eraseUser } from "../src/users/users.erasure.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";

@@ -7,13 +7,13 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import postgres from "postgres";
+import { identifyCrash } from "../src/crashes/crash-identity.ts";
 import type { Database } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { migrations } from "../src/db/migrations/list.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { deploymentTables, tableCatalogue, tablesInErasureOrder } from "../src/db/table-catalogue.ts";
 import type { CrashGroupVersionRow } from "../src/db/tables.ts";
-import { identifyCrash } from "../src/lib/crash-identity.ts";
 import { createTestDatabase } from "./databases.ts";
 import { runProgram } from "./harness.ts";
 

@@ -2,10 +2,10 @@ import { requireApplication } from "../auth/operated-application.ts";
 import { ApiError } from "../errors.ts";
 import type { OperatorCaller } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
-import { mayDo } from "../lib/roles.ts";
 import { newSigningSecret } from "../lib/secrets.ts";
 import { operation } from "../operation.ts";
 import { OutgoingError } from "../outgoing/outgoing.ts";
+import { mayDo } from "../roles.ts";
 import type { Services } from "../services.ts";
 import {
   type ApplicationSettings,

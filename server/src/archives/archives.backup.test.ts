@@ -25,7 +25,6 @@ import { type Config, loadConfig } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/list.ts";
 import { openDatabase } from "../db/open.ts";
-import { beginRestoring, endRestoring } from "../db/restoring.ts";
 import { PlainFailure } from "../failure.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { createClock } from "../lib/clock.ts";
@@ -37,6 +36,7 @@ import { archiveApplication } from "./export-application.ts";
 import { endName, headName } from "./format.ts";
 import { loadArchive } from "./load.ts";
 import { type RestoreOptions, restore } from "./restore.ts";
+import { beginRestoring, endRestoring } from "./restoring.ts";
 import { archivedTables } from "./tables.ts";
 
 /** Backups of a running deployment, restored into others. */

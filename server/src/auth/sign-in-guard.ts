@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import { createFailureCounts, type FailureCounts, type Try } from "../lib/failure-counts.ts";
 import { addressGroup, networksOf } from "../lib/ip-addresses.ts";
 import { createTokenBuckets, type Limit } from "../lib/token-buckets.ts";
+import { createFailureCounts, type FailureCounts, type Try } from "./failure-counts.ts";
 import { createGuessQueue } from "./guess-queue.ts";
 import { createGuessWatch, type Guessing } from "./guess-watch.ts";
 

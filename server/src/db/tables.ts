@@ -1,5 +1,5 @@
 import type { ColumnType, Generated, Insertable, Selectable } from "kysely";
-import type { OperatorRole } from "../lib/roles.ts";
+import type { OperatorRole } from "../roles.ts";
 
 /**
  * The data model. Every table of application data has `application_id` first in its primary key, its unique indexes and
@@ -143,7 +143,7 @@ interface CrashReportsTable {
   fingerprint: string;
 }
 
-/** Groups reports of one bug (`lib/crash-identity.ts`). A group and its counts outlive its reports. */
+/** Groups reports of one bug (`crashes/crash-identity.ts`). A group and its counts outlive its reports. */
 interface CrashGroupsTable {
   application_id: string;
   fingerprint: string;

@@ -9,7 +9,7 @@ import {
   type TestApp,
 } from "../../test/harness.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
-import { identifyCrash } from "../lib/crash-identity.ts";
+import { identifyCrash } from "../crashes/crash-identity.ts";
 import { maintain } from "../maintenance.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
 

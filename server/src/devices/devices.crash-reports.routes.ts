@@ -1,6 +1,6 @@
+import { identifyCrash } from "../crashes/crash-identity.ts";
 import type { CrashReportRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { identifyCrash } from "../lib/crash-identity.ts";
 import { operation } from "../operation.ts";
 import { CrashReport, CreateCrashReport, presentCrashReport } from "./devices.crash-reports.contract.ts";
 import { insertCrashReport } from "./devices.crash-reports.store.ts";

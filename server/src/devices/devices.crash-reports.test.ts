@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
-import { identifyCrash } from "../lib/crash-identity.ts";
+import { identifyCrash } from "../crashes/crash-identity.ts";
 
 let test: TestApp;
 let token: string;

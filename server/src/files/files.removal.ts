@@ -1,7 +1,7 @@
 import type { Background } from "../background.ts";
 import type { Database, Transaction } from "../db/database.ts";
-import { eraseMetadataOf, finishErasure } from "../db/metadata-erasure.ts";
 import type { FileRow } from "../db/tables.ts";
+import { eraseMetadataOf, finishErasure } from "../erasure/metadata-erasure.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { eraseOrphans, filePrefix, markForErasure } from "../storage/orphaned-objects.ts";

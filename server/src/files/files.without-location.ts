@@ -3,12 +3,12 @@ import { LRUCache } from "lru-cache";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { FileResult } from "../http/file-result.ts";
-import { type BlankedBox, blankBoxes, findLocationBoxes, isIsoMedia, type ReadBytes } from "../lib/location-boxes.ts";
 import { type PictureType, sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { originalKey } from "./files.uploads.ts";
 import { describeFile, openStored, type VariantServices, variantResult } from "./files.variants.ts";
+import { type BlankedBox, blankBoxes, findLocationBoxes, isIsoMedia, type ReadBytes } from "./location-boxes.ts";
 
 /**
  * The bytes of a video or a blob for other users while its owner has locationFuzzing: without the location data that

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { ApiError, Interrupted } from "../errors.ts";
-import { mayDo } from "../lib/roles.ts";
 import type { TokenBucket } from "../lib/token-buckets.ts";
+import { mayDo } from "../roles.ts";
 import { type Call, callWith, type RawParameters, type StoredUpload } from "./call.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import { ArchiveResult, FileResult } from "./file-result.ts";

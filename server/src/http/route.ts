@@ -1,5 +1,5 @@
 import type { ErrorCondition } from "../errors.ts";
-import type { OperatorRole } from "../lib/roles.ts";
+import type { OperatorRole } from "../roles.ts";
 import type { Call, StoredUpload, UploadedPart } from "./call.ts";
 import type { ArchiveResult, FileResult } from "./file-result.ts";
 import type { ApplicationPolicy } from "./policy.ts";

@@ -3,7 +3,7 @@ import { PageOf, pagingParameters } from "../http/paging.ts";
 import { type Static, Type } from "../http/schema.ts";
 import { Choice, Flag, IdInput, Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
-import { type OperatorRole, operatorRoles } from "../lib/roles.ts";
+import { type OperatorRole, operatorRoles } from "../roles.ts";
 
 /** Longer than for users, because an operator reads the data of all of them. */
 const NewPassword = Text({ minLength: 12, maxLength: 1024, keepsEmpty: true });

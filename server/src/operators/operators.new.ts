@@ -3,8 +3,8 @@ import type { Passwords } from "../auth/passwords.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
-import type { OperatorRole } from "../lib/roles.ts";
 import { newOperatorPassword } from "../lib/secrets.ts";
+import type { OperatorRole } from "../roles.ts";
 
 /** An operator that is not stored yet, with its password, of which only the hash will be stored. */
 export interface NewOperator {

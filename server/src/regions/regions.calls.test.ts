@@ -13,8 +13,8 @@ import {
   startTestApp,
   type TestApp,
 } from "../../test/harness.ts";
-import { keysOfRegion } from "../lib/region-keys.ts";
 import { createSigner } from "../lib/signer.ts";
+import { keysOfRegion } from "../settings/region-keys.ts";
 import { messageBytesMax } from "./regions.calls.ts";
 import { putApplicationRegion } from "./regions.directory.store.ts";
 import { answerHeader, type CallHead, callHeader, createCallSignatures, digestOf } from "./regions.signatures.ts";

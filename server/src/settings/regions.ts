@@ -1,5 +1,5 @@
-import { isRegionKey, parseRegionKey } from "../lib/region-keys.ts";
 import { checked, list, type Reader, text } from "./reader.ts";
+import { isRegionKey, parseRegionKey } from "./region-keys.ts";
 import { secretCharactersMin, secretRule } from "./secrets.ts";
 import { isUrl } from "./urls.ts";
 

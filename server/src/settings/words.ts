@@ -1,4 +1,4 @@
-import { parseSender } from "../lib/mail-sender.ts";
+import { parseSender } from "./mail-sender.ts";
 import { BrokenRule, checked, list, type Reader } from "./reader.ts";
 
 /** The accepted schemes of the Authorization header, in lower case. */

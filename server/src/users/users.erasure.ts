@@ -1,9 +1,9 @@
 import type { Revocations } from "../auth/revocations.ts";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import { type Dialect, isForeignKeyViolation } from "../db/dialect.ts";
-import { deleteSomeRows } from "../db/erasure.ts";
-import { clearSomeLocations, deleteSomeOfObjects, deleteSomeOwnSlots } from "../db/metadata-erasure.ts";
 import { userTablesInErasureOrder } from "../db/table-catalogue.ts";
+import { clearSomeLocations, deleteSomeOfObjects, deleteSomeOwnSlots } from "../erasure/metadata-erasure.ts";
+import { deleteSomeRows } from "../erasure/owned-rows.ts";
 import { filePrefix, markForErasure } from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { refundUsage } from "../storage/usage.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { identifyCrash } from "../../lib/crash-identity.ts";
+import { identifyCrash } from "../../crashes/crash-identity.ts";
 import type { Queries } from "../database.ts";
 import type { Migration } from "./migration.ts";
 

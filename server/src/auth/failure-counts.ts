@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../lib/clock.ts";
 
 /** An attempt under way. It counts as a failure until it has ended. */
 export interface Try {

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
-import type { Database, Queries } from "./database.ts";
-import { deleteSomeRows, isKey } from "./erasure.ts";
-import { prepare } from "./prepared.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import { deleteSomeRows, isKey } from "./owned-rows.ts";
 
 /**
  * Deleting an object hides its metadata at once. A bounded number of rows is deleted in the same transaction, the rest

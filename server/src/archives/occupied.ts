@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { isSqliteBusy } from "./dialect.ts";
+import { isSqliteBusy } from "../db/dialect.ts";
 
 /** True if another process has the database open, such as a running server. */
 export async function isOccupied(url: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
-import type { Queries } from "./database.ts";
-import { type ApplicationTable, tableCatalogue } from "./table-catalogue.ts";
+import type { Queries } from "../db/database.ts";
+import { type ApplicationTable, tableCatalogue } from "../db/table-catalogue.ts";
 
 /** The owner of the rows, by the values of some columns. */
 interface Owner {

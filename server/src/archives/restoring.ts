@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
+import type { Database, Queries } from "../db/database.ts";
+import { restoringName } from "../db/migrate.ts";
+import { migrations } from "../db/migrations/list.ts";
+import { deploymentTables, tablesInErasureOrder } from "../db/table-catalogue.ts";
 import { PlainFailure } from "../failure.ts";
-import type { Database, Queries } from "./database.ts";
-import { restoringName } from "./migrate.ts";
-import { migrations } from "./migrations/list.ts";
-import { deploymentTables, tablesInErasureOrder } from "./table-catalogue.ts";
 
 /** Tables that only older schemas have, children first. */
 const formerTables = ["operator_tokens", "revoked_tokens"];
