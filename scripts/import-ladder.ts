@@ -7,7 +7,7 @@ export type SourceFile = { path: string; text: string };
 const sourceRoot = "server/src/";
 
 // The entries directly below server/src, from left to right; any other folder is a slice. Imports stay within their
-// step or go left.
+// step or go left, and the folders of a step do not import each other, except in the first step.
 const ladder = [
   [
     "lib",
@@ -24,12 +24,16 @@ const ladder = [
     "server-secret.ts",
     "start-failures.ts",
     "version.ts",
+    "worker-number.ts",
   ],
   ["db", "http", "outgoing"],
   ["operation.ts", "services.ts"],
-  ["audit", "auth", "erasure", "exports", "idempotency", "mail", "pictures", "privacy", "regions", "storage", "tenancy"],
+  ["erasure", "exports", "idempotency", "pictures", "privacy", "regions", "tenancy"],
+  ["auth", "mail", "storage"],
+  ["audit"],
   ["slices"],
-  ["archives", "moves", "user-exporters.ts"],
+  ["archives", "user-exporters.ts"],
+  ["moves"],
   ["create-services.ts", "operations.ts"],
   ["app.ts", "maintenance.ts"],
   ["serve.ts", "start.ts", "main.ts", "cli.ts"],
@@ -46,8 +50,8 @@ export function readServerSources(root: string): SourceFile[] {
 }
 
 /**
- * Checks the import direction `lib, errors, config <- db, http <- auth <- slices <- app <- main, cli` of server/src,
- * and that there are no cycles, no barrels and no imports from outside. Tests may import anything.
+ * Checks the import directions of server/src, and that there are no cycles of files or folders, no barrels and no
+ * imports from outside. Tests may import anything.
  *
  * @returns one sentence for each violation
  */
@@ -67,7 +71,9 @@ export function findLadderViolations(files: SourceFile[]): string[] {
     }
   }
   const graph = new Map([...imports].map(([file, specifiers]) => [file, specifiers.map((to) => resolve(file, to))]));
-  return [...violations, ...findCycles(graph).map((cycle) => `${cycle.join(" -> ")}: no cycles`)];
+  const cycles = findCycles(graph).map((cycle) => `${cycle.join(" -> ")}: no cycles`);
+  const cyclesOfFolders = findCycles(joinByTop(graph)).map((cycle) => `${cycle.join(" -> ")}: no cycles of folders`);
+  return [...violations, ...cycles, ...cyclesOfFolders];
 }
 
 /** The module specifiers in a text that could be ours: relative, absolute, aliased or by package name. */
@@ -101,6 +107,8 @@ function findImportProblem(importer: string, specifier: string): string | undefi
   if (toRank < fromRank || from === to) return undefined;
   if (fromRank === ranks.get("slices")) return "slices do not import slices";
   if (fromRank === ranks.get("db")) return "db, http and outgoing do not import each other";
+  const areFolders = !from.endsWith(".ts") && !to.endsWith(".ts");
+  if (fromRank > 0 && areFolders) return `${from} and ${to} are on the same step, and do not import each other`;
   return undefined;
 }
 
@@ -122,6 +130,18 @@ function rankOf(file: string): number | undefined {
 
 function resolve(importer: string, specifier: string): string {
   return path.posix.join(path.posix.dirname(importer), specifier);
+}
+
+/** The same graph between the entries directly below server/src. */
+function joinByTop(graph: Map<string, string[]>): Map<string, string[]> {
+  const joined = new Map<string, string[]>();
+  for (const [file, imported] of graph) {
+    if (file === typesOfServices) continue;
+    const top = topOf(file);
+    const others = imported.filter((to) => to.startsWith(sourceRoot) && topOf(to) !== top);
+    joined.set(top, [...new Set([...(joined.get(top) ?? []), ...others.map(topOf)])]);
+  }
+  return joined;
 }
 
 /** One cycle for each import that closes one, found depth first. */

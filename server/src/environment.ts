@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { PlainFailure } from "./failure.ts";
 import { fieldsOf } from "./lib/fields.ts";
-import { workerNumber } from "./workers/worker.ts";
+import { workerNumber } from "./worker-number.ts";
 
 /**
  * Adds the variables of the file `.env` in the working directory to `process.env`. A variable that is set in the real

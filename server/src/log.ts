@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from "pino";
 import { createLineWriter } from "./lib/line-writer.ts";
-import { workerNumber } from "./workers/worker.ts";
+import { workerNumber } from "./worker-number.ts";
 
 export type Log = Logger;
 

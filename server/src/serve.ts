@@ -12,7 +12,8 @@ import { startMaintenance } from "./maintenance.ts";
 import { type NewOperator, newOperator } from "./operators/operators.new.ts";
 import { hasOperators, insertOperator } from "./operators/operators.store.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
-import { onSupervisorMessage, sendToSupervisor, workerNumber } from "./workers/worker.ts";
+import { workerNumber } from "./worker-number.ts";
+import { onSupervisorMessage, sendToSupervisor } from "./workers/worker.ts";
 
 /** Serves until SIGTERM or SIGINT, then finishes the requests in flight. Resolves once the server listens. */
 export async function serve(config: Config, { isJson = false }: { readonly isJson?: boolean } = {}): Promise<void> {

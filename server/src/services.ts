@@ -1,5 +1,5 @@
 import type { Audit } from "./audit/audit.ts";
-import type { GuardedProvider, IdTokens } from "./auth/oidc.ts";
+import type { IdTokens } from "./auth/oidc.ts";
 import type { OperatorMarks } from "./auth/operator-marks.ts";
 import type { OperatorTokens } from "./auth/operator-tokens.ts";
 import type { PasswordChanges } from "./auth/password-changes.ts";
@@ -35,6 +35,7 @@ import type { RemoteRegistration } from "./regions/regions.registration.ts";
 import type { Regions } from "./regions/regions.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import type { StorageHealth } from "./storage/storage-health.ts";
+import type { GuardedProvider } from "./tenancy/identity-provider.ts";
 import type { Policies } from "./tenancy/policies.ts";
 import type { SettingsSealer } from "./tenancy/sealed-settings.ts";
 import type { PictureUrl } from "./users/users.contract.ts";

@@ -1,5 +1,5 @@
 import type { Config } from "./config.ts";
-import { workerNumber } from "./workers/worker.ts";
+import { workerNumber } from "./worker-number.ts";
 
 export interface StartOptions {
   /**

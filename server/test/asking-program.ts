@@ -1,8 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { loadConfig } from "../src/config.ts";
+import { workerNumber } from "../src/worker-number.ts";
 import { createPeers } from "../src/workers/peers.ts";
 import { supervise } from "../src/workers/supervisor.ts";
-import { onSupervisorMessage, sendToSupervisor, workerNumber } from "../src/workers/worker.ts";
+import { onSupervisorMessage, sendToSupervisor } from "../src/workers/worker.ts";
 
 /**
  * Workers without a server that send each other IPC requests. The last worker prints the answers that it gets; it

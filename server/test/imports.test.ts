@@ -51,6 +51,13 @@ describe("the import ladder", () => {
     ["an engine imports http", "metrics/engine/a.ts", "../../http/route.ts", "an engine knows no HTTP"],
     ["an engine imports its routes", "metrics/engine/a.ts", "../metrics.routes.ts", "an engine knows no HTTP"],
     ["a slice imports app", "users/a.ts", "../app.ts", "users is left of app.ts, and imports go only left"],
+    [
+      "mail imports auth",
+      "mail/a.ts",
+      "../auth/a.ts",
+      "mail and auth are on the same step, and do not import each other",
+    ],
+    ["tenancy imports auth", "tenancy/a.ts", "../auth/a.ts", "tenancy is left of auth, and imports go only left"],
     ["app imports main", "app.ts", "./main.ts", "app.ts is left of main.ts, and imports go only left"],
     ["code imports tests", "users/a.ts", "./users.test.ts", "only tests import tests"],
     ["an import leaves", "auth/a.ts", "../../test/h.ts", "server/src imports nothing of ours from outside itself"],
@@ -74,6 +81,11 @@ describe("the import ladder", () => {
     assert.deepEqual(check({ "db/a.ts": ["./b.ts"], "db/b.ts": ["./c.ts"], "db/c.ts": ["./b.ts"] }), [
       "server/src/db/b.ts -> server/src/db/c.ts -> server/src/db/b.ts: no cycles",
     ]);
+  });
+
+  it("finds cycles of folders whose files have none", () => {
+    const tree = { "log.ts": ["./workers/a.ts"], "workers/a.ts": ["node:os"], "workers/b.ts": ["../log.ts"] };
+    assert.deepEqual(check(tree), ["log.ts -> workers -> log.ts: no cycles of folders"]);
   });
 
   it("reads every form of import, and ignores comments", () => {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
-import type { OidcProvider } from "../src/auth/oidc.ts";
+import type { OidcProvider } from "../src/tenancy/identity-provider.ts";
 
 /** A test's own OpenID Connect provider: a key server on loopback, and its id_tokens. */
 export interface TestIssuer {

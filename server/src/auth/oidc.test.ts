@@ -7,7 +7,8 @@ import { joinToken, startTestIssuer, type TestIssuer } from "../../test/oidc-iss
 import { ApiError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import { createOutgoing } from "../outgoing/outgoing.ts";
-import { createIdTokens, type IdTokenCheck, type IdTokens, type OidcProvider } from "./oidc.ts";
+import type { OidcProvider } from "../tenancy/identity-provider.ts";
+import { createIdTokens, type IdTokenCheck, type IdTokens } from "./oidc.ts";
 
 const start = 1_800_000_000_000;
 let now: number;

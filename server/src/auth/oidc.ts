@@ -5,19 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import type { Log } from "../log.ts";
 import type { Outgoing } from "../outgoing/outgoing.ts";
-
-/** An OpenID Connect provider as configured for an application. */
-export interface OidcProvider {
-  readonly issuer: string;
-  /** The client id under which the provider knows the application. */
-  readonly audience: string;
-  readonly jwksUrl: string;
-}
-
-/** A provider with the rule for its key URL: one that an editor has set may only lead to public addresses. */
-export interface GuardedProvider extends OidcProvider {
-  readonly isPublicOnly: boolean;
-}
+import type { GuardedProvider, OidcProvider } from "../tenancy/identity-provider.ts";
 
 /** Verifies id_tokens (OpenID Connect Core 1.0, section 3.1.3.7). */
 export interface IdTokens {

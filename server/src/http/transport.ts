@@ -10,7 +10,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
-import { workerNumber } from "../workers/worker.ts";
+import { workerNumber } from "../worker-number.ts";
 import { readBody } from "./body.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";

@@ -1,5 +1,5 @@
 import { rankSimilar } from "../lib/similar.ts";
-import { workerVariable } from "../workers/messages.ts";
+import { workerVariable } from "../worker-number.ts";
 
 /** A variable that is not a setting, and the setting that it resembles. */
 export interface MisspeltSetting {

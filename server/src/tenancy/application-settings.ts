@@ -1,6 +1,6 @@
-import type { GuardedProvider, OidcProvider } from "../auth/oidc.ts";
 import type { Queries } from "../db/database.ts";
 import { parseOperationPattern } from "../http/policy.ts";
+import type { GuardedProvider, OidcProvider } from "./identity-provider.ts";
 import { type MailSettings, mailMembers, readMailSettings } from "./mail-settings.ts";
 import { jwksUrlSetting, type PublicOnly, parsePublicOnly } from "./public-only.ts";
 

@@ -5,8 +5,8 @@ import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
 import { startTestIssuer, type TestIssuer } from "../../test/oidc-issuer.ts";
-import type { OidcProvider } from "../auth/oidc.ts";
 import { updateApplicationSettings } from "../tenancy/application-settings.ts";
+import type { OidcProvider } from "../tenancy/identity-provider.ts";
 
 const publicAddress = "93.184.215.14";
 

@@ -11,6 +11,3 @@ export type ToSupervisor =
   | { readonly kind: "listening" }
   | { readonly kind: "ask"; readonly id: number; readonly question: string; readonly timeoutMs: number }
   | { readonly kind: "answer"; readonly id: number; readonly answer: unknown };
-
-/** Set by the supervisor, only for its workers. */
-export const workerVariable = "ROLLCALL_WORKER";

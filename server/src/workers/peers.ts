@@ -1,4 +1,5 @@
-import { onSupervisorMessage, sendToSupervisor, workerNumber } from "./worker.ts";
+import { workerNumber } from "../worker-number.ts";
+import { onSupervisorMessage, sendToSupervisor } from "./worker.ts";
 
 /**
  * The processes that serve together on this machine (`WORKERS`), each with its own memory. A process asks all of them a

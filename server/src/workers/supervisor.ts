@@ -4,8 +4,9 @@ import { createServer } from "node:net";
 import type { Config } from "../config.ts";
 import { onStop } from "../lib/stop-signals.ts";
 import { createLog, type Log } from "../log.ts";
+import { workerVariable } from "../worker-number.ts";
 import { createIpcRequests, type FallbackAnswers, sendToWorker } from "./ipc-requests.ts";
-import { type ToSupervisor, workerVariable } from "./messages.ts";
+import type { ToSupervisor } from "./messages.ts";
 
 /** A worker slot; a worker that dies is replaced in its slot. */
 interface WorkerSlot {

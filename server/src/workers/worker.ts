@@ -1,8 +1,5 @@
-import { type ToSupervisor, type ToWorker, workerVariable } from "./messages.ts";
-
-/** The number of this worker, from 1; undefined in a process without a supervisor. */
-export const workerNumber: number | undefined =
-  process.send === undefined ? undefined : Number(process.env[workerVariable]) || undefined;
+import { workerNumber } from "../worker-number.ts";
+import type { ToSupervisor, ToWorker } from "./messages.ts";
 
 /** Sends a message to the supervisor; does nothing in a process without one. */
 export function sendToSupervisor(message: ToSupervisor): void {
