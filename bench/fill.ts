@@ -1,10 +1,10 @@
-import { insertCheckin } from "../server/src/checkins/checkins.store.ts";
 import { loadConfig } from "../server/src/config.ts";
 import type { Queries } from "../server/src/db/database.ts";
 import { openDatabase } from "../server/src/db/open.ts";
 import type { CheckinRow } from "../server/src/db/tables.ts";
 import { createClock } from "../server/src/lib/clock.ts";
 import { createIdGenerator, type IdGenerator } from "../server/src/lib/ids.ts";
+import { insertOwned } from "../server/src/owned/store.ts";
 import { checkinRow } from "../server/test/rows.ts";
 import type { Deployment } from "./engine.ts";
 
@@ -45,7 +45,8 @@ export function fillCheckins(
 ): Promise<void> {
   const startAt = Date.now() - count * 1000;
   return fill(deployment, count, (number, ids, queries) =>
-    insertCheckin(
+    insertOwned(
+      "checkins",
       checkinRow({ id: ids.newId("Checkin"), created_at: startAt + number * 1000, ...rowOf(number) }),
       queries,
     ),

@@ -30,7 +30,7 @@ const ladder = [
   ["operation.ts", "services.ts"],
   ["erasure", "exports", "idempotency", "pictures", "privacy", "regions", "tenancy"],
   ["auth", "mail", "storage"],
-  ["audit"],
+  ["audit", "owned"],
   ["slices"],
   ["archives", "user-exporters.ts"],
   ["moves"],

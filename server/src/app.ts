@@ -54,7 +54,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   let isDraining = false;
   const services: Services = { ...own, observer: insight?.observer, isDraining: () => isDraining };
   const routes = createRoutes(services);
-  const endpoints: readonly Endpoint[] = [tusEndpoint({ ...services, limits: config })];
+  const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
 
   const requireServed = regions.areSeveral ? own.policies.requireServed : undefined;
   const runOnce = createRunOnce({ ...own, limits: config });

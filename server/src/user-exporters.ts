@@ -1,4 +1,4 @@
-import { checkinsExporter } from "./checkins/checkins.export.ts";
+import { checkinKind, presentCheckin } from "./checkins/checkins.contract.ts";
 import type { Database } from "./db/database.ts";
 import type { UserExporter } from "./exports/user-export.ts";
 import { filesExporter } from "./files/files.export.ts";
@@ -7,6 +7,7 @@ import type { Clock } from "./lib/clock.ts";
 import { metadataExporter } from "./metadata/metadata.export.ts";
 import type { SaltedHashes } from "./metrics/engine/salted-hashes.ts";
 import { metricsExporter } from "./metrics/metrics.export.ts";
+import { ownedExporter } from "./owned/export.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import { usersExporter } from "./users/users.export.ts";
 
@@ -20,7 +21,7 @@ export function createUserExporters(services: {
   return [
     usersExporter(services),
     identitiesExporter(services),
-    checkinsExporter(services),
+    ownedExporter(checkinKind, presentCheckin, services),
     metadataExporter(services),
     metricsExporter(services),
     filesExporter(services),

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
-import { deleteCheckin } from "../src/checkins/checkins.store.ts";
 import type { Queries } from "../src/db/database.ts";
 import { eraseMetadataOf } from "../src/erasure/metadata-erasure.ts";
-import { deleteFile } from "../src/files/files.store.ts";
+import { deleteOwned } from "../src/owned/store.ts";
 import { eraseUser } from "../src/users/users.erasure.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { dataPart, formHeaders, formOf } from "./uploads.ts";
@@ -64,7 +63,7 @@ describe("PostgreSQL: an object is locked before its metadata", {
     const { body } = await test.call("POST /checkins", { token, body: { location: "1,2" } });
     const id: string = body.result.id;
     await test.call(`PUT /metadata/${id}/key`, { token, body: { value: "a", visibility: "App" } });
-    await deleteDuringErasure(user, id, (queries) => deleteCheckin(test.application.appid, id, queries));
+    await deleteDuringErasure(user, id, (queries) => deleteOwned("checkins", test.application.appid, id, queries));
     assert.ok(await isErased(id));
   });
 
@@ -75,7 +74,7 @@ describe("PostgreSQL: an object is locked before its metadata", {
     const { body } = await test.call("POST /blobs", { token, body: form, headers: formHeaders });
     const id: string = body.result.id;
     await test.call(`PUT /metadata/${id}/key`, { token, body: { value: "a", visibility: "App" } });
-    await deleteDuringErasure(user, id, (queries) => deleteFile(test.application.appid, id, queries));
+    await deleteDuringErasure(user, id, (queries) => deleteOwned("files", test.application.appid, id, queries));
     assert.ok(await isErased(id));
   });
 });

@@ -3,21 +3,18 @@ import { after, before, describe, it } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { newAuditRow } from "../src/audit/audit.events.ts";
 import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/audit.store.ts";
-import { checkinOrders } from "../src/checkins/checkins.contract.ts";
-import { operatedCheckinSearch } from "../src/checkins/checkins.operator.search.ts";
-import { checkinSearch } from "../src/checkins/checkins.search.ts";
+import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts";
 import type { Queries } from "../src/db/database.ts";
 import { rowsGatheredMax, type Search, searchPage } from "../src/db/search.ts";
 import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
 import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
 import { operatedDeviceSearch } from "../src/devices/devices.operator.search.ts";
 import { fileKinds } from "../src/files/files.kinds.ts";
-import { operatedFileSearch } from "../src/files/files.operator.search.ts";
-import { fileSearch } from "../src/files/files.search.ts";
 import type { Position } from "../src/lib/keyset.ts";
 import { itemOrders } from "../src/metadata/metadata.contract.ts";
 import { findItem } from "../src/metadata/metadata.reads.store.ts";
 import { itemSearch } from "../src/metadata/metadata.search.ts";
+import { operatedSearch, ownedSearch } from "../src/owned/search.ts";
 import { userOrders } from "../src/users/users.contract.ts";
 import { operatedUserOrders } from "../src/users/users.operator.contract.ts";
 import { operatedUserSearch } from "../src/users/users.operator.search.ts";
@@ -206,7 +203,7 @@ describe("the statements of a search walk an index in the order of the listing",
         for (const filter of filters) {
           for (const userID of [undefined, "me", other.id]) {
             const given = { ...filter, sortOrder, ...(userID !== undefined && { userID }) };
-            const search = checkinSearch(test.application.appid, me.id, given);
+            const search = ownedSearch(checkinKind, test.application.appid, me.id, given);
             const explained = await explainPages(JSON.stringify(given), search);
             assertWalked(explained);
             // Not the index of operators, which contains all rows.
@@ -228,7 +225,7 @@ describe("the statements of a search walk an index in the order of the listing",
         for (const filter of [{}, ...filters, { thumbnailID: "pic 1" }, { friendlyName: "name 1" }]) {
           for (const userID of [undefined, "me", other.id]) {
             const given = { ...filter, sortOrder, ...(userID !== undefined && { userID }) };
-            const search = fileSearch(fileKinds[1], test.application.appid, me.id, given);
+            const search = ownedSearch(fileKinds[1], test.application.appid, me.id, given);
             const explained = await explainPages(JSON.stringify(given), search);
             assertWalked(explained);
             for (const { what, plan } of explained) assert.match(plan, /(files|videos)_(own|shared)_/, what);
@@ -245,7 +242,7 @@ describe("the statements of a search walk an index in the order of the listing",
       ["thumbnailID", /videos_(own|shared)_thumbnail/],
       ["friendlyName", /videos_(own|shared)_friendly_name/],
     ] as const) {
-      const search = fileSearch(fileKinds[1], test.application.appid, me.id, { sortOrder });
+      const search = ownedSearch(fileKinds[1], test.application.appid, me.id, { sortOrder });
       for (const { plan } of await explainPages(sortOrder, search)) assert.match(plan, index);
     }
   });
@@ -309,7 +306,10 @@ describe("the statements of a search walk an index in the order of the listing",
       const shift = name === "created" ? 0 : 990_000;
       const range = { start: start + shift, end: end + shift };
       const given = { [name]: range, sortOrder, ...(sortOrder.endsWith("tag") && { tag: "a" }) };
-      const explained = await explainPages(JSON.stringify(given), checkinSearch(test.application.appid, me.id, given));
+      const explained = await explainPages(
+        JSON.stringify(given),
+        ownedSearch(checkinKind, test.application.appid, me.id, given),
+      );
       for (const { what, plan, parameters } of explained) {
         assert.doesNotMatch(plan, /TEMP B-TREE|SCAN|Sort|Seq Scan/, `${what}:\n${plan}`);
         const isDown = sortOrder.startsWith("-") === !what.endsWith("before");
@@ -326,7 +326,7 @@ describe("the statements of a search walk an index in the order of the listing",
           ? ({ shape: "circle", center: { lat: 10, lng: 10 }, radiusMeters: 500_000 } as const)
           : ({ shape: "box", southWest: { lat: 10, lng: 10 }, northEast: { lat: 12, lng: 12 } } as const);
       for (const sortOrder of ["-created", "distance"] as const) {
-        const search = checkinSearch(test.application.appid, me.id, { locationRange, sortOrder });
+        const search = ownedSearch(checkinKind, test.application.appid, me.id, { locationRange, sortOrder });
         await searchPage(search, { at: "start" }, 10, explaining(plans));
       }
     }
@@ -429,8 +429,10 @@ describe("the listings of operators walk an index", () => {
       }
       for (const filter of [{}, { userID: me.id }]) {
         const given = { ...filter, sortOrder };
-        assertWalked(await explainPages(`checkins ${JSON.stringify(given)}`, operatedCheckinSearch(appid, given)));
-        const files = operatedFileSearch(fileKinds[1], appid, given);
+        assertWalked(
+          await explainPages(`checkins ${JSON.stringify(given)}`, operatedSearch(checkinKind, appid, given)),
+        );
+        const files = operatedSearch(fileKinds[1], appid, given);
         assertWalked(await explainPages(`files ${JSON.stringify(given)}`, files));
       }
     }

@@ -1,80 +1,63 @@
-import type { ShownCheckinRow } from "../db/tables.ts";
+import type { CheckinRow, ShownRow } from "../db/tables.ts";
 import { PageOf } from "../http/paging.ts";
-import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
 import { type Static, Type } from "../http/schema.ts";
-import { searchParameters } from "../http/search.ts";
-import {
-  alsoAs,
-  ClearableText,
-  IdInput,
-  LocationInput,
-  Text,
-  UserIdInput,
-  WireDate,
-  WireLocation,
-} from "../http/wire.ts";
-import { formatDate } from "../lib/dates.ts";
+import { LocationInput, WireLocation } from "../http/wire.ts";
+import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
+import { changesOf, inputsOf, presentFields, resultsOf, textField } from "../owned/fields.ts";
+import type { OwnedKind } from "../owned/kind.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
 const textCharactersMax = 4_000;
-const tagCharactersMax = 256;
 
-export const CreateCheckin = Type.Object({
-  location: LocationInput(),
-  comment: Type.Optional(Text({ maxLength: textCharactersMax })),
-  description: Type.Optional(Text({ maxLength: textCharactersMax })),
-  tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
-  ...permissionParameters,
-});
+/** Check-ins (spec/checkins). */
+export const checkinKind: OwnedKind<CheckinRow> = {
+  idKind: "Checkin",
+  table: "checkins",
+  collection: "checkins",
+  pathParameter: "checkinId",
+  ...{ noun: "check-in", plural: "check-ins", tag: "Check-ins" },
+  fields: [
+    textField("comment", "comment", textCharactersMax),
+    textField("description", "description", textCharactersMax),
+  ],
+  columns: ["comment", "description"],
+};
 
-export const ChangeCheckin = Type.Object({
-  location: Type.Optional(LocationInput()),
-  comment: Type.Optional(ClearableText({ maxLength: textCharactersMax })),
-  description: Type.Optional(ClearableText({ maxLength: textCharactersMax })),
-  tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax })),
-  ...permissionParameters,
-});
+const { fields } = checkinKind;
+
+const { location: _, ...created } = commonCreation;
+export const CreateCheckin = Type.Object({ location: LocationInput(), ...inputsOf(fields), ...created });
 
 export const checkinOrders = ["created", "lastModified", "comment", "description", "tag"] as const;
-
-export const SearchCheckins = Type.Object({
-  userID: Type.Optional(
-    alsoAs("ownerID", UserIdInput({ description: "Only check-ins of this user; me for one's own." })),
-  ),
-  tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
-  comment: Type.Optional(Text({ maxLength: textCharactersMax })),
-  description: Type.Optional(Text({ maxLength: textCharactersMax })),
-  ...searchParameters(checkinOrders),
-});
-
-export const CheckinPath = Type.Object({ checkinId: IdInput("Checkin") });
 
 /** spec/checkins#check-in-fields. */
 export const Checkin = Type.Object({
   id: Type.String(),
   userID: Type.String(),
   location: WireLocation,
-  comment: Type.Optional(Type.String()),
-  description: Type.Optional(Type.String()),
+  ...resultsOf(fields),
   tag: Type.Optional(Type.String()),
-  ...permissionResults,
-  created: WireDate,
-  lastModified: WireDate,
+  ...commonResults,
 });
 
-export const CheckinPage = PageOf(Checkin);
+const { location, ...changed } = commonChange;
+const { userID, tag, ...searched } = commonSearch(checkinKind, checkinOrders);
+export const checkinContract = {
+  Path: pathOf(checkinKind),
+  Change: Type.Object({ location, ...changesOf(fields), ...changed }),
+  Search: Type.Object({ userID, tag, ...inputsOf(fields), ...searched }),
+  Result: Checkin,
+  Page: PageOf(Checkin),
+};
 
 /** A check-in as this user sees it. */
-export function presentCheckin(checkin: ShownCheckinRow, readerId: string): Static<typeof Checkin> {
+export function presentCheckin(checkin: ShownRow<CheckinRow>, readerId: string): Static<typeof Checkin> {
   return {
     id: checkin.id,
     userID: checkin.user_id,
     location: shownLocation(checkin, checkin.user_id === readerId) ?? { lat: checkin.lat, lng: checkin.lng },
-    ...(checkin.comment !== null && { comment: checkin.comment }),
-    ...(checkin.description !== null && { description: checkin.description }),
+    ...presentFields(fields, checkin),
     ...(checkin.tag !== null && { tag: checkin.tag }),
-    ...presentPermissions(checkin),
-    created: formatDate(checkin.created_at),
-    lastModified: formatDate(checkin.modified_at),
+    ...presentCommon(checkin),
   };
 }

@@ -1,4 +1,4 @@
-import { type Compilable, CompiledQuery } from "kysely";
+import { type Compilable, CompiledQuery, type RawBuilder } from "kysely";
 import type { Queries } from "./database.ts";
 
 /** Stands for a value while a statement is built. */
@@ -47,6 +47,11 @@ export function prepareShapes(): <Row>(
     if (statements.size > shapesMax) statements.clear();
     return run(statements, shape, queries, parameters, build);
   };
+}
+
+/** Wraps a written-out statement for `prepare` and `prepareShapes`. */
+export function compilable<Row>(statement: RawBuilder<Row>, queries: Queries): Compilable<Row> {
+  return { compile: () => statement.compile(queries) };
 }
 
 async function run<Row>(

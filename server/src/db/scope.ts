@@ -4,7 +4,7 @@ import { compareKeys } from "../lib/keyset.ts";
 import { type Condition, condition, type Order, type Parameter } from "./conditions.ts";
 import type { Queries } from "./database.ts";
 import { hasLateralJoins } from "./dialect.ts";
-import { prepareShapes } from "./prepared.ts";
+import { compilable, prepareShapes } from "./prepared.ts";
 import { rowLimit } from "./row-limit.ts";
 import type { Stream, Taken } from "./stream.ts";
 
@@ -221,9 +221,4 @@ function valuesOfCells(cells: readonly CellRange[]): Record<string, number> {
     values[`to ${index}`] = to;
   }
   return values;
-}
-
-/** Wraps a written-out statement for `prepareShapes`. */
-function compilable<Row>(statement: RawBuilder<Row>, queries: Queries) {
-  return { compile: () => statement.compile(queries) };
 }

@@ -4,8 +4,8 @@ import type { Tables } from "./tables.ts";
 interface TableEntry {
   /**
    * Rows of the deployment are copied to every node of a distributed database, all others lie with their application. Rows
-   * of a user have a `user_id`, and are erased with the user; check-ins, files and uploads are, too, each with what belongs to
-   * it (`users/users.erasure.ts`).
+   * of a user have a `user_id`, and are erased with the user; owned objects (`owned/`) and uploads are, too, each with what
+   * belongs to it (`users/users.erasure.ts`).
    */
   readonly owner: "deployment" | "application" | "user";
   /** Columns that identify a row in its application: the primary key behind `application_id`, and at least one. */

@@ -330,17 +330,21 @@ interface Permitted {
   write_permission: number | null;
 }
 
-interface CheckinsTable extends Located, Permitted {
+/** An object that a user owns and may share (`owned/`). */
+interface Owned extends Permitted {
   application_id: string;
   id: string;
   user_id: string;
   /** The user who set the location; null for the owner. */
   setter_id: string | null;
-  comment: string | null;
-  description: string | null;
   tag: string | null;
   created_at: number;
   modified_at: number;
+}
+
+interface CheckinsTable extends Located, Owned {
+  comment: string | null;
+  description: string | null;
 }
 
 /** The stored response of an idempotency key (spec/idempotency#stored-responses). */
@@ -533,14 +537,9 @@ interface UnfinishedErasuresTable {
 }
 
 /** A picture, a video or a blob; its bytes are in the object store (`storage/`), under the id. */
-interface FilesTable extends Nullable<Located>, Permitted {
-  application_id: string;
-  id: string;
+interface FilesTable extends Nullable<Located>, Owned {
   /** The kind of its id. */
   kind: string;
-  user_id: string;
-  /** The user who set the location; null for the owner. */
-  setter_id: string | null;
   content_type: string;
   content_length: number;
   /** SHA-256 in hex. */
@@ -559,9 +558,6 @@ interface FilesTable extends Nullable<Located>, Permitted {
   /** The displayed width of a picture. */
   width: number | null;
   height: number | null;
-  tag: string | null;
-  created_at: number;
-  modified_at: number;
 }
 
 /** Orphaned objects: bytes that are being uploaded, or are to be erased (`storage/orphaned-objects.ts`). */
@@ -613,8 +609,6 @@ interface UploadSegmentsTable {
 
 export type UserRow = Selectable<UsersTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
-/** The columns that showing a check-in needs. */
-export type ShownCheckinRow = Omit<CheckinRow, "application_id" | "setter_id" | "cell" | "seen_cell">;
 export type IdentityRow = Selectable<IdentitiesTable>;
 export type DeviceRow = Selectable<DevicesTable>;
 export type NewIdentityRow = Insertable<IdentitiesTable>;
@@ -630,6 +624,10 @@ export type ApplicationRegionRow = Selectable<ApplicationRegionsTable>;
 export type MetadataRow = Selectable<MetadataTable>;
 export type FileRow = Selectable<FilesTable>;
 export type ResumableUploadRow = Selectable<ResumableUploadsTable>;
-/** The columns that showing a file needs. */
-export type ShownFileRow = Omit<FileRow, "application_id" | "kind" | "setter_id" | "file_name" | "cell" | "seen_cell">;
+/** An owned object of any kind. */
+export type OwnedRow = Owned & Nullable<Located>;
+/** The tables of owned objects. */
+export type OwnedTableName = { [Name in keyof Tables]: Tables[Name] extends Owned ? Name : never }[keyof Tables];
+/** The columns of an owned object that a search reads. */
+export type ShownRow<Row extends OwnedRow> = Omit<Row, "application_id" | "setter_id" | "cell" | "seen_cell">;
 export type LocatedRow = Located;

@@ -1,107 +1,47 @@
-import type { ShownFileRow } from "../db/tables.ts";
+import type { FileRow, ShownRow } from "../db/tables.ts";
 import { PageOf } from "../http/paging.ts";
-import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
-import { type ObjectSchema, type Properties, type Static, Type } from "../http/schema.ts";
-import { searchParameters } from "../http/search.ts";
-import {
-  alsoAs,
-  ClearableText,
-  IdInput,
-  LocationInput,
-  Raw,
-  Text,
-  UserIdInput,
-  WireDate,
-  WireLocation,
-} from "../http/wire.ts";
-import { formatDate } from "../lib/dates.ts";
+import { type ObjectSchema, type Static, Type } from "../http/schema.ts";
+import { Raw, Text, UserIdInput, WireLocation } from "../http/wire.ts";
+import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
+import { changesOf, inputsOf, presentFields, resultsOf } from "../owned/fields.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
-import { captionCharactersMax, type FileKind, type OwnField, titleCharactersMax } from "./files.kinds.ts";
-
-const tagCharactersMax = 256;
-
-const common = {
-  create: Type.Object({
-    tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
-    location: Type.Optional(LocationInput()),
-    ...permissionParameters,
-  }),
-  change: Type.Object({
-    tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax })),
-    location: Type.Optional(LocationInput()),
-    ...permissionParameters,
-  }),
-  result: Type.Object({
-    id: Type.String(),
-    userID: Type.String(),
-    contentType: Type.String(),
-    contentLength: Type.Optional(
-      Type.Integer({ description: "Absent, as contentHash, for others while the owner has locationFuzzing." }),
-    ),
-    contentHash: Type.Optional(Type.String({ description: "SHA-256 of the bytes, in lower-case hex." })),
-    signedUrl: Type.String({ description: "Reads the bytes without a token, for some time." }),
-    tag: Type.Optional(Type.String()),
-    location: Type.Optional(WireLocation),
-    ...permissionResults,
-    created: WireDate,
-    lastModified: WireDate,
-  }),
-};
+import { captionCharactersMax, type FileKind, titleCharactersMax } from "./files.kinds.ts";
 
 const FileSize = Type.Object({ w: Type.Integer(), h: Type.Integer() });
 
-export type FileOrder =
-  | "created"
-  | "lastModified"
-  | "tag"
-  | "title"
-  | "caption"
-  | "encoding"
-  | "friendlyName"
-  | "watermark"
-  | "bitRate"
-  | "lengthInSeconds"
-  | "thumbnailID";
-
 /** The wire contract of one kind of file. */
 export function fileContract(kind: FileKind) {
-  const orders = ["created", "lastModified", "tag", ...kind.fields.map(({ name }) => name)] as FileOrder[]; // the names of `fileKinds`
-  const search = Type.Object({
-    userID: Type.Optional(
-      alsoAs("ownerID", UserIdInput({ description: "Only files of this user; me for one's own." })),
-    ),
-    tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
-    ...searchParameters(orders),
+  const Result = Type.Object({
+    ...resultsOf(kind.fields),
+    ...(kind.isPicture ? ofPictures : {}),
+    ...common,
   });
-  const result = withOwn(common.result, [
-    ...kind.fields.map((field) => [field.name, field.result] as const),
-    ...(kind.isPicture ? [["size", FileSize] as const] : []),
-  ]);
   return {
-    Path: Type.Object({ [kind.pathParameter]: IdInput(kind.idKind) }),
-    Create: withOwn(common.create, kind.fields.map(inputOf)),
-    Change: withOwn(
-      common.change,
-      kind.fields.map((field) => [field.name, field.change]),
-    ),
-    Search: withOwn(search, kind.fields.map(inputOf)),
-    Result: result,
-    Page: PageOf(result),
+    Path: pathOf(kind),
+    Create: Type.Object({ ...inputsOf(kind.fields), ...commonCreation }),
+    Change: Type.Object({ ...changesOf(kind.fields), ...commonChange }),
+    Search: Type.Object({ ...inputsOf(kind.fields), ...commonSearch(kind) }),
+    Result,
+    Page: PageOf(Result),
   };
 }
 
-function inputOf({ name, input }: OwnField) {
-  return [name, input] as const;
-}
+/** The static type leaves it out, like the fields of single kinds. */
+const ofPictures: Readonly<Record<never, never>> = { size: Type.Optional(FileSize) };
 
-/** Shared fields are typed statically; fields of a single kind are read by name (`ownColumns`). */
-function withOwn<Shape extends ObjectSchema>(
-  shape: Shape,
-  own: readonly (readonly [string, Properties[string]])[],
-): Shape {
-  const fields = Object.fromEntries(own.map(([name, schema]) => [name, Type.Optional(schema)]));
-  return Type.Object({ ...fields, ...shape.properties }) as ObjectSchema as Shape; // with more fields than the shape
-}
+const common = {
+  id: Type.String(),
+  userID: Type.String(),
+  contentType: Type.String(),
+  contentLength: Type.Optional(
+    Type.Integer({ description: "Absent, as contentHash, for others while the owner has locationFuzzing." }),
+  ),
+  contentHash: Type.Optional(Type.String({ description: "SHA-256 of the bytes, in lower-case hex." })),
+  signedUrl: Type.String({ description: "Reads the bytes without a token, for some time." }),
+  tag: Type.Optional(Type.String()),
+  location: Type.Optional(WireLocation),
+  ...commonResults,
+};
 
 const ofSignedUrl = () => Type.Optional(Raw({ description: "As `signedUrl` brings it, in place of a token." }));
 
@@ -127,9 +67,9 @@ export const CreateProfilePicture = Type.Object({
 export const ReadProfilePicture = Type.Object({ size: ReadPicture.properties.size });
 
 /** The fields of a new file of any kind. */
-export type NewFile = Static<typeof common.create>;
+export type NewFile = Static<ObjectSchema<typeof commonCreation>>;
 
-export type FileAnswer = Static<typeof common.result>;
+export type FileAnswer = Static<ReturnType<typeof fileContract>["Result"]>;
 
 /**
  * Presents a file as this user sees it.
@@ -139,25 +79,22 @@ export type FileAnswer = Static<typeof common.result>;
  */
 export function presentFile(
   kind: FileKind,
-  file: ShownFileRow,
+  file: ShownRow<FileRow>,
   readerId: string,
   signedUrl: string,
   isStripped = false,
 ): FileAnswer {
   const location = shownLocation(file, file.user_id === readerId);
-  const own = kind.fields.map(({ name, column }) => [name, file[column]]).filter(([, value]) => value !== null);
   return {
     id: file.id,
     userID: file.user_id,
     contentType: file.content_type,
     ...(!isStripped && { contentLength: file.content_length, contentHash: file.content_hash }),
     signedUrl,
-    ...Object.fromEntries(own),
+    ...presentFields(kind.fields, file),
     ...(file.width !== null && file.height !== null && { size: { w: file.width, h: file.height } }),
     ...(file.tag !== null && { tag: file.tag }),
     ...(location !== undefined && { location }),
-    ...presentPermissions(file),
-    created: formatDate(file.created_at),
-    lastModified: formatDate(file.modified_at),
+    ...presentCommon(file),
   };
 }

@@ -1,15 +1,14 @@
 import type { Queries } from "../db/database.ts";
-import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { newPermissions } from "../http/permissions.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createOwned, newColumns } from "../owned/changes.ts";
+import { columnsOf } from "../owned/fields.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { claimOrphans, filePrefix } from "../storage/orphaned-objects.ts";
 import { chargeUsage } from "../storage/usage.ts";
 import type { NewFile } from "./files.contract.ts";
-import { type FileKind, ownColumns } from "./files.kinds.ts";
-import { insertFile } from "./files.store.ts";
+import type { FileKind } from "./files.kinds.ts";
 import type { StoredFile } from "./files.uploads.ts";
 
 interface Owner {
@@ -17,7 +16,11 @@ interface Owner {
   readonly userId: string;
 }
 
-const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null };
+/** The columns of the fields and of the location, unless they are given. */
+const nothing = {
+  ...{ title: null, detail: null, label: null, bit_rate: null, length_in_seconds: null, thumbnail_id: null },
+  ...{ lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null },
+};
 
 /**
  * Makes a file from stored bytes for its owner, within a transaction.
@@ -27,42 +30,32 @@ const nowhere = { lat: null, lng: null, cell: null, seen_lat: null, seen_lng: nu
  */
 export async function createFile(
   kind: FileKind,
-  { applicationId, userId }: Owner,
+  owner: Owner,
   given: NewFile,
   stored: Omit<StoredFile, "discard">,
   { fuzzing, clock }: { readonly fuzzing: Fuzzing; readonly clock: Clock },
   queries: Queries,
 ): Promise<FileRow> {
+  const { applicationId, userId } = owner;
   const { location } = given;
-  const now = clock.now();
-  const permissions = newPermissions(given);
+  const columns = newColumns(owner, stored.id, given, clock);
   if (!(await claimOrphans(applicationId, filePrefix(applicationId, stored.id), queries))) {
     throw new ApiError("FileUploadFailed");
   }
-  const placing = location && { applicationId, userId, setterId: userId, location };
   const row: FileRow = {
-    application_id: applicationId,
-    id: stored.id,
+    ...columns,
     kind: kind.idKind,
-    user_id: userId,
-    setter_id: null,
     content_type: stored.contentType,
     content_length: stored.contentLength,
     content_hash: stored.contentHash,
     file_name: stored.fileName,
-    ...ownColumns(kind, given),
+    ...nothing,
+    ...columnsOf(kind.fields, given),
     width: stored.size?.w ?? null,
     height: stored.size?.h ?? null,
-    tag: given.tag ?? null,
-    ...(placing === undefined ? nowhere : await fuzzing.locate(placing, queries)),
-    ...permissions,
-    created_at: now,
-    modified_at: now,
+    ...(location && (await fuzzing.locate({ applicationId, userId, setterId: userId, location }, queries))),
   };
-  await insertFile(row, queries).catch((error) => {
-    // The user has been deleted since the token was checked.
-    throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
-  });
+  await createOwned("files", row, queries);
   await chargeUsage(applicationId, userId, row.content_length, queries);
   return row;
 }

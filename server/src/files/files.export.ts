@@ -1,27 +1,18 @@
 import type { Readable } from "node:stream";
-import { sql } from "kysely";
-import { equals, tieOrder } from "../db/conditions.ts";
 import type { Database } from "../db/database.ts";
-import { scopeStream } from "../db/scope.ts";
-import { eachRow } from "../db/stream.ts";
 import type { FileRow } from "../db/tables.ts";
 import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
+import { ownedRows } from "../owned/export.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import { presentFile } from "./files.contract.ts";
 import { fileKinds } from "./files.kinds.ts";
 import { originalKey } from "./files.uploads.ts";
 
-const rowsAtOnce = 500;
-
 /** Exports a user's files: the records first, then the bytes as stored. */
 export function filesExporter(services: { readonly database: Database; readonly bytes: ByteStore }): UserExporter {
   const { database, bytes } = services;
 
-  function filesOf({ applicationId, userId }: ExportOwner) {
-    const conditions = [equals("application_id", applicationId), equals("user_id", userId)];
-    const scope = { shape: "files exported", from: sql`files`, select: sql`files.*`, conditions };
-    return eachRow(scopeStream<FileRow>(scope, tieOrder("id"), false, database.reads), rowsAtOnce);
-  }
+  const filesOf = (owner: ExportOwner) => ownedRows<FileRow>("files", owner, database.reads);
 
   async function* rows(owner: ExportOwner) {
     for await (const file of filesOf(owner)) {

@@ -1,133 +1,80 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import type { Database, Queries } from "../db/database.ts";
-import { searchPage } from "../db/search.ts";
-import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Paging } from "../http/paging.ts";
-import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Pictures } from "../pictures/pictures.ts";
-import type { ByteStore } from "../storage/byte-store.ts";
+import { type Operation, operation } from "../operation.ts";
+import { OperatedPath, operatedOperations } from "../owned/operator.operations.ts";
 import { findUsage } from "../storage/usage.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { fileResult } from "./files.download.ts";
 import { type FileKind, fileKinds } from "./files.kinds.ts";
 import {
   FileUsage,
-  OperatedFilesPath,
   operatedFileContract,
   presentOperatedFile,
   ReadOperatedPicture,
   SearchOperatedFiles,
 } from "./files.operator.contract.ts";
-import { operatedFileSearch } from "./files.operator.search.ts";
 import { findLiveFile } from "./files.store.ts";
 
-interface FilesOperatorServices {
-  readonly database: Database;
-  readonly bytes: ByteStore;
-  readonly pictures: Pictures;
-  readonly clock: Clock;
-  readonly paging: Paging;
-}
+const getUsage = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/file-usage",
+  operation: "getFileUsage",
+  summary: "Read how many files an application has, and how large they are together",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: OperatedPath,
+  status: 200,
+  result: FileUsage,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid } }, { database: { reads } }) {
+    await requireApplication(appid, reads);
+    const { files, bytes } = await findUsage(appid, reads);
+    const { filesPerApplication: filesMax, bytesPerApplication: bytesMax } =
+      (await loadApplicationSettings(appid, reads)).quotas ?? {};
+    return { files, bytes, ...(filesMax !== undefined && { filesMax }), ...(bytesMax !== undefined && { bytesMax }) };
+  },
+});
 
-/** The operator view of an application's pictures, videos and blobs, and their storage use. */
-export function filesOperatorRoutes(services: FilesOperatorServices): Route[] {
-  const { reads } = services.database;
-
-  const getUsage = route({
-    method: "GET",
-    path: "/_/api/applications/{appid}/file-usage",
-    operation: "getFileUsage",
-    summary: "Read how many files an application has, and how large they are together",
-    tag: "Operators",
-    caller: "operator",
-    pathParameters: OperatedFilesPath,
-    status: 200,
-    result: FileUsage,
-    errors: ["ItemDoesNotExist"],
-    async handle({ path: { appid } }) {
-      await requireApplication(appid, reads);
-      const { files, bytes } = await findUsage(appid, reads);
-      const { filesPerApplication: filesMax, bytesPerApplication: bytesMax } =
-        (await loadApplicationSettings(appid, reads)).quotas ?? {};
-      return { files, bytes, ...(filesMax !== undefined && { filesMax }), ...(bytesMax !== undefined && { bytesMax }) };
-    },
-  });
-
-  return [getUsage, ...fileKinds.flatMap((kind) => routesOf(kind, services))];
-}
-
-function routesOf(kind: FileKind, services: FilesOperatorServices): Route[] {
-  const { database, paging } = services;
-  const { idKind, collection, noun } = kind;
+function operationsOf(kind: FileKind): Operation[] {
+  const { idKind, collection, noun, pathParameter } = kind;
   const contract = operatedFileContract(kind);
-  const itemPath = `/_/api/applications/{appid}/${collection}/{${kind.pathParameter}}`;
-  const common = { method: "GET", tag: "Operators", caller: "operator", status: 200 } as const;
-  const present = (file: FileRow) => presentOperatedFile(kind, file);
 
-  const searchFiles = route({
-    ...common,
-    path: `/_/api/applications/{appid}/${collection}`,
-    operation: `searchOperated${idKind}s`,
-    summary: `Search the ${noun}s of an application, whoever may read them`,
-    pathParameters: OperatedFilesPath,
-    parameters: SearchOperatedFiles,
-    result: contract.Page,
-    errors: ["ItemDoesNotExist"],
-    async handle({ caller, path: { appid }, parameters, call }) {
-      const listing = `${collection} of ${appid}`;
-      const request = await paging.read(listing, caller, parameters, call);
-      await requireApplication(appid, database.reads);
-      const search = operatedFileSearch(kind, appid, request.filters);
-      const page = await searchPage(search, request.position, request.size, database.reads, call.work);
-      return paging.present(listing, caller, request, page, present);
-    },
-  });
-
-  const getFile = route({
-    ...common,
-    path: itemPath,
-    operation: `getOperated${idKind}`,
+  const { search, get } = operatedOperations(kind, {
+    Search: SearchOperatedFiles,
+    ...contract,
     summary: `Read what is known of one ${noun}`,
-    pathParameters: contract.Path,
-    result: contract.Result,
-    errors: ["ItemDoesNotExist"],
-    handle: async ({ path }) => present(await requireFile(kind, path, database.reads)),
+    present: (file) => presentOperatedFile(kind, file),
   });
 
-  const readFile = route({
-    ...common,
-    path: `${itemPath}/file`,
+  const read = operation({
+    method: "GET",
+    path: `/_/api/applications/{appid}/${collection}/{${pathParameter}}/file`,
     operation: `readOperated${idKind}File`,
     summary: `Read the bytes of one ${noun}`,
+    tag: "Operators",
+    caller: "operator",
     isBatchable: false,
     pathParameters: contract.Path,
     parameters: kind.isPicture ? ReadOperatedPicture : (Type.Object({}) as typeof ReadOperatedPicture), // no size then
+    status: 200,
     result: Type.String({ format: "binary" }),
     errors: [
       ...(["ItemDoesNotExist", "RangeOutsideFile"] as const),
       ...(kind.isPicture ? (["FileUploadFailed"] as const) : []),
     ],
-    async handle({ caller, path, parameters, call }) {
-      const file = await requireFile(kind, path, database.reads);
+    async handle({ caller, path, parameters, call }, services) {
+      const { appid = "", [pathParameter]: id = "" } = path; // its only parameters
+      await requireApplication(appid, services.database.reads);
+      const file = await findLiveFile(appid, id, services.database.reads);
+      if (file === undefined) throw new ApiError("ItemDoesNotExist");
       const reader = { isOwner: true, lane: "read", caller: caller.operatorId } as const;
       return fileResult(file, reader, parameters.size, call, services);
     },
   });
 
-  return [searchFiles, getFile, readFile];
+  return [search, get, read];
 }
 
-/** @throws ApiError ItemDoesNotExist */
-async function requireFile(
-  { pathParameter }: FileKind,
-  path: Readonly<Record<string, string>>,
-  queries: Queries,
-): Promise<FileRow> {
-  const { appid = "", [pathParameter]: id = "" } = path; // its only parameters
-  const file = await findLiveFile(appid, id, queries); // `requireApplication` has run before
-  if (file === undefined) throw new ApiError("ItemDoesNotExist");
-  return file;
-}
+/** The operators' view of an application's pictures, videos and blobs, and their storage use. */
+export const fileOperatorOperations = [getUsage, ...fileKinds.flatMap(operationsOf)];

@@ -1,16 +1,11 @@
-import type { Background } from "../background.ts";
-import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { callWith } from "../http/call.ts";
-import { type Route, route, type UserCaller } from "../http/route.ts";
+import type { UserCaller } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import { resolveUserId, UserIdInput } from "../http/wire.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
-import type { Pictures } from "../pictures/pictures.ts";
-import type { Fuzzing } from "../privacy/fuzzing.ts";
-import type { ByteStore } from "../storage/byte-store.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
 import {
   CreateProfilePicture,
   type FileAnswer,
@@ -23,7 +18,7 @@ import {
 import { createFile } from "./files.creation.ts";
 import { fileResult, parseFit, sizeWithin } from "./files.download.ts";
 import { pictureKind } from "./files.kinds.ts";
-import { bytesPath, type FileLinks } from "./files.links.ts";
+import { bytesPath } from "./files.links.ts";
 import {
   findProfilePicture,
   findShownProfilePicture,
@@ -37,145 +32,137 @@ import { storeUpload } from "./files.uploads.ts";
 const path = "/users/{userId}/profilepicture";
 const tag = "Users";
 
-/** A user's profile picture: one of the user's pictures that other users may read (spec/users#profile-pictures). */
-export function profilePicturesRoutes(services: {
-  readonly database: Database;
-  readonly bytes: ByteStore;
-  readonly pictures: Pictures;
-  readonly background: Background;
-  readonly fuzzing: Fuzzing;
-  readonly fileLinks: FileLinks;
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
-}): Route[] {
-  const { database, fileLinks, clock } = services;
-  const contract = fileContract(pictureKind);
+const contract = fileContract(pictureKind);
 
-  function present(picture: FileRow): FileAnswer {
-    const { application_id, id, user_id } = picture;
-    return presentFile(pictureKind, picture, user_id, fileLinks.urlOf(application_id, bytesPath(pictureKind, id)));
-  }
-
-  /** Requires that the path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
-  async function requireSelf({ applicationId, userId }: UserCaller, given: string): Promise<void> {
-    const id = resolveUserId(given, userId);
-    if (id === userId) return;
-    const isShown = await isUserShown(applicationId, id, database.reads);
-    throw new ApiError(isShown ? "ObjectPermissionDenied" : "ItemDoesNotExist");
-  }
-
-  const setPicture = route({
-    method: "POST",
-    path,
-    operation: "setProfilePicture",
-    summary: "Upload one's own profile picture, in the place of the one that was there",
-    tag,
-    caller: "user",
-    isBatchable: false,
-    pathParameters: ProfilePicturePath,
-    parameters: CreateProfilePicture,
-    upload: {
-      store: (caller, part, call) =>
-        storeUpload(pictureKind, caller, part, callWith(call, { isReplacement: true }), services),
-    },
-    status: 201,
-    result: contract.Result,
-    errors: ["ItemDoesNotExist", "ObjectPermissionDenied", "ServiceUnavailable"],
-    async handle({ caller, path: { userId: given }, parameters, file }) {
-      await requireSelf(caller, given);
-      const { applicationId, userId } = caller;
-      const picture = await database.write(async (transaction) => {
-        const { queries } = transaction;
-        const locked = await lockProfilePicture(applicationId, userId, queries);
-        if (locked === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
-        if (locked.picture !== undefined) await removeFile(applicationId, locked.picture, transaction, services);
-        const shared = { ...parameters, readPermissions: "App" } as const;
-        const created = await createFile(pictureKind, caller, shared, file, services, queries);
-        await setProfilePicture(created, clock.now(), queries);
-        return created;
-      });
-      return present(picture);
-    },
-  });
-
-  const getPicture = route({
-    method: "GET",
-    path,
-    operation: "getProfilePicture",
-    summary: "Read what is known of one's own profile picture, or of a scaled one",
-    tag,
-    caller: "user",
-    pathParameters: ProfilePicturePath,
-    parameters: ReadProfilePicture,
-    status: 200,
-    result: contract.Result,
-    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
-    async handle({ caller, path: { userId: given }, parameters: { size } }) {
-      await requireSelf(caller, given);
-      const fit = size === undefined ? undefined : parseFit(size);
-      const picture = await findProfilePicture(caller.applicationId, caller.userId, database.reads);
-      if (picture === undefined) throw new ApiError("ItemDoesNotExist");
-      const { width, height } = picture;
-      const scaled = fit && width !== null && height !== null && sizeWithin({ w: width, h: height }, fit);
-      const shown = present(picture);
-      if (!scaled) return shown;
-      // The signature covers the path only, so the size can be appended; the file route scales the same way.
-      return { ...shown, ...{ size: scaled }, signedUrl: `${shown.signedUrl}&size=${fit.w},${fit.h}` };
-    },
-  });
-
-  const readFile = route({
-    method: "GET",
-    path: `${path}/file`,
-    operation: "readProfilePictureFile",
-    summary: "Read the bytes of a user's profile picture, or of a scaled one",
-    tag,
-    caller: "user",
-    isBatchable: false,
-    pathParameters: Type.Object({ userId: UserIdInput() }),
-    parameters: ReadPicture,
-    download: {
-      async handleSigned() {
-        throw new ApiError("AuthSignatureInvalid"); // a signedUrl names the picture, never the user
-      },
-    },
-    status: 200,
-    result: Type.String({ format: "binary" }),
-    errors: ["ItemDoesNotExist", "FileUploadFailed"],
-    async handle({ caller: { applicationId, userId }, path: { userId: given }, parameters: { size }, call }) {
-      const id = resolveUserId(given, userId);
-      const isOwner = id === userId;
-      const find = isOwner ? findProfilePicture : findShownProfilePicture;
-      const picture = await find(applicationId, id, database.reads);
-      if (picture === undefined) throw new ApiError("ItemDoesNotExist");
-      const reader = { isOwner, lane: "read", caller: userId } as const;
-      return fileResult(picture, reader, size, call, services);
-    },
-  });
-
-  const deletePicture = route({
-    method: "DELETE",
-    path,
-    operation: "deleteProfilePicture",
-    summary: "Delete one's own profile picture, and its bytes",
-    tag,
-    caller: "user",
-    pathParameters: ProfilePicturePath,
-    status: 200,
-    result: Type.Literal(true),
-    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
-    async handle({ caller, path: { userId: given } }) {
-      await requireSelf(caller, given);
-      const { applicationId, userId } = caller;
-      await database.write(async (transaction) => {
-        const locked = await lockProfilePicture(applicationId, userId, transaction.queries);
-        const isRemoved =
-          locked?.picture !== undefined && (await removeFile(applicationId, locked.picture, transaction, services));
-        if (!isRemoved) throw new ApiError("ItemDoesNotExist");
-      });
-      return true as const;
-    },
-  });
-
-  return [setPicture, getPicture, readFile, deletePicture];
+function present(picture: FileRow, { fileLinks }: Services): FileAnswer {
+  const { application_id, id, user_id } = picture;
+  return presentFile(pictureKind, picture, user_id, fileLinks.urlOf(application_id, bytesPath(pictureKind, id)));
 }
+
+/** Requires that the path names the caller. @throws ApiError ItemDoesNotExist, ObjectPermissionDenied */
+async function requireSelf(
+  { applicationId, userId }: UserCaller,
+  given: string,
+  { database }: Services,
+): Promise<void> {
+  const id = resolveUserId(given, userId);
+  if (id === userId) return;
+  const isShown = await isUserShown(applicationId, id, database.reads);
+  throw new ApiError(isShown ? "ObjectPermissionDenied" : "ItemDoesNotExist");
+}
+
+const setPicture = operation({
+  method: "POST",
+  path,
+  operation: "setProfilePicture",
+  summary: "Upload one's own profile picture, in the place of the one that was there",
+  tag,
+  caller: "user",
+  isBatchable: false,
+  pathParameters: ProfilePicturePath,
+  parameters: CreateProfilePicture,
+  upload: {
+    store: (caller, part, call, services) =>
+      storeUpload(pictureKind, caller, part, callWith(call, { isReplacement: true }), services),
+  },
+  status: 201,
+  result: contract.Result,
+  errors: ["ItemDoesNotExist", "ObjectPermissionDenied", "ServiceUnavailable"],
+  async handle({ caller, path: { userId: given }, parameters, file }, services) {
+    await requireSelf(caller, given, services);
+    const { applicationId, userId } = caller;
+    const picture = await services.database.write(async (transaction) => {
+      const { queries } = transaction;
+      const locked = await lockProfilePicture(applicationId, userId, queries);
+      if (locked === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
+      if (locked.picture !== undefined) await removeFile(applicationId, locked.picture, transaction, services);
+      const shared = { ...parameters, readPermissions: "App" } as const;
+      const created = await createFile(pictureKind, caller, shared, file, services, queries);
+      await setProfilePicture(created, services.clock.now(), queries);
+      return created;
+    });
+    return present(picture, services);
+  },
+});
+
+const getPicture = operation({
+  method: "GET",
+  path,
+  operation: "getProfilePicture",
+  summary: "Read what is known of one's own profile picture, or of a scaled one",
+  tag,
+  caller: "user",
+  pathParameters: ProfilePicturePath,
+  parameters: ReadProfilePicture,
+  status: 200,
+  result: contract.Result,
+  errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+  async handle({ caller, path: { userId: given }, parameters: { size } }, services) {
+    await requireSelf(caller, given, services);
+    const fit = size === undefined ? undefined : parseFit(size);
+    const picture = await findProfilePicture(caller.applicationId, caller.userId, services.database.reads);
+    if (picture === undefined) throw new ApiError("ItemDoesNotExist");
+    const { width, height } = picture;
+    const scaled = fit && width !== null && height !== null && sizeWithin({ w: width, h: height }, fit);
+    const shown = present(picture, services);
+    if (!scaled) return shown;
+    // The signature covers the path only, so the size can be appended; the file route scales the same way.
+    return { ...shown, ...{ size: scaled }, signedUrl: `${shown.signedUrl}&size=${fit.w},${fit.h}` };
+  },
+});
+
+const readFile = operation({
+  method: "GET",
+  path: `${path}/file`,
+  operation: "readProfilePictureFile",
+  summary: "Read the bytes of a user's profile picture, or of a scaled one",
+  tag,
+  caller: "user",
+  isBatchable: false,
+  pathParameters: Type.Object({ userId: UserIdInput() }),
+  parameters: ReadPicture,
+  download: {
+    async handleSigned() {
+      throw new ApiError("AuthSignatureInvalid"); // a signedUrl names the picture, never the user
+    },
+  },
+  status: 200,
+  result: Type.String({ format: "binary" }),
+  errors: ["ItemDoesNotExist", "FileUploadFailed"],
+  async handle({ caller: { applicationId, userId }, path: { userId: given }, parameters: { size }, call }, services) {
+    const id = resolveUserId(given, userId);
+    const isOwner = id === userId;
+    const find = isOwner ? findProfilePicture : findShownProfilePicture;
+    const picture = await find(applicationId, id, services.database.reads);
+    if (picture === undefined) throw new ApiError("ItemDoesNotExist");
+    const reader = { isOwner, lane: "read", caller: userId } as const;
+    return fileResult(picture, reader, size, call, services);
+  },
+});
+
+const deletePicture = operation({
+  method: "DELETE",
+  path,
+  operation: "deleteProfilePicture",
+  summary: "Delete one's own profile picture, and its bytes",
+  tag,
+  caller: "user",
+  pathParameters: ProfilePicturePath,
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+  async handle({ caller, path: { userId: given } }, services) {
+    await requireSelf(caller, given, services);
+    const { applicationId, userId } = caller;
+    await services.database.write(async (transaction) => {
+      const locked = await lockProfilePicture(applicationId, userId, transaction.queries);
+      const isRemoved =
+        locked?.picture !== undefined && (await removeFile(applicationId, locked.picture, transaction, services));
+      if (!isRemoved) throw new ApiError("ItemDoesNotExist");
+    });
+    return true as const;
+  },
+});
+
+/** A user's profile picture: one of the user's pictures that other users may read (spec/users#profile-pictures). */
+export const profilePictureOperations = [setPicture, getPicture, readFile, deletePicture];

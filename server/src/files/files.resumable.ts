@@ -26,7 +26,7 @@ import { emptyFile } from "./files.uploads.ts";
 export interface ResumableUploadServices extends FinishingServices {
   readonly rateLimits: RateLimits;
   readonly ids: IdGenerator;
-  readonly limits: { readonly fileBytesMax: number; readonly uploadLifetimeMs: number };
+  readonly config: { readonly fileBytesMax: number; readonly uploadLifetimeMs: number };
 }
 
 /** The progress of an upload. */
@@ -53,7 +53,7 @@ export async function createUpload(
   caller: UserCaller,
   length: number,
   metadata: string,
-  { database, rateLimits, clock, ids, limits }: ResumableUploadServices,
+  { database, rateLimits, clock, ids, config }: ResumableUploadServices,
 ): Promise<UploadState> {
   const { applicationId, userId, policy } = caller;
   const { kind } = describeFile(metadata);
@@ -62,12 +62,12 @@ export async function createUpload(
   requireEnabled(policy, creation, {});
   rateLimits.admitAs(creation, { path: {}, address: "" }, caller);
   if (length === 0) throw emptyFile();
-  if (length > limits.fileBytesMax) {
-    throw new ApiError("RequestTooLarge", `The file is larger than ${limits.fileBytesMax} bytes.`);
+  if (length > config.fileBytesMax) {
+    throw new ApiError("RequestTooLarge", `The file is larger than ${config.fileBytesMax} bytes.`);
   }
   const id = ids.newId(kind.idKind);
   const created_at = clock.now();
-  const expires_at = created_at + limits.uploadLifetimeMs;
+  const expires_at = created_at + config.uploadLifetimeMs;
   const row: ResumableUploadRow = {
     ...{ application_id: applicationId, id, user_id: userId, metadata, length, received: 0, segments: 0 },
     ...{ finishing_until: 0, created_at, expires_at },

@@ -2,12 +2,12 @@ import type { Locker, ServerOptions } from "@tus/server";
 import { ApiError } from "../errors.ts";
 import type { Endpoint, EndpointReply, Exchange } from "../http/endpoint.ts";
 import { kindOfId } from "../lib/ids.ts";
+import type { Services } from "../services.ts";
 import { fileKinds } from "./files.kinds.ts";
 import { checksumAlgorithms, readChecksum } from "./files.resumable.checksum.ts";
 import {
   createUpload,
   findUploadState,
-  type ResumableUploadServices,
   receiveBytes,
   removeUpload,
   settleUpload,
@@ -18,15 +18,11 @@ import { bytesType, tusOperations, tusPath, tusVersion } from "./files.tus.opera
 
 const extensions = ["creation", "creation-with-upload", "expiration", "checksum", "termination"];
 
-interface TusServices extends ResumableUploadServices {
-  serverUrl(): string;
-}
-
 /**
  * Resumable uploads (spec/uploads): the tus protocol, as `@tus/server` implements it. The package gets only the
  * headers; the bytes go from the request to the store. docs/decisions/0010-tus-protocol.md
  */
-export function tusEndpoint(services: TusServices): Endpoint {
+export function tusEndpoint(services: Services): Endpoint {
   const turns = createTurns();
   return {
     tag: "Uploads",
@@ -34,7 +30,7 @@ export function tusEndpoint(services: TusServices): Endpoint {
     headers: { "Tus-Resumable": tusVersion, "Tus-Version": tusVersion },
     options: {
       "Tus-Extension": extensions.join(","),
-      "Tus-Max-Size": String(services.limits.fileBytesMax),
+      "Tus-Max-Size": String(services.config.fileBytesMax),
       "Tus-Checksum-Algorithm": checksumAlgorithms,
     },
     async answer(exchange) {
@@ -70,7 +66,7 @@ function isBytes(contentType: string | undefined): boolean {
 }
 
 /** Handles one request with a package server of its own, whose store is this one upload. */
-async function speak(exchange: Exchange, turns: Turns, services: TusServices): Promise<EndpointReply> {
+async function speak(exchange: Exchange, turns: Turns, services: Services): Promise<EndpointReply> {
   const { DataStore, Server, Upload } = await import("@tus/server"); // few deployments need it
   const { caller, operation, headers, path, body } = exchange;
   const { applicationId } = caller;
@@ -87,7 +83,7 @@ async function speak(exchange: Exchange, turns: Turns, services: TusServices): P
 
   const store = Object.assign(new DataStore(), {
     extensions,
-    getExpiration: () => services.limits.uploadLifetimeMs,
+    getExpiration: () => services.config.uploadLifetimeMs,
     async create(upload: InstanceType<typeof Upload>) {
       state = await createUpload(caller, upload.size ?? 0, typeof metadata === "string" ? metadata : "", services);
       id = state.id;

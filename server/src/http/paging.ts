@@ -38,7 +38,7 @@ export function PageOf<Item extends Schema>(item: Item) {
   });
 }
 
-interface PresentedPage<Item> {
+export interface PresentedPage<Item> {
   pageResults: Item[];
   currentToken: string;
   nextToken?: string;

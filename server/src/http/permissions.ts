@@ -31,7 +31,7 @@ interface StoredPermissions {
   readonly write_permission: number | null;
 }
 
-interface GivenPermissions {
+export interface GivenPermissions {
   readonly readPermissions?: Audience;
   readonly writePermissions?: Audience;
 }

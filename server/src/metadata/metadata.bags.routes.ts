@@ -1,94 +1,82 @@
-import type { Database } from "../db/database.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Paging } from "../http/paging.ts";
 import { compileParameters } from "../http/parameters.ts";
-import { type Route, route } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
 import type { JsonMember } from "../http/wire.ts";
-import type { Clock } from "../lib/clock.ts";
+import { operation } from "../operation.ts";
 import { ItemPage, ItemPath, ObjectPath, PutItems, presentItem, SearchItems, valuesMax } from "./metadata.contract.ts";
-import { bagOf, type Objects } from "./metadata.objects.ts";
+import { bagOf, requireReadable, requireWritable } from "./metadata.objects.ts";
 import { searchItems } from "./metadata.search.ts";
 import { putItems } from "./metadata.store.ts";
 import { nowhere, valueColumns } from "./metadata.values.ts";
+
+const putManyMetadata = operation({
+  method: "PUT",
+  path: "/metadata/{id}",
+  operation: "putManyMetadata",
+  summary: "Put the values of many keys, all or none",
+  tag: "Metadata",
+  caller: "device",
+  pathParameters: ObjectPath,
+  parameters: PutItems,
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
+  async handle({ caller, path, parameters }, { database, clock }) {
+    const bag = bagOf(caller, path.id, parameters.visibility);
+    const now = clock.now();
+    requireFew(parameters.values);
+    const rows = parameters.values.map(
+      ([key, json]): MetadataRow => ({
+        application_id: caller.applicationId,
+        object_id: bag.objectId,
+        slot: bag.slot,
+        key: requireKey(key),
+        ...valueColumns(`The value of ${key}`, json),
+        ...nowhere,
+        created_at: now,
+        modified_at: now,
+      }),
+    );
+    await database.write(async ({ queries }) => {
+      await requireWritable(caller, bag, bag.slot !== "", database.dialect, queries);
+      if (rows.length > 0) await putItems(rows, queries);
+    });
+    return true as const;
+  },
+});
+
+const searchMetadata = operation({
+  method: "GET",
+  path: "/metadata/{id}",
+  operation: "searchMetadata",
+  summary: "Search the keys of an object",
+  tag: "Metadata",
+  caller: "device",
+  pathParameters: ObjectPath,
+  parameters: SearchItems,
+  status: 200,
+  result: ItemPage,
+  errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist"],
+  async handle({ caller, path, parameters, call }, { database, paging }) {
+    const { userId } = caller;
+    const listing = `metadata of ${bagOf(caller, path.id, "App").objectId}`;
+    const request = await paging.read(listing, caller, parameters, call);
+    const bag = bagOf(caller, path.id, request.filters.visibility);
+    await requireReadable(caller, bag, database.reads);
+    const { page, itemOf } = await searchItems(bag, userId, request.filters, request, database.reads, call.work);
+    const presented = paging.present(listing, caller, request, page, itemOf);
+    // Drops items that were deleted in between.
+    const there = presented.pageResults.filter((item) => item !== undefined);
+    return { ...presented, pageResults: there.map((item) => presentItem(item, userId)) };
+  },
+});
 
 /**
  * Operations on all keys of an object: putting many values, and searching (spec/metadata#put-many-values,
  * spec/metadata#search-metadata).
  */
-export function metadataBagsRoutes(services: {
-  readonly database: Database;
-  readonly objects: Objects;
-  readonly paging: Paging;
-  readonly clock: Clock;
-}): Route[] {
-  const { database, objects, paging, clock } = services;
-
-  const putManyMetadata = route({
-    method: "PUT",
-    path: "/metadata/{id}",
-    operation: "putManyMetadata",
-    summary: "Put the values of many keys, all or none",
-    tag: "Metadata",
-    caller: "device",
-    pathParameters: ObjectPath,
-    parameters: PutItems,
-    status: 200,
-    result: Type.Literal(true),
-    errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
-    async handle({ caller, path, parameters }) {
-      const bag = bagOf(caller, path.id, parameters.visibility);
-      const now = clock.now();
-      requireFew(parameters.values);
-      const rows = parameters.values.map(
-        ([key, json]): MetadataRow => ({
-          application_id: caller.applicationId,
-          object_id: bag.objectId,
-          slot: bag.slot,
-          key: requireKey(key),
-          ...valueColumns(`The value of ${key}`, json),
-          ...nowhere,
-          created_at: now,
-          modified_at: now,
-        }),
-      );
-      await database.write(async ({ queries }) => {
-        await objects.requireWritable(caller, bag, bag.slot !== "", queries);
-        if (rows.length > 0) await putItems(rows, queries);
-      });
-      return true as const;
-    },
-  });
-
-  const searchMetadata = route({
-    method: "GET",
-    path: "/metadata/{id}",
-    operation: "searchMetadata",
-    summary: "Search the keys of an object",
-    tag: "Metadata",
-    caller: "device",
-    pathParameters: ObjectPath,
-    parameters: SearchItems,
-    status: 200,
-    result: ItemPage,
-    errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist"],
-    async handle({ caller, path, parameters, call }) {
-      const { userId } = caller;
-      const listing = `metadata of ${bagOf(caller, path.id, "App").objectId}`;
-      const request = await paging.read(listing, caller, parameters, call);
-      const bag = bagOf(caller, path.id, request.filters.visibility);
-      await objects.requireReadable(caller, bag, database.reads);
-      const { page, itemOf } = await searchItems(bag, userId, request.filters, request, database.reads, call.work);
-      const presented = paging.present(listing, caller, request, page, itemOf);
-      // Drops items that were deleted in between.
-      const there = presented.pageResults.filter((item) => item !== undefined);
-      return { ...presented, pageResults: there.map((item) => presentItem(item, userId)) };
-    },
-  });
-
-  return [putManyMetadata, searchMetadata];
-}
+export const metadataBagOperations = [putManyMetadata, searchMetadata];
 
 /** @throws ApiError RequestTooLarge */
 function requireFew(values: readonly JsonMember[]): void {

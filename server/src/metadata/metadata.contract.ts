@@ -1,3 +1,4 @@
+import { ownedIdKinds } from "../db/owned-tables.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { PageOf } from "../http/paging.ts";
 import { type Schema, type Static, Type } from "../http/schema.ts";
@@ -36,7 +37,7 @@ const visibility = Type.Optional(
   ),
 );
 
-const id = ObjectIdInput(["App", "Blob", "Checkin", "Device", "Picture", "User", "Video"], ["app", "current", "me"], {
+const id = ObjectIdInput((["App", "Device", "User", ...ownedIdKinds] as const).toSorted(), ["app", "current", "me"], {
   description: "The id of a check-in, a file, a user, a device or the application; me, current, app.",
 });
 export const ObjectPath = Type.Object({ id });

@@ -1,10 +1,12 @@
 import { sql } from "kysely";
 import { type Condition, condition, equals, type Order, tieOrder } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
+import { ownedTableNames } from "../db/owned-tables.ts";
 import { type Scope, scopeStream } from "../db/scope.ts";
 import { eachRow, type Stream } from "../db/stream.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
+import { ownedIds } from "../owned/export.ts";
 import { presentItem, type ReadItem } from "./metadata.contract.ts";
 import { isLocationShownSql } from "./metadata.reads.store.ts";
 
@@ -16,7 +18,7 @@ const objectsAtOnce = 200;
 
 /**
  * The metadata of a user, for the user's export: the user's own slots on any object, and the shared slots of the user
- * and of the user's check-ins and files. The own slots of other users on these objects are not included.
+ * and of the user's objects. The own slots of other users on these objects are not included.
  */
 export function metadataExporter({ database }: { readonly database: Database }): UserExporter {
   const { reads } = database;
@@ -69,20 +71,9 @@ function items(conditions: readonly Condition[], order: Order<ExportedItem>, que
 /** The user and the user's objects that can have metadata, a few ids at a time. */
 async function* objectsOf({ applicationId, userId }: ExportOwner, queries: Queries): AsyncGenerator<readonly string[]> {
   yield [userId];
-  for (const table of ["checkins", "files"] as const) {
-    const ids = scopeStream<{ readonly id: string; readonly created_at: number }>(
-      {
-        shape: `ids of exported ${table}`,
-        from: sql.table(table),
-        select: sql`id, created_at`,
-        conditions: [equals("application_id", applicationId), equals("user_id", userId)],
-      },
-      ownOrders[table],
-      false,
-      queries,
-    );
+  for (const table of ownedTableNames) {
     let some: string[] = [];
-    for await (const { id } of eachRow(ids, objectsAtOnce)) {
+    for await (const { id } of ownedIds(table, { applicationId, userId }, queries)) {
       some.push(id);
       if (some.length < objectsAtOnce) continue;
       yield some;
@@ -91,16 +82,6 @@ async function* objectsOf({ applicationId, userId }: ExportOwner, queries: Queri
     if (some.length > 0) yield some;
   }
 }
-
-/** The orders in which an index lists a user's objects. */
-const ownOrders = {
-  checkins: {
-    shape: "created_at",
-    columns: [sql.ref("created_at"), sql.ref("id")],
-    keyOf: (row) => [row.created_at, row.id],
-  },
-  files: { shape: "id", columns: [sql.ref("id")], keyOf: ({ id }) => [id] },
-} as const satisfies Record<string, Order<{ readonly id: string; readonly created_at: number }>>;
 
 /** Returns the objects that have shared metadata. */
 async function withShared(applicationId: string, objectIds: readonly string[], queries: Queries): Promise<string[]> {

@@ -1,7 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
-import { prepare } from "../db/prepared.ts";
+import { ownedTableOf } from "../db/owned-tables.ts";
+import { compilable, prepareShapes } from "../db/prepared.ts";
+import type { OwnedTableName } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Caller } from "../http/route.ts";
 import { kindOfId } from "../lib/ids.ts";
@@ -53,66 +55,53 @@ const all: Rights = { mayWriteShared: true, mayKeepOwn: true };
 const readOnly: Rights = { mayWriteShared: false, mayKeepOwn: false };
 
 /**
- * Permissions on the metadata of an object (spec/metadata#metadata-permissions). A check inside the transaction of a
- * write locks the object and the writing user against deletion until the commit, so that a deletion sees all that was
- * written, and no row outlives its object.
+ * Permissions on the metadata of an object (spec/metadata#metadata-permissions).
+ *
+ * @throws ApiError ItemDoesNotExist
  */
-export interface Objects {
-  /** @throws ApiError ItemDoesNotExist */
-  requireReadable(caller: Caller, bag: Bag, queries: Queries): Promise<void>;
-  /**
-   * @param isPersonal the row belongs to the caller or holds the caller's location, and must be deleted with the caller
-   * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied, AuthAccessTokenInvalid
-   */
-  requireWritable(caller: Caller, bag: Bag, isPersonal: boolean, queries: Queries): Promise<void>;
+export async function requireReadable(caller: Caller, bag: Bag, queries: Queries): Promise<void> {
+  if ((await findRights(caller, bag, unlocked, queries)) === undefined) throw new ApiError("ItemDoesNotExist");
 }
 
-export function createObjects(dialect: Dialect): Objects {
-  const readers = createFinders(sql``);
-  const writers = createFinders(dialect.forShare);
-
-  /** @returns undefined when the object does not exist for this caller */
-  async function findRights(caller: Caller, bag: Bag, finders: Finders, queries: Queries): Promise<Rights | undefined> {
-    const { applicationId, objectId } = bag;
-    switch (kindOfId(objectId)) {
-      case "App":
-        return objectId === applicationId ? all : undefined;
-      case "Device":
-        return objectId === caller.deviceId ? all : undefined;
-      case "User": {
-        if (objectId === caller.userId) return all;
-        const [user] = await finders.findUser(queries, { applicationId, id: objectId });
-        return user?.celeb_mode === 0 ? readOnly : undefined;
-      }
-      case "Checkin":
-        return rightsOnOwned(caller, (await finders.findCheckin(queries, { applicationId, id: objectId }))[0]);
-      case "Picture":
-      case "Video":
-      case "Blob":
-        return rightsOnOwned(caller, (await finders.findFile(queries, { applicationId, id: objectId }))[0]);
-      default:
-        return undefined;
-    }
+/**
+ * Like {@link requireReadable}, for the transaction of a write: locks the object and the writing user against deletion
+ * until the commit, so that a deletion sees all that was written, and no row outlives its object.
+ *
+ * @param isPersonal the row belongs to the caller or holds the caller's location, and must be deleted with the caller
+ * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied, AuthAccessTokenInvalid
+ */
+export async function requireWritable(
+  caller: Caller,
+  bag: Bag,
+  isPersonal: boolean,
+  { forShare }: Pick<Dialect, "forShare">,
+  queries: Queries,
+): Promise<void> {
+  const { applicationId, userId } = caller;
+  const lock = { shape: "locked", sql: forShare };
+  if (userId !== undefined && (isPersonal || bag.objectId === userId)) {
+    const user = await findUser({ applicationId, id: userId }, lock, queries);
+    if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
   }
+  const rights = await findRights(caller, bag, lock, queries);
+  if (rights === undefined) throw new ApiError("ItemDoesNotExist");
+  const isAllowed = bag.slot === "" ? rights.mayWriteShared : rights.mayKeepOwn;
+  if (!isAllowed) throw new ApiError("ObjectPermissionDenied");
+}
 
-  return {
-    async requireReadable(caller, bag, queries) {
-      const rights = await findRights(caller, bag, readers, queries);
-      if (rights === undefined) throw new ApiError("ItemDoesNotExist");
-    },
-
-    async requireWritable(caller, bag, isPersonal, queries) {
-      const { applicationId, userId } = caller;
-      if (userId !== undefined && (isPersonal || bag.objectId === userId)) {
-        const [user] = await writers.findUser(queries, { applicationId, id: userId });
-        if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
-      }
-      const rights = await findRights(caller, bag, writers, queries);
-      if (rights === undefined) throw new ApiError("ItemDoesNotExist");
-      const isAllowed = bag.slot === "" ? rights.mayWriteShared : rights.mayKeepOwn;
-      if (!isAllowed) throw new ApiError("ObjectPermissionDenied");
-    },
-  };
+/** @returns undefined when the object does not exist for this caller */
+async function findRights(caller: Caller, bag: Bag, lock: Lock, queries: Queries): Promise<Rights | undefined> {
+  const { applicationId, objectId } = bag;
+  const kind = kindOfId(objectId);
+  if (kind === "App") return objectId === applicationId ? all : undefined;
+  if (kind === "Device") return objectId === caller.deviceId ? all : undefined;
+  if (kind === "User") {
+    if (objectId === caller.userId) return all;
+    const user = await findUser({ applicationId, id: objectId }, lock, queries);
+    return user?.celeb_mode === 0 ? readOnly : undefined;
+  }
+  const table = ownedTableOf(kind);
+  return table && rightsOnOwned(caller, await findOwned(table, { applicationId, id: objectId }, lock, queries));
 }
 
 /** The access that an owned object's owner and permissions give this caller. */
@@ -137,33 +126,46 @@ interface FoundOwned {
   readonly is_ready: number;
 }
 
-type Finders = ReturnType<typeof createFinders>;
-
-function createFinders(lock: RawBuilder<unknown>) {
-  return {
-    findUser: prepare<ById, { celeb_mode: number }>((queries, parameter) =>
-      queries
-        .selectFrom("users")
-        .select("celeb_mode")
-        .where("application_id", "=", parameter("applicationId"))
-        .where("id", "=", parameter("id"))
-        .where("deleted_at", "is", null)
-        .modifyEnd(lock),
-    ),
-    findCheckin: createOwnedFinder("checkins", lock),
-    findFile: createOwnedFinder("files", lock),
-  };
+interface Lock {
+  /** Unique for the text. */
+  readonly shape: string;
+  readonly sql: RawBuilder<unknown>;
 }
 
-function createOwnedFinder(table: "checkins" | "files", lock: RawBuilder<unknown>) {
-  return prepare<ById, FoundOwned>((queries, parameter) => {
-    const statement = sql<FoundOwned>`
-      select found.user_id, found.read_permission, found.write_permission,
-        case when ${isLocationReady("found", "owner")} then 1 else 0 end as is_ready
-      from ${sql.table(table)} as found
-      join users as owner
-        on owner.application_id = found.application_id and owner.id = found.user_id and owner.deleted_at is null
-      where found.application_id = ${parameter("applicationId")} and found.id = ${parameter("id")} ${lock}`;
-    return { compile: () => statement.compile(queries) };
-  });
+const unlocked: Lock = { shape: "unlocked", sql: sql`` };
+
+const runShape = prepareShapes();
+
+async function findUser(byId: ById, lock: Lock, queries: Queries): Promise<{ celeb_mode: number } | undefined> {
+  const [found] = await runShape<{ celeb_mode: number }>(queries, `user ${lock.shape}`, { ...byId }, (parameter) =>
+    queries
+      .selectFrom("users")
+      .select("celeb_mode")
+      .where("application_id", "=", parameter("applicationId"))
+      .where("id", "=", parameter("id"))
+      .where("deleted_at", "is", null)
+      .modifyEnd(lock.sql),
+  );
+  return found;
+}
+
+async function findOwned(
+  table: OwnedTableName,
+  byId: ById,
+  lock: Lock,
+  queries: Queries,
+): Promise<FoundOwned | undefined> {
+  const [found] = await runShape<FoundOwned>(queries, `${table} ${lock.shape}`, { ...byId }, (parameter) =>
+    compilable(
+      sql<FoundOwned>`
+        select found.user_id, found.read_permission, found.write_permission,
+          case when ${isLocationReady("found", "owner")} then 1 else 0 end as is_ready
+        from ${sql.table(table)} as found
+        join users as owner
+          on owner.application_id = found.application_id and owner.id = found.user_id and owner.deleted_at is null
+        where found.application_id = ${parameter("applicationId")} and found.id = ${parameter("id")} ${lock.sql}`,
+      queries,
+    ),
+  );
+  return found;
 }

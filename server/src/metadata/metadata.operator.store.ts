@@ -1,11 +1,12 @@
 import { sql } from "kysely";
 import { beginsWith, type Condition, condition, equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
+import { ownedTableOf } from "../db/owned-tables.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import type { Static } from "../http/schema.ts";
-import { kindOfId } from "../lib/ids.ts";
+import { type IdKind, kindOfId } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { keyCharactersMax } from "./metadata.contract.ts";
 import type { ListOperatedItems } from "./metadata.operator.contract.ts";
@@ -41,20 +42,18 @@ export async function isObjectThere(applicationId: string, objectId: string, que
   if (kind === "App") return objectId === applicationId;
   // Any other kind has no entry.
   const { rows } = await sql`
-    ${found[kind as keyof typeof found] ?? ownedIn("files")} ${applicationId}
-      and found.id = ${objectId}`.execute(queries);
+    ${foundIn(kind)} ${applicationId} and found.id = ${objectId}`.execute(queries);
   return rows.length > 0;
 }
 
-const ownedIn = (table: string) => sql`
-  select 1 from ${sql.table(table)} as found
-  join users as owner
-    on owner.application_id = found.application_id and owner.id = found.user_id and owner.deleted_at is null
-  where found.application_id =`;
-
 /** Stops at the id of the application. */
-const found = {
-  Device: sql`select 1 from devices as found where found.application_id =`,
-  User: sql`select 1 from users as found where found.deleted_at is null and found.application_id =`,
-  Checkin: ownedIn("checkins"),
-};
+function foundIn(kind: IdKind | undefined) {
+  if (kind === "Device") return sql`select 1 from devices as found where found.application_id =`;
+  if (kind === "User")
+    return sql`select 1 from users as found where found.deleted_at is null and found.application_id =`;
+  return sql`
+    select 1 from ${sql.table(ownedTableOf(kind) ?? "files")} as found
+    join users as owner
+      on owner.application_id = found.application_id and owner.id = found.user_id and owner.deleted_at is null
+    where found.application_id =`;
+}

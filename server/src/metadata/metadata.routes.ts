@@ -1,165 +1,161 @@
-import type { Database, Queries } from "../db/database.ts";
+import type { Queries } from "../db/database.ts";
 import { isNumberOverflow } from "../db/dialect.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Paging } from "../http/paging.ts";
-import { Created, type Route, route } from "../http/route.ts";
+import { Created } from "../http/route.ts";
 import { Type } from "../http/schema.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Location } from "../lib/locations.ts";
+import { operation } from "../operation.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
-import { metadataBagsRoutes } from "./metadata.bags.routes.ts";
+import { metadataBagOperations } from "./metadata.bags.routes.ts";
 import { IncrementItem, Item, ItemPath, OneItem, PutItem, presentItem } from "./metadata.contract.ts";
-import { type Bag, bagOf, createObjects } from "./metadata.objects.ts";
+import { type Bag, bagOf, requireReadable, requireWritable } from "./metadata.objects.ts";
 import { findItem } from "./metadata.reads.store.ts";
 import { deleteItem, incrementItem, lockItem, putItem } from "./metadata.store.ts";
 import { nowhere, valueColumns } from "./metadata.values.ts";
 
-/** Keys and values on check-ins, files, users, devices and the application (spec/metadata). */
-export function metadataRoutes(services: {
-  readonly database: Database;
-  readonly paging: Paging;
-  readonly fuzzing: Fuzzing;
-  readonly clock: Clock;
-}): Route[] {
-  const { database, fuzzing, clock } = services;
-  const objects = createObjects(database.dialect);
-
-  /**
-   * The location columns of a row. Only a user's location in a shared slot is fuzzed: an own slot is private, and a
-   * device has no user to protect.
-   */
-  async function locate(
-    { applicationId, slot }: Bag,
-    userId: string | undefined,
-    location: Location | undefined,
-    queries: Queries,
-  ): Promise<Pick<MetadataRow, keyof typeof nowhere>> {
-    if (location === undefined) return nowhere;
-    const setterId = slot === "" ? userId : undefined;
-    const placing = { applicationId, userId: setterId ?? "", setterId: setterId ?? "", location };
-    const located =
-      setterId === undefined
-        ? await fuzzing.locateAs(undefined, placing, queries)
-        : await fuzzing.locate(placing, queries);
-    return { setter_id: setterId ?? null, ...located };
-  }
-
-  const putMetadata = route({
-    method: "PUT",
-    path: "/metadata/{id}/{key}",
-    operation: "putMetadata",
-    summary: "Put the value of a key in the place of the one that was there",
-    tag: "Metadata",
-    caller: "device",
-    pathParameters: ItemPath,
-    parameters: PutItem,
-    status: 200,
-    mayCreate: true,
-    result: Type.Literal(true),
-    errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
-    async handle({ caller, path, parameters }) {
-      const { applicationId, userId } = caller;
-      const { location } = parameters;
-      const bag = bagOf(caller, path.id, parameters.visibility);
-      const value = valueColumns("value", parameters.value);
-      const now = clock.now();
-      const isNew = await database.write(async ({ queries }) => {
-        await objects.requireWritable(caller, bag, bag.slot !== "" || location !== undefined, queries);
-        if (location !== undefined) await lockItem(database.dialect, applicationId, bag, path.key, queries);
-        const row: MetadataRow = {
-          application_id: applicationId,
-          object_id: bag.objectId,
-          slot: bag.slot,
-          key: path.key,
-          ...value,
-          ...(await locate(bag, userId, location, queries)),
-          created_at: now,
-          modified_at: now,
-        };
-        return putItem(row, queries);
-      });
-      return isNew ? new Created(true as const) : (true as const);
-    },
-  });
-
-  const getMetadata = route({
-    method: "GET",
-    path: "/metadata/{id}/{key}",
-    operation: "getMetadata",
-    summary: "Read the value of a key",
-    tag: "Metadata",
-    caller: "device",
-    pathParameters: ItemPath,
-    parameters: OneItem,
-    status: 200,
-    result: Item,
-    errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist"],
-    async handle({ caller, path, parameters }) {
-      const bag = bagOf(caller, path.id, parameters.visibility);
-      await objects.requireReadable(caller, bag, database.reads);
-      const item = await findItem(caller.applicationId, bag, path.key, database.reads);
-      if (item === undefined) throw new ApiError("ItemDoesNotExist");
-      return presentItem(item, caller.userId);
-    },
-  });
-
-  const incrementMetadata = route({
-    method: "POST",
-    path: "/metadata/{id}/{key}/increment",
-    operation: "incrementMetadata",
-    summary: "Add to the number of a key; a missing one starts from 0",
-    tag: "Metadata",
-    caller: "device",
-    pathParameters: ItemPath,
-    parameters: IncrementItem,
-    status: 200,
-    result: Item,
-    errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
-    async handle({ caller, path, parameters }) {
-      const { applicationId, userId } = caller;
-      const bag = bagOf(caller, path.id, parameters.visibility);
-      const change = { key: path.key, delta: parameters.delta ?? 1, at: clock.now() };
-      const item = await database.write(async ({ queries }) => {
-        await objects.requireWritable(caller, bag, bag.slot !== "", queries);
-        const incremented = await incrementItem(applicationId, bag, change, queries).catch((error) => {
-          throw isNumberOverflow(error) ? beyondDoubles() : error;
-        });
-        if (incremented === undefined) {
-          throw new ApiError("ParameterIncorrectFormat", `The value of ${path.key} is no number.`);
-        }
-        if (!Number.isFinite(incremented.number)) throw beyondDoubles();
-        return incremented;
-      });
-      return presentItem(item, userId);
-    },
-  });
-
-  const removeMetadata = route({
-    method: "DELETE",
-    path: "/metadata/{id}/{key}",
-    operation: "deleteMetadata",
-    summary: "Delete a key",
-    tag: "Metadata",
-    caller: "device",
-    pathParameters: ItemPath,
-    parameters: OneItem,
-    status: 200,
-    result: Type.Literal(true),
-    errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
-    async handle({ caller, path, parameters }) {
-      const bag = bagOf(caller, path.id, parameters.visibility);
-      const isDeleted = await database.write(async ({ queries }) => {
-        await objects.requireWritable(caller, bag, false, queries);
-        return deleteItem(caller.applicationId, bag, path.key, queries);
-      });
-      if (!isDeleted) throw new ApiError("ItemDoesNotExist");
-      return true as const;
-    },
-  });
-
-  return [putMetadata, getMetadata, incrementMetadata, removeMetadata, ...metadataBagsRoutes({ ...services, objects })];
+/**
+ * The location columns of a row. Only a user's location in a shared slot is fuzzed: an own slot is private, and a
+ * device has no user to protect.
+ */
+async function locate(
+  fuzzing: Fuzzing,
+  { applicationId, slot }: Bag,
+  userId: string | undefined,
+  location: Location | undefined,
+  queries: Queries,
+): Promise<Pick<MetadataRow, keyof typeof nowhere>> {
+  if (location === undefined) return nowhere;
+  const setterId = slot === "" ? userId : undefined;
+  const placing = { applicationId, userId: setterId ?? "", setterId: setterId ?? "", location };
+  const located =
+    setterId === undefined
+      ? await fuzzing.locateAs(undefined, placing, queries)
+      : await fuzzing.locate(placing, queries);
+  return { setter_id: setterId ?? null, ...located };
 }
+
+const putMetadata = operation({
+  method: "PUT",
+  path: "/metadata/{id}/{key}",
+  operation: "putMetadata",
+  summary: "Put the value of a key in the place of the one that was there",
+  tag: "Metadata",
+  caller: "device",
+  pathParameters: ItemPath,
+  parameters: PutItem,
+  status: 200,
+  mayCreate: true,
+  result: Type.Literal(true),
+  errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
+  async handle({ caller, path, parameters }, { database, fuzzing, clock }) {
+    const { applicationId, userId } = caller;
+    const { location } = parameters;
+    const bag = bagOf(caller, path.id, parameters.visibility);
+    const value = valueColumns("value", parameters.value);
+    const now = clock.now();
+    const isNew = await database.write(async ({ queries }) => {
+      await requireWritable(caller, bag, bag.slot !== "" || location !== undefined, database.dialect, queries);
+      if (location !== undefined) await lockItem(database.dialect, applicationId, bag, path.key, queries);
+      const row: MetadataRow = {
+        application_id: applicationId,
+        object_id: bag.objectId,
+        slot: bag.slot,
+        key: path.key,
+        ...value,
+        ...(await locate(fuzzing, bag, userId, location, queries)),
+        created_at: now,
+        modified_at: now,
+      };
+      return putItem(row, queries);
+    });
+    return isNew ? new Created(true as const) : (true as const);
+  },
+});
+
+const getMetadata = operation({
+  method: "GET",
+  path: "/metadata/{id}/{key}",
+  operation: "getMetadata",
+  summary: "Read the value of a key",
+  tag: "Metadata",
+  caller: "device",
+  pathParameters: ItemPath,
+  parameters: OneItem,
+  status: 200,
+  result: Item,
+  errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist"],
+  async handle({ caller, path, parameters }, { database }) {
+    const bag = bagOf(caller, path.id, parameters.visibility);
+    await requireReadable(caller, bag, database.reads);
+    const item = await findItem(caller.applicationId, bag, path.key, database.reads);
+    if (item === undefined) throw new ApiError("ItemDoesNotExist");
+    return presentItem(item, caller.userId);
+  },
+});
+
+const incrementMetadata = operation({
+  method: "POST",
+  path: "/metadata/{id}/{key}/increment",
+  operation: "incrementMetadata",
+  summary: "Add to the number of a key; a missing one starts from 0",
+  tag: "Metadata",
+  caller: "device",
+  pathParameters: ItemPath,
+  parameters: IncrementItem,
+  status: 200,
+  result: Item,
+  errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
+  async handle({ caller, path, parameters }, { database, clock }) {
+    const { applicationId, userId } = caller;
+    const bag = bagOf(caller, path.id, parameters.visibility);
+    const change = { key: path.key, delta: parameters.delta ?? 1, at: clock.now() };
+    const item = await database.write(async ({ queries }) => {
+      await requireWritable(caller, bag, bag.slot !== "", database.dialect, queries);
+      const incremented = await incrementItem(applicationId, bag, change, queries).catch((error) => {
+        throw isNumberOverflow(error) ? beyondDoubles() : error;
+      });
+      if (incremented === undefined) {
+        throw new ApiError("ParameterIncorrectFormat", `The value of ${path.key} is no number.`);
+      }
+      if (!Number.isFinite(incremented.number)) throw beyondDoubles();
+      return incremented;
+    });
+    return presentItem(item, userId);
+  },
+});
+
+const removeMetadata = operation({
+  method: "DELETE",
+  path: "/metadata/{id}/{key}",
+  operation: "deleteMetadata",
+  summary: "Delete a key",
+  tag: "Metadata",
+  caller: "device",
+  pathParameters: ItemPath,
+  parameters: OneItem,
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
+  async handle({ caller, path, parameters }, { database }) {
+    const bag = bagOf(caller, path.id, parameters.visibility);
+    const isDeleted = await database.write(async ({ queries }) => {
+      await requireWritable(caller, bag, false, database.dialect, queries);
+      return deleteItem(caller.applicationId, bag, path.key, queries);
+    });
+    if (!isDeleted) throw new ApiError("ItemDoesNotExist");
+    return true as const;
+  },
+});
+
+/** Keys and values on owned objects, users, devices and the application (spec/metadata). */
+export const metadataOperations = [
+  putMetadata,
+  getMetadata,
+  incrementMetadata,
+  removeMetadata,
+  ...metadataBagOperations,
+];
 
 function beyondDoubles(): ApiError {
   return new ApiError("ParameterOutOfRange", "delta takes the number beyond 1.8e308.");

@@ -1,6 +1,8 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
+import { listedBy, ownedTableNames } from "../db/owned-tables.ts";
+import type { OwnedTableName } from "../db/tables.ts";
 import type { Fuzzing, ShiftSecret } from "./fuzzing.ts";
 
 const rowsPerStep = 250;
@@ -34,11 +36,20 @@ export async function reshiftUser(
  * Where a user's locations are stored: the table, the column of the user, and the order in which its rows are
  * processed.
  */
-const locatedTables = [
-  { table: "checkins", user: "user_id", order: ["created_at", "id"], isShared: sql`read_permission` },
-  { table: "files", user: "user_id", order: ["user_id", "id"], isShared: sql`read_permission` },
+const locatedTables: readonly LocatedTable[] = [
+  ...ownedTableNames.map((table): LocatedTable => {
+    const first = listedBy(table) === "id" ? "user_id" : listedBy(table);
+    return { table, user: "user_id", order: [first, "id"], isShared: sql`read_permission` };
+  }),
   { table: "metadata", user: "setter_id", order: ["object_id", "key"], isShared: sql`1` }, // private ones have none
-] as const;
+];
+
+interface LocatedTable {
+  readonly table: OwnedTableName | "metadata";
+  readonly user: string;
+  readonly order: readonly [string, string];
+  readonly isShared: RawBuilder<unknown>;
+}
 
 /** The progress of the steps, and the setting that they apply. */
 interface Progress {
@@ -68,7 +79,9 @@ async function reshiftSome(
   queries: Queries,
 ): Promise<Progress | "done" | undefined> {
   const at = after?.table ?? 0;
-  const { table, user, order, isShared } = locatedTables[at] ?? locatedTables[0];
+  const located = locatedTables[at];
+  if (located === undefined) throw new Error("The previous step was the last one");
+  const { table, user, order, isShared } = located;
   const [first, second] = [sql.ref(order[0]), sql.ref(order[1])];
   const isOfUser = sql`application_id = ${applicationId} and ${sql.ref(user)} = ${userId}`;
   const isBeyond =
@@ -92,8 +105,8 @@ async function reshiftSome(
       await fuzzing.noteShown(placing, { lat: seen_lat, lng: seen_lng }, queries);
     }
     const secret: ShiftSecret = is_shared === 1 ? "shown" : `kept ${generation}`;
-    const located = await fuzzing.locateAs(isFuzzed ? secret : undefined, placing, queries);
-    const { seen_lat: seenLat, seen_lng: seenLng, seen_cell } = located;
+    const shifted = await fuzzing.locateAs(isFuzzed ? secret : undefined, placing, queries);
+    const { seen_lat: seenLat, seen_lng: seenLng, seen_cell } = shifted;
     await sql`
       update ${sql.table(table)} set seen_lat = ${seenLat}, seen_lng = ${seenLng}, seen_cell = ${seen_cell}
       where ${isOfUser} and ${first} = ${row.first} and ${second} = ${row.second}`.execute(queries);

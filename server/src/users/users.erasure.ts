@@ -1,9 +1,12 @@
 import type { Revocations } from "../auth/revocations.ts";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import { type Dialect, isForeignKeyViolation } from "../db/dialect.ts";
+import { ownedTableNames } from "../db/owned-tables.ts";
 import { userTablesInErasureOrder } from "../db/table-catalogue.ts";
-import { clearSomeLocations, deleteSomeOfObjects, deleteSomeOwnSlots } from "../erasure/metadata-erasure.ts";
+import type { FileRow, OwnedRow, OwnedTableName } from "../db/tables.ts";
+import { clearSomeLocations, deleteSomeOwnSlots } from "../erasure/metadata-erasure.ts";
 import { deleteSomeRows } from "../erasure/owned-rows.ts";
+import { eraseSomeOwned } from "../owned/erasure.ts";
 import { filePrefix, markForErasure } from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { refundUsage } from "../storage/usage.ts";
@@ -47,26 +50,6 @@ const rowsPerStep = 250;
 /** Erases some of a user's rows. @returns how many, less than `rowsPerStep` when none are left */
 type Eraser = (applicationId: string, userId: string, queries: Queries, dialect: Dialect) => Promise<number>;
 
-/**
- * Erases some check-ins that have no metadata left, otherwise some of their metadata. Check-ins are locked before their
- * metadata, in the same order as by requests that change or delete one, which prevents deadlocks.
- */
-const eraseSomeCheckins: Eraser = async (applicationId, userId, queries, dialect) => {
-  const some = await queries
-    .selectFrom("checkins")
-    .select("id")
-    .where("application_id", "=", applicationId)
-    .where("user_id", "=", userId)
-    .limit(rowsPerStep)
-    .modifyEnd(dialect.forUpdate)
-    .execute();
-  if (some.length === 0) return 0;
-  const ids = some.map(({ id }) => id);
-  if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
-  await queries.deleteFrom("checkins").where("application_id", "=", applicationId).where("id", "in", ids).execute();
-  return some.length;
-};
-
 const uploadsPerStep = 10; // each has many segments
 
 /** Erases some unfinished uploads; maintenance erases their bytes. */
@@ -88,26 +71,27 @@ async function eraseSomeUploads(applicationId: string, userId: string, queries: 
   return some.length === uploadsPerStep ? rowsPerStep : some.length;
 }
 
-/** Erases some files that have no metadata left; maintenance erases their bytes. Locked first, like check-ins. */
-const eraseSomeFiles: Eraser = async (applicationId, userId, queries, dialect) => {
-  const some = await queries
-    .selectFrom("files")
-    .select("id")
-    .where("application_id", "=", applicationId)
-    .where("user_id", "=", userId)
-    .limit(rowsPerStep)
-    .modifyEnd(dialect.forUpdate)
-    .execute();
-  if (some.length === 0) return 0;
-  const ids = some.map(({ id }) => id);
-  if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return rowsPerStep;
-  // The quota of a file that another request deletes at the same moment is released by that request.
-  const deleted = await queries
-    .deleteFrom("files")
-    .where("application_id", "=", applicationId)
-    .where("id", "in", ids)
-    .returning(["id", "content_length"])
-    .execute();
+/** Erases some objects of a table. */
+function ownedEraser<Row extends OwnedRow>(table: OwnedTableName, release?: Release<Row>): Eraser {
+  return async (applicationId, userId, queries, dialect) => {
+    const owner = { applicationId, userId };
+    const erased = await eraseSomeOwned<Row>(table, owner, rowsPerStep, queries, dialect);
+    if (erased === "more") return rowsPerStep;
+    await release?.(owner, erased.deleted, queries);
+    return erased.found;
+  };
+}
+
+/** What follows the erasure of rows in the same transaction. */
+type Release<Row> = (
+  owner: { readonly applicationId: string; readonly userId: string },
+  deleted: readonly Row[],
+  queries: Queries,
+) => Promise<void>;
+
+/** Releases the quota of erased files, but not of those that another request deletes; maintenance erases the bytes. */
+const releaseFiles: Release<FileRow> = async ({ applicationId, userId }, deleted, queries) => {
+  if (deleted.length === 0) return;
   await markForErasure(
     applicationId,
     deleted.map(({ id }) => filePrefix(applicationId, id)),
@@ -115,7 +99,6 @@ const eraseSomeFiles: Eraser = async (applicationId, userId, queries, dialect) =
   );
   const bytes = deleted.reduce((sum, { content_length }) => sum + content_length, 0);
   await refundUsage(applicationId, userId, { bytes, files: deleted.length }, queries);
-  return some.length;
 };
 
 /** Small and personal data come before objects and files. */
@@ -129,9 +112,8 @@ const erasers: readonly Eraser[] = [
   (applicationId, userId, queries) => clearSomeLocations(applicationId, userId, rowsPerStep, queries),
   (application_id, userId, queries) =>
     deleteSomeRows("metadata", { application_id, object_id: userId }, rowsPerStep, queries),
-  eraseSomeCheckins,
-  eraseSomeUploads,
-  eraseSomeFiles,
+  eraseSomeUploads, // before the files that they could still become
+  ...ownedTableNames.map((table) => (table === "files" ? ownedEraser(table, releaseFiles) : ownedEraser(table))),
   (application_id, user_id, queries) => deleteSomeRows("file_usage", { application_id, user_id }, rowsPerStep, queries),
 ];
 

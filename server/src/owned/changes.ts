@@ -1,0 +1,122 @@
+import type { Background } from "../background.ts";
+import type { Database, Queries, Transaction } from "../db/database.ts";
+import { isForeignKeyViolation } from "../db/dialect.ts";
+import { lockRow } from "../db/lock.ts";
+import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
+import { eraseMetadataOf, finishErasure } from "../erasure/metadata-erasure.ts";
+import { ApiError } from "../errors.ts";
+import { changedPermissions, type GivenPermissions, newPermissions } from "../http/permissions.ts";
+import { changedText } from "../http/wire.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Location } from "../lib/locations.ts";
+import type { Fuzzing } from "../privacy/fuzzing.ts";
+import { shownLocation } from "../privacy/shown-location.ts";
+import { columnsOf } from "./fields.ts";
+import type { OwnedKind } from "./kind.ts";
+import { deleteOwned, getReadable, insertOwned, updateOwned } from "./store.ts";
+
+interface Owner {
+  readonly applicationId: string;
+  readonly userId: string;
+}
+
+/** The parameters that creations and changes of all owned objects have; a kind's fields are read by their names. */
+interface GivenObject extends GivenPermissions {
+  readonly location?: Location;
+  readonly tag?: string;
+}
+
+/** The columns of a new object that all kinds have, except for its location. @throws ApiError ParameterOutOfRange */
+export function newColumns({ applicationId, userId }: Owner, id: string, given: GivenObject, clock: Clock) {
+  const now = clock.now();
+  return {
+    ...{ application_id: applicationId, id, user_id: userId, setter_id: null },
+    tag: given.tag ?? null,
+    ...newPermissions(given),
+    ...{ created_at: now, modified_at: now },
+  };
+}
+
+/** Stores a new object. @throws ApiError AuthAccessTokenInvalid when its owner was deleted after the token was checked */
+export async function createOwned<Row extends OwnedRow>(
+  table: OwnedTableName,
+  row: Row,
+  queries: Queries,
+): Promise<void> {
+  await insertOwned(table, row, queries).catch((error) => {
+    throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+  });
+}
+
+/**
+ * Changes the given fields of an object that this user may write (spec/search#changes-by-others).
+ *
+ * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied, ParameterOutOfRange
+ */
+export async function changeOwned<Row extends OwnedRow>(
+  kind: OwnedKind<Row>,
+  { applicationId, userId }: Owner,
+  id: string,
+  given: GivenObject,
+  { database, fuzzing, clock }: { readonly database: Database; readonly fuzzing: Fuzzing; readonly clock: Clock },
+  queries: Queries,
+): Promise<Row> {
+  await lockRow(database.dialect, kind.table, applicationId, id, queries);
+  const found = await getReadable<Row>(kind.table, applicationId, userId, id, queries);
+  const permissions = changedPermissions(found, userId, given);
+  const { location } = given;
+  const row: Row = {
+    ...found,
+    ...permissions,
+    ...(location !== undefined &&
+      !isSeenAt(found, userId, location) && {
+        setter_id: userId === found.user_id ? null : userId,
+        ...(await fuzzing.locate({ applicationId, userId: found.user_id, setterId: userId, location }, queries)),
+      }),
+    ...columnsOf(kind.fields, given),
+    tag: changedText(found.tag, given.tag),
+    modified_at: clock.now(),
+  };
+  await noteSharing(found, row, fuzzing, queries);
+  await updateOwned(kind.table, row, queries);
+  return row;
+}
+
+/**
+ * Whether the location in a request equals the one that the caller sees. Clients send whole objects back, and an
+ * unchanged location must neither replace the true location by the fuzzed one nor change whose location it is.
+ */
+function isSeenAt(row: OwnedRow, userId: string, location: Location): boolean {
+  const seen = shownLocation(row, row.user_id === userId);
+  return seen?.lat === location.lat && seen.lng === location.lng;
+}
+
+/** Sharing an object may reveal its true location (see `Fuzzing.noteShown`). */
+async function noteSharing(before: OwnedRow, now: OwnedRow, fuzzing: Fuzzing, queries: Queries): Promise<void> {
+  const { application_id: applicationId, user_id: userId, setter_id, lat, lng } = now;
+  const isShared = now.read_permission === 1 && before.read_permission !== 1;
+  const isSameLocation = lat === before.lat && lng === before.lng;
+  if (!isShared || !isSameLocation || lat === null || lng === null) return;
+  const placing = { applicationId, userId, setterId: setter_id ?? userId, location: { lat, lng } };
+  await fuzzing.noteShown(placing, undefined, queries);
+}
+
+/**
+ * Deletes an object with its metadata, of which what remains beyond the first chunk is erased after the commit.
+ *
+ * @returns false when it was already deleted
+ */
+export async function removeOwned(
+  table: OwnedTableName,
+  applicationId: string,
+  id: string,
+  { queries, afterCommit }: Transaction,
+  { database, background }: { readonly database: Database; readonly background: Background },
+): Promise<boolean> {
+  if (!(await deleteOwned(table, applicationId, id, queries))) return false;
+  // After the object: by then, transactions that were writing its metadata have ended.
+  if (!(await eraseMetadataOf(applicationId, id, queries))) {
+    afterCommit(() => background.run("finishErasure", (signal) => finishErasure(applicationId, id, database, signal)));
+  }
+  return true;
+}

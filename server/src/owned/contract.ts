@@ -1,0 +1,60 @@
+import type { OwnedRow, ShownRow } from "../db/tables.ts";
+import type { PresentedPage } from "../http/paging.ts";
+import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
+import { type ObjectSchema, type Schema, Type } from "../http/schema.ts";
+import { searchParameters } from "../http/search.ts";
+import { alsoAs, ClearableText, IdInput, LocationInput, Text, UserIdInput, WireDate } from "../http/wire.ts";
+import { formatDate } from "../lib/dates.ts";
+import type { OwnedKind } from "./kind.ts";
+import { ordersOf } from "./search.ts";
+
+const tagCharactersMax = 256;
+
+/** The parameters of a creation that all kinds have. */
+export const commonCreation = {
+  tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+  location: Type.Optional(LocationInput()),
+  ...permissionParameters,
+};
+
+/** The parameters of a change that all kinds have. */
+export const commonChange = {
+  tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax })),
+  location: Type.Optional(LocationInput()),
+  ...permissionParameters,
+};
+
+/** The parameters of a search that all kinds have. */
+export function commonSearch(kind: OwnedKind<never>, orders = ordersOf(kind)) {
+  const userID = UserIdInput({ description: `Only ${kind.plural} of this user; me for one's own.` });
+  return {
+    userID: Type.Optional(alsoAs("ownerID", userID)),
+    tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+    ...searchParameters<string>(orders),
+  };
+}
+
+/** The last fields of every result. */
+export const commonResults = { ...permissionResults, created: WireDate, lastModified: WireDate };
+
+export function presentCommon(row: ShownRow<OwnedRow>) {
+  return {
+    ...presentPermissions(row),
+    created: formatDate(row.created_at),
+    lastModified: formatDate(row.modified_at),
+  };
+}
+
+/** The path parameters of an operation on one object. */
+export function pathOf(kind: OwnedKind<never>): ObjectSchema<Readonly<Record<string, Schema<string>>>> {
+  return Type.Object({ [kind.pathParameter]: IdInput(kind.idKind) });
+}
+
+/** The wire contract of a kind. */
+export interface OwnedContract<Result> {
+  readonly Path: ReturnType<typeof pathOf>;
+  readonly Change: ObjectSchema<typeof commonChange>;
+  readonly Search: ObjectSchema<ReturnType<typeof commonSearch>>;
+  readonly Result: Schema<Result>;
+  readonly Page: Schema<PresentedPage<Result>>;
+}

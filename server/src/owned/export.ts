@@ -1,0 +1,57 @@
+import { type RawBuilder, sql } from "kysely";
+import { equals, numberOrder, tieOrder } from "../db/conditions.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { listedBy } from "../db/owned-tables.ts";
+import { scopeStream } from "../db/scope.ts";
+import { eachRow } from "../db/stream.ts";
+import type { OwnedRow, OwnedTableName, ShownRow } from "../db/tables.ts";
+import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
+import type { OwnedKind } from "./kind.ts";
+
+const rowsAtOnce = 500;
+
+/** All objects of a user in a table, read a bounded number at a time. */
+export function ownedRows<Row extends OwnedRow>(
+  table: OwnedTableName,
+  owner: ExportOwner,
+  queries: Queries,
+): AsyncIterable<Row> {
+  return listed<Row>(table, "exported", sql`${sql.table(table)}.*`, owner, queries);
+}
+
+/** The ids of these objects. */
+export function ownedIds(table: OwnedTableName, owner: ExportOwner, queries: Queries): AsyncIterable<ListedRow> {
+  return listed<ListedRow>(table, "ids exported", sql`id, created_at`, owner, queries);
+}
+
+interface ListedRow {
+  readonly id: string;
+  readonly created_at: number;
+}
+
+function listed<Row extends ListedRow>(
+  table: OwnedTableName,
+  what: string,
+  select: RawBuilder<unknown>,
+  { applicationId, userId }: ExportOwner,
+  queries: Queries,
+): AsyncIterable<Row> {
+  const conditions = [equals("application_id", applicationId), equals("user_id", userId)];
+  const scope = { shape: `${table} ${what}`, from: sql.table(table), select, conditions };
+  const order = listedBy(table) === "id" ? tieOrder("id") : numberOrder("created_at");
+  return eachRow(scopeStream<Row>(scope, order, false, queries), rowsAtOnce);
+}
+
+/** Exports a user's objects of a kind in the form that the user reads. */
+export function ownedExporter<Row extends OwnedRow>(
+  { table }: OwnedKind<Row>,
+  present: (row: ShownRow<Row>, readerId: string) => object,
+  { database }: { readonly database: Database },
+): UserExporter {
+  return async function* (owner) {
+    async function* rows() {
+      for await (const row of ownedRows<Row>(table, owner, database.reads)) yield present(row, owner.userId);
+    }
+    yield { name: `${table}.ndjson`, rows: rows() };
+  };
+}

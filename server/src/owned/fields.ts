@@ -1,0 +1,111 @@
+import { type RawBuilder, sql } from "kysely";
+import { condition, numberOrder, type Order, textOrder } from "../db/conditions.ts";
+import { textFilter } from "../db/filters.ts";
+import type { Filter } from "../db/search.ts";
+import { type Schema, Type } from "../http/schema.ts";
+import { ClearableText, Text } from "../http/wire.ts";
+
+/** A field of one kind of object, which searches can filter and sort by: its column is indexed. */
+export interface OwnedField<Row> {
+  readonly name: string;
+  readonly column: string;
+  /** The schemas for creating and searching, for changing (the empty text clears a text), and of results. */
+  readonly input: Schema;
+  readonly change: Schema;
+  readonly result: Schema;
+  readonly order: Order<Row>;
+  valueOf(row: Row): string | number | null;
+  filterOf(value: string | number): Filter<Row>;
+}
+
+type WithColumn<Column extends string, Value> = { readonly [Name in Column]: Value } & {
+  readonly created_at: number;
+  readonly id: string;
+};
+
+/** A text of bounded length. */
+export function textField<Column extends string>(
+  name: string,
+  column: Column,
+  maxLength: number,
+): OwnedField<WithColumn<Column, string | null>> {
+  return textFieldOf(name, column, Text({ maxLength }), ClearableText({ maxLength }));
+}
+
+/** A text of another format. */
+export function textFieldOf<Column extends string>(
+  name: string,
+  column: Column,
+  input: Schema<string>,
+  change: Schema<string> = input,
+): OwnedField<WithColumn<Column, string | null>> {
+  return {
+    ...{ name, column, input, change, result: Type.String(), order: textOrder(column) },
+    valueOf: (row) => row[column],
+    filterOf: (value) => textFilter(column, `${value}`),
+  };
+}
+
+/** A number from 0 up. */
+export function countField<Column extends string>(
+  name: string,
+  column: Column,
+  input: Schema<number>,
+  result: Schema<number>,
+): OwnedField<WithColumn<Column, number | null>> {
+  return {
+    ...{ name, column, input, change: input, result, order: countOrder(column) },
+    valueOf: (row) => row[column],
+    filterOf: (value) => ({
+      conditions: [
+        condition(`${column} =`, { [column]: value }, (parameter) => sql`${countSql(column)} = ${parameter(column)}`),
+      ],
+      isIn: (row) => row[column] === value,
+      index: { order: numberOrder("created_at"), alikeIn: column },
+    }),
+  };
+}
+
+/** The order by a numeric column from 0 up: absent values first, ties by creation. */
+function countOrder<Column extends string>(column: Column): Order<WithColumn<Column, number | null>> {
+  return {
+    shape: column,
+    columns: [countSql(column), sql.ref("created_at"), sql.ref("id")],
+    keyOf: (row) => [row[column] ?? -1, row.created_at, row.id],
+  };
+}
+
+function countSql(column: string): RawBuilder<unknown> {
+  return sql`coalesce(${sql.ref(column)}, -1)`;
+}
+
+/** Fields that the static type of a contract leaves out, because handlers read them through their declaration. */
+type ByName = Readonly<Record<never, never>>;
+
+/** The parameters of creations and searches, to be spread into the others. */
+export function inputsOf(fields: readonly OwnedField<never>[]): ByName {
+  return Object.fromEntries(fields.map(({ name, input }) => [name, Type.Optional(input)]));
+}
+
+/** The parameters of changes. */
+export function changesOf(fields: readonly OwnedField<never>[]): ByName {
+  return Object.fromEntries(fields.map(({ name, change }) => [name, Type.Optional(change)]));
+}
+
+/** The schemas of the fields in results. */
+export function resultsOf(fields: readonly OwnedField<never>[]): ByName {
+  return Object.fromEntries(fields.map(({ name, result }) => [name, Type.Optional(result)]));
+}
+
+/** The fields of a result. */
+export function presentFields<Row>(fields: readonly OwnedField<Row>[], row: Row): ByName {
+  const values = fields.map((field) => [field.name, field.valueOf(row)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== null));
+}
+
+/** The columns of the given fields. */
+export function columnsOf(fields: readonly OwnedField<never>[], parameters: object): ByName {
+  const given: Readonly<Record<string, unknown>> = { ...parameters };
+  const present = fields.filter(({ name }) => given[name] !== undefined);
+  return Object.fromEntries(present.map(({ name, column }) => [column, given[name] === "" ? null : given[name]]));
+}

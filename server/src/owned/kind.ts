@@ -1,0 +1,24 @@
+import type { OwnedRow, OwnedTableName, ShownRow } from "../db/tables.ts";
+import type { IdKind } from "../lib/ids.ts";
+import type { OwnedField } from "./fields.ts";
+
+/**
+ * Declares a kind of object that users own and may share: search, read, change, delete, export and operators' views
+ * follow from it.
+ */
+export interface OwnedKind<Row extends OwnedRow = OwnedRow> {
+  readonly idKind: IdKind;
+  readonly table: OwnedTableName;
+  /** The column that tells kinds apart which share a table; its value is `idKind`. */
+  readonly kindColumn?: string;
+  /** The first part of its paths. */
+  readonly collection: string;
+  readonly pathParameter: string;
+  /** For OpenAPI: one object, and the objects of a user. */
+  readonly noun: string;
+  readonly plural: string;
+  readonly tag: string;
+  readonly fields: readonly OwnedField<ShownRow<Row>>[];
+  /** What a search reads of a row, besides the columns of all owned objects. */
+  readonly columns: readonly (keyof ShownRow<Row> & string)[];
+}

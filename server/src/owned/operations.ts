@@ -1,0 +1,130 @@
+import type { Queries, Transaction } from "../db/database.ts";
+import { searchPage } from "../db/search.ts";
+import type { OwnedRow, ShownRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import { type GivenPermissions, requireOwner } from "../http/permissions.ts";
+import type { UserCaller } from "../http/route.ts";
+import { Type } from "../http/schema.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
+import { changeOwned, removeOwned } from "./changes.ts";
+import type { OwnedContract } from "./contract.ts";
+import type { OwnedKind } from "./kind.ts";
+import { ownedSearch } from "./search.ts";
+import { getReadable } from "./store.ts";
+
+/** What the operations of a kind need besides its declaration. */
+interface OwnedOperations<Row extends OwnedRow, Result> {
+  readonly contract: OwnedContract<Result>;
+  readonly summaries: { readonly get: string; readonly change: string; readonly remove: string };
+  /** Returns a presenter of these rows for the caller. */
+  presenter(
+    rows: readonly ShownRow<Row>[],
+    caller: UserCaller,
+    services: Services,
+  ): Promise<(row: ShownRow<Row>) => Result>;
+  /** Runs before the object is locked. */
+  beforeChange?(caller: UserCaller, id: string, given: GivenPermissions, queries: Queries): Promise<void>;
+  /** Deletes an object, if not its row and its metadata alone. @returns false when it was already deleted */
+  remove?(row: Row, transaction: Transaction, services: Services): Promise<boolean>;
+}
+
+/** The operations that follow from the declaration of a kind: search, read, change and delete (spec/search). */
+export function ownedOperations<Row extends OwnedRow, Result>(
+  kind: OwnedKind<Row>,
+  { contract, summaries, presenter, beforeChange, remove }: OwnedOperations<Row, Result>,
+) {
+  const { idKind, collection, noun, table, tag } = kind;
+  const path = `/${collection}/{${kind.pathParameter}}`;
+  const idIn = (given: Readonly<Record<string, string>>) => given[kind.pathParameter] ?? ""; // its only parameter
+
+  async function present(row: Row, caller: UserCaller, services: Services): Promise<Result> {
+    return (await presenter([row], caller, services))(row);
+  }
+
+  const search = operation({
+    method: "GET",
+    path: `/${collection}`,
+    operation: `search${idKind}s`,
+    summary: `Search one's own ${noun}s and those that others share`,
+    tag,
+    caller: "user",
+    parameters: contract.Search,
+    status: 200,
+    result: contract.Page,
+    errors: [],
+    async handle({ caller, parameters, call }, services) {
+      const { paging, database } = services;
+      const request = await paging.read(collection, caller, parameters, call);
+      const found = ownedSearch(kind, caller.applicationId, caller.userId, request.filters);
+      const page = await searchPage(found, request.position, request.size, database.reads, call.work);
+      return paging.present(collection, caller, request, page, await presenter(page.rows, caller, services));
+    },
+  });
+
+  const get = operation({
+    method: "GET",
+    path,
+    operation: `get${idKind}`,
+    summary: summaries.get,
+    tag,
+    caller: "user",
+    pathParameters: contract.Path,
+    status: 200,
+    result: contract.Result,
+    errors: ["ItemDoesNotExist"],
+    async handle({ caller, path: given }, services) {
+      const { applicationId, userId } = caller;
+      const row = await getReadable<Row>(table, applicationId, userId, idIn(given), services.database.reads);
+      return present(row, caller, services);
+    },
+  });
+
+  const change = operation({
+    method: "PATCH",
+    path,
+    operation: `change${idKind}`,
+    summary: summaries.change,
+    tag,
+    caller: "user",
+    pathParameters: contract.Path,
+    parameters: contract.Change,
+    status: 200,
+    result: contract.Result,
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller, path: given, parameters }, services) {
+      const id = idIn(given);
+      const changed = await services.database.write(async ({ queries }) => {
+        await beforeChange?.(caller, id, parameters, queries);
+        return changeOwned(kind, caller, id, parameters, services, queries);
+      });
+      return present(changed, caller, services);
+    },
+  });
+
+  const removal = operation({
+    method: "DELETE",
+    path,
+    operation: `delete${idKind}`,
+    summary: summaries.remove,
+    tag,
+    caller: "user",
+    pathParameters: contract.Path,
+    status: 200,
+    result: Type.Literal(true),
+    errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+    async handle({ caller: { applicationId, userId }, path: given }, services) {
+      await services.database.write(async (transaction) => {
+        const found = await getReadable<Row>(table, applicationId, userId, idIn(given), transaction.queries);
+        requireOwner(found, userId);
+        const isRemoved = remove
+          ? await remove(found, transaction, services)
+          : await removeOwned(table, applicationId, found.id, transaction, services);
+        if (!isRemoved) throw new ApiError("ItemDoesNotExist");
+      });
+      return true as const;
+    },
+  });
+
+  return { search, get, change, remove: removal };
+}

@@ -1,0 +1,171 @@
+import { type RawBuilder, sql } from "kysely";
+import { type Condition, condition, equals, numberOrder, type Order, textOrder, within } from "../db/conditions.ts";
+import { rangeFilter, textFilter, valueFilter } from "../db/filters.ts";
+import type { Scope } from "../db/scope.ts";
+import type { Filter, Search } from "../db/search.ts";
+import type { OwnedRow, ShownRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import { readSortOrder } from "../http/search.ts";
+import { resolveUserId } from "../http/wire.ts";
+import type { DateRange } from "../lib/dates.ts";
+import type { LocationRange } from "../lib/locations.ts";
+import { shownLocation } from "../privacy/shown-location.ts";
+import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
+import type { OwnedKind } from "./kind.ts";
+
+/** The parameters that all searches of owned objects have; a kind's fields are read by their names. */
+export interface OwnedFilters {
+  readonly userID?: string;
+  readonly tag?: string;
+  readonly created?: DateRange;
+  readonly lastModified?: DateRange;
+  readonly locationRange?: LocationRange;
+  readonly sortOrder?: string;
+}
+
+const commonOrders = {
+  created: numberOrder("created_at"),
+  lastModified: numberOrder("modified_at"),
+  tag: textOrder("tag"),
+} as const satisfies Record<string, Order<ShownRow<OwnedRow>>>;
+
+/** The names of the orders in which clients list a kind, beside `distance`. */
+export function ordersOf({ fields }: OwnedKind<never>): readonly string[] {
+  return [...Object.keys(commonOrders), ...fields.map(({ name }) => name)];
+}
+
+/**
+ * Searches a user's own objects of a kind, by true location, and those that others share, by fuzzed location
+ * (spec/search#search-scope).
+ *
+ * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange
+ */
+export function ownedSearch<Row extends OwnedRow>(
+  kind: OwnedKind<Row>,
+  applicationId: string,
+  readerId: string,
+  given: OwnedFilters,
+): Search<ShownRow<Row>> {
+  const { name, isDescending } = readSortOrder<string>(given, "-created");
+  const { locationRange, userID } = given;
+  const conditions = [equals("application_id", applicationId), ...literalKind(kind)];
+  const own = rows(kind, "own", [...conditions, equals("user_id", readerId)]);
+  const shown = condition("is shown", {}, () => isShownToOthers(kind.table));
+  const shared = rows(kind, "shared", [...conditions, isShared, shown]);
+  const ownerId = userID && resolveUserId(userID, readerId);
+  // Own shared rows match both scopes, because excluding them would make a page scan all of them.
+  const scopes: Search<unknown>["scopes"] =
+    ownerId === undefined ? [own, shared] : [ownerId === readerId ? own : shared];
+  const byOwner = ownerId === undefined || ownerId === readerId ? [] : [valueFilter("user_id", ownerId)];
+  return {
+    scopes,
+    filters: [...byOwner, ...filtersOf(kind, given)],
+    order: orderOf(kind, name === "distance" ? "created" : name),
+    isDescending,
+    area: locationRange && {
+      range: locationRange,
+      isByDistance: name === "distance",
+      locationOf: (row) => shownLocation(row, row.user_id === readerId),
+    },
+  };
+}
+
+function orderOf<Row extends OwnedRow>(kind: OwnedKind<Row>, name: string): Order<ShownRow<Row>> {
+  const field = kind.fields.find((each) => each.name === name);
+  const order = field?.order ?? Object.entries(commonOrders).find(([common]) => common === name)?.[1];
+  if (order === undefined) throw new Error(`${kind.idKind} has no order ${name}`);
+  return order;
+}
+
+function filtersOf<Row extends OwnedRow>(kind: OwnedKind<Row>, filters: OwnedFilters): Filter<ShownRow<Row>>[] {
+  const { tag, created, lastModified } = filters;
+  const given: Readonly<Record<string, unknown>> = { ...filters };
+  const found: Filter<ShownRow<Row>>[] = [];
+  if (tag !== undefined) found.push(textFilter("tag", tag));
+  for (const field of kind.fields) {
+    const value = given[field.name];
+    if (typeof value === "string" || typeof value === "number") found.push(field.filterOf(value));
+  }
+  if (created !== undefined) found.push(rangeFilter("created_at", created, commonOrders.created));
+  if (lastModified !== undefined) found.push(rangeFilter("modified_at", lastModified, commonOrders.lastModified));
+  return found;
+}
+
+/** A literal, because some indexes cover one kind only. */
+function literalKind({ kindColumn, idKind }: OwnedKind<never>): Condition[] {
+  if (kindColumn === undefined) return [];
+  return [condition(`is ${idKind}`, {}, () => sql`${sql.ref(kindColumn)} = ${sql.lit(idKind)}`)];
+}
+
+const isShared = condition("is shared", {}, () => sql`read_permission = 1`);
+/** Worded like the partial indexes, so that the planner uses them. */
+const isNotShared = condition("is not shared", {}, () => sql`coalesce(read_permission, 0) <> 1`);
+
+function rows<Row extends OwnedRow>(
+  kind: OwnedKind<Row>,
+  scope: "own" | "shared",
+  conditions: readonly Condition[],
+): Scope {
+  return {
+    shape: `${kind.table} ${scope}`,
+    from: sql.ref(kind.table),
+    select: shownColumns(kind),
+    cell: scope === "own" ? sql`cell` : sql`seen_cell`,
+    conditions,
+  };
+}
+
+const commonColumns = [
+  ...(["id", "user_id", "tag", "lat", "lng", "seen_lat", "seen_lng"] as const),
+  ...(["read_permission", "write_permission", "created_at", "modified_at"] as const),
+] satisfies (keyof ShownRow<OwnedRow>)[];
+
+function shownColumns({ columns }: OwnedKind<never>): RawBuilder<unknown> {
+  return sql.join([...commonColumns, ...columns].map((column) => sql.ref(column)));
+}
+
+/**
+ * Searches all objects of a kind in an application by their true locations, for operators.
+ *
+ * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange, ParameterMissingRequiredValue for a
+ * locationRange without a user: true locations are indexed per user only
+ */
+export function operatedSearch<Row extends OwnedRow>(
+  { table, kindColumn, idKind }: OwnedKind<Row>,
+  applicationId: string,
+  given: Omit<OwnedFilters, "tag">,
+): Search<Row> {
+  const { userID, created, lastModified, locationRange } = given;
+  if (locationRange !== undefined && userID === undefined) {
+    throw new ApiError("ParameterMissingRequiredValue", "userID is required with locationRange.");
+  }
+  const conditions: Condition[] = [equals("application_id", applicationId)];
+  if (kindColumn !== undefined) conditions.push(equals(kindColumn, idKind));
+  if (userID !== undefined) conditions.push(equals("user_id", userID));
+  if (created !== undefined) conditions.push(...within("created_at", created));
+  if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
+  conditions.push(condition("is there", {}, () => isOwnerThere(table)));
+  const scope = {
+    shape: `${table} all`,
+    from: sql.table(table),
+    select: sql`${sql.table(table)}.*`,
+    cell: sql.ref("cell"),
+  };
+  const { name, isDescending } = readSortOrder<string>(given, "-created");
+  return {
+    scopes:
+      userID === undefined
+        ? [
+            { ...scope, conditions: [...conditions, isShared] },
+            { ...scope, conditions: [...conditions, isNotShared] },
+          ]
+        : [{ ...scope, conditions }],
+    order: commonOrders.created,
+    isDescending,
+    area: locationRange && {
+      range: locationRange,
+      isByDistance: name === "distance",
+      locationOf: (row) => shownLocation(row, true),
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { compilable, prepareShapes } from "../db/prepared.ts";
+import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
+
+const runShape = prepareShapes();
+
+export async function insertOwned<Row extends OwnedRow>(
+  table: OwnedTableName,
+  row: Row,
+  queries: Queries,
+): Promise<void> {
+  const columns = Object.keys(row);
+  await runShape(queries, `insert ${table} ${columns}`, Object.fromEntries(Object.entries(row)), (parameter) =>
+    compilable(
+      sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
+        values (${sql.join(columns.map((column) => sql`${parameter(column)}`))})`,
+      queries,
+    ),
+  );
+}
+
+/** An object that this user may read: the user's own, or one that its owner shares. @throws ApiError ItemDoesNotExist */
+export async function getReadable<Row extends OwnedRow>(
+  table: OwnedTableName,
+  applicationId: string,
+  readerId: string,
+  id: string,
+  queries: Queries,
+): Promise<Row> {
+  const [row] = await findWhere<Row>(table, "any", sql`true`, applicationId, id, queries);
+  if (row?.user_id === readerId) return row;
+  const isShared =
+    row?.read_permission === 1 &&
+    (await findWhere(table, "shown", isShownToOthers(table), applicationId, id, queries)).length > 0;
+  if (row === undefined || !isShared) throw new ApiError("ItemDoesNotExist");
+  return row;
+}
+
+/** An object regardless of its permissions, unless its owner or its application is being deleted. */
+export async function findLive<Row extends OwnedRow>(
+  table: OwnedTableName,
+  applicationId: string,
+  id: string,
+  queries: Queries,
+): Promise<Row | undefined> {
+  const isThere = sql<boolean>`${isOwnerThere(table)} and exists (
+    select 1 from applications as application
+    where application.application_id = ${sql.ref(`${table}.application_id`)} and application.deleted_at is null
+  )`;
+  return (await findWhere<Row>(table, "live", isThere, applicationId, id, queries))[0];
+}
+
+function findWhere<Row extends OwnedRow>(
+  table: OwnedTableName,
+  shape: string,
+  condition: ReturnType<typeof isOwnerThere>,
+  applicationId: string,
+  id: string,
+  queries: Queries,
+): Promise<Row[]> {
+  return runShape<Row>(queries, `${shape} of ${table}`, { applicationId, id }, (parameter) =>
+    compilable(
+      sql<Row>`select * from ${sql.table(table)}
+        where application_id = ${parameter("applicationId")} and id = ${parameter("id")} and ${condition}`,
+      queries,
+    ),
+  );
+}
+
+/** Overwrites an object. */
+export async function updateOwned(table: OwnedTableName, row: OwnedRow, queries: Queries): Promise<void> {
+  const { application_id, id, ...changed } = row;
+  const columns = Object.entries(changed).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
+  await sql`
+    update ${sql.table(table)} set ${sql.join(columns)}
+    where application_id = ${application_id} and id = ${id}`.execute(queries);
+}
+
+/** @returns false when it was already deleted */
+export async function deleteOwned(
+  table: OwnedTableName,
+  applicationId: string,
+  id: string,
+  queries: Queries,
+): Promise<boolean> {
+  const { rows } = await sql`
+    delete from ${sql.table(table)} where application_id = ${applicationId} and id = ${id} returning id`.execute(
+    queries,
+  );
+  return rows.length === 1;
+}
