@@ -1,3 +1,4 @@
+// Runs on one engine: an archive has the same format on both.
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";

@@ -44,7 +44,7 @@ const calls: [name: string, call: (store: ByteStore) => Promise<unknown>][] = [
   ["a cleaning", (store) => store.cleanUp(0)],
 ];
 
-describe("an S3 store", () => {
+describe("an S3 store", { concurrency: true }, () => {
   for (const [name, call] of calls) {
     it(`${name} fails with ServiceUnavailable if the store is unreachable`, async () => {
       await assert.rejects(call(await openAt(1)), isUnavailable);

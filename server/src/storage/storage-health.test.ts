@@ -7,13 +7,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
 import { startS3Server } from "../../test/s3-server.ts";
 import { scrape } from "../../test/scrapes.ts";
+import { passSteadyTime } from "../../test/steady-clock.ts";
 
 const token = "a-token-for-scrapes";
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns the response of the probe once it has this status, or after two checks of the storage. */
+/** Returns the response of the probe once it has this status, or after two checks of the storage; the next one is due. */
 async function readyWith(test: TestApp, status: number, degraded?: string): Promise<Answer> {
+  passSteadyTime(5_000);
   for (const deadline = Date.now() + 15_000; ; ) {
     const answer = await test.call("GET /_/health/ready");
     const isExpected = answer.status === status && answer.headers["rollcall-degraded"] === degraded;
