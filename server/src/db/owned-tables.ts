@@ -10,7 +10,7 @@ interface OwnedTable {
 
 /**
  * The tables of objects that users own and may share. From here come erasure, metadata rights and the update of fuzzed
- * locations; the compiler refuses a table with permissions that has no entry.
+ * locations; the compiler refuses a table that extends `Owned` and has no entry.
  */
 const ownedTables = {
   checkins: { idKinds: ["Checkin"], listedBy: "created_at" },
