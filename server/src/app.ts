@@ -5,10 +5,11 @@ import { closeServices, createServices, type OwnServices, type ServiceOverrides 
 import { tusEndpoint } from "./files/files.tus.ts";
 import { readCertificate } from "./http/certificate.ts";
 import type { Endpoint } from "./http/endpoint.ts";
+import type { HttpServer } from "./http/http-server.ts";
 import { createInFlight } from "./http/in-flight.ts";
 import { createOperation, type Operation } from "./http/operations.ts";
 import type { Route } from "./http/route.ts";
-import { createTransport, type Transport } from "./http/transport.ts";
+import { createTransport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
 import type { createInsight, Insight } from "./insight/insight.ts";
 import { type ByteBudget, createByteBudget } from "./lib/byte-budget.ts";
@@ -24,7 +25,7 @@ import { version } from "./version.ts";
 
 /** A server that is ready to listen. */
 export interface App extends Omit<Services, "observer" | "isDraining"> {
-  readonly transport: Transport;
+  readonly transport: HttpServer;
   /** The bytes that requests in flight hold in memory. */
   readonly bytesInFlight: Pick<ByteBudget, "heldBytes" | "heldBytesMax">;
   readonly routes: readonly Route[];
@@ -44,7 +45,7 @@ export interface App extends Omit<Services, "observer" | "isDraining"> {
 export async function buildApp(config: Config, overrides: ServiceOverrides = {}): Promise<App> {
   const certificate = config.tls && (await readCertificate(config.tls)); // first, because nothing has to be closed when it fails
   const own = await createServices(config, () => config.publicUrl ?? transport.url(), overrides);
-  const { log, clock, bytes, regions, dispatcher, rateLimits } = own;
+  const { log, clock, bytes, regions, routeTable, rateLimits } = own;
 
   const maintenance: App["maintenance"] = { finishedAt: undefined };
   const describe = (name: string) => describeOperation(name, routes, endpoints);
@@ -62,13 +63,13 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const operations = routes.map((route) =>
     createOperation(route, { requireServed, runOnce, actionLog, rateLimits, log }),
   );
-  dispatcher.add(operations);
 
   const bytesInFlight = createByteBudget(config.inFlightBytesMax);
-  const transport = await createTransport({
+  const transport = createTransport({
     config,
     certificate,
     log,
+    routeTable,
     operations,
     endpoints,
     internalEndpoints: regions.areSeveral

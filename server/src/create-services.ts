@@ -20,6 +20,7 @@ import { createDispatcher } from "./http/dispatch.ts";
 import type { Authenticate } from "./http/operations.ts";
 import { createPaging } from "./http/paging.ts";
 import { createRateLimits, readRateLimits } from "./http/rate-limits.ts";
+import { createRouteTable, type RouteTable } from "./http/route-table.ts";
 import { createSlowQueryLog } from "./insight/slow-query-log.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator } from "./lib/ids.ts";
@@ -62,6 +63,8 @@ export interface OwnServices extends Omit<Services, "observer" | "isDraining"> {
   readonly secrets: readonly string[];
   readonly callers: Callers;
   readonly authenticate: Authenticate;
+  /** Filled by `createTransport`. */
+  readonly routeTable: RouteTable;
   readonly signInAlerts: SignInAlerts;
 }
 
@@ -127,7 +130,9 @@ export async function createServices(
     required === "operator"
       ? operatorCallers.authenticate(authorization)
       : callers.authenticate(authorization, required);
+  const routeTable = createRouteTable(config.headerBytesMax);
   const dispatcher = createDispatcher({
+    routeTable,
     beginTick: callers.noticeRevocations,
     authenticate,
     headerBytesMax: config.headerBytesMax,
@@ -185,6 +190,7 @@ export async function createServices(
     callers,
     authenticate,
     signInAlerts,
+    routeTable,
     delivery,
     regionCalls,
   };

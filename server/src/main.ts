@@ -11,7 +11,7 @@ ignoreHangUp();
 onStop(() => process.exit(0));
 
 // Halves the start-up time and saves the compiler's memory; has no effect where the folder is read-only.
-enableCompileCache(fileURLToPath(new URL("../.cache/compile", import.meta.resolve("fastify"))));
+enableCompileCache(fileURLToPath(new URL("../.cache/compile", import.meta.resolve("find-my-way"))));
 
 // Otherwise the garbage of loading modules enlarges V8's young generation permanently.
 setFlagsFromString("--semi-space-growth-factor=1");

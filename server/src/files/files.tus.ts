@@ -1,6 +1,6 @@
 import type { Locker, ServerOptions } from "@tus/server";
 import { ApiError } from "../errors.ts";
-import type { Endpoint, EndpointReply, Exchange } from "../http/endpoint.ts";
+import type { Endpoint, EndpointCall, EndpointReply } from "../http/endpoint.ts";
 import { kindOfId } from "../lib/ids.ts";
 import type { Services } from "../services.ts";
 import { fileKinds } from "./files.kinds.ts";
@@ -33,15 +33,15 @@ export function tusEndpoint(services: Services): Endpoint {
       "Tus-Max-Size": String(services.config.fileBytesMax),
       "Tus-Checksum-Algorithm": checksumAlgorithms,
     },
-    async answer(exchange) {
-      checkHeaders(exchange);
-      return speak(exchange, turns, services);
+    async answer(call) {
+      checkHeaders(call);
+      return speak(call, turns, services);
     },
   };
 }
 
 /** Header checks that the package omits, or answers differently from the protocol. @throws ApiError */
-function checkHeaders({ headers, contentType, operation: { method } }: Exchange): void {
+function checkHeaders({ headers, contentType, operation: { method } }: EndpointCall): void {
   if (headers["tus-resumable"] !== tusVersion) throw new ApiError("UploadVersionUnsupported");
   if (method === "PATCH") {
     if (!isBytes(contentType)) throw new ApiError("UploadContentTypeWrong");
@@ -66,9 +66,9 @@ function isBytes(contentType: string | undefined): boolean {
 }
 
 /** Handles one request with a package server of its own, whose store is this one upload. */
-async function speak(exchange: Exchange, turns: Turns, services: Services): Promise<EndpointReply> {
+async function speak(call: EndpointCall, turns: Turns, services: Services): Promise<EndpointReply> {
   const { DataStore, Server, Upload } = await import("@tus/server"); // few deployments need it
-  const { caller, operation, headers, path, body } = exchange;
+  const { caller, operation, headers, path, body } = call;
   const { applicationId } = caller;
   const { method } = operation;
   const checksum =
@@ -131,7 +131,7 @@ async function speak(exchange: Exchange, turns: Turns, services: Services): Prom
   };
   const request = new Request(`http://upload${tusPath}/${encodeURIComponent(id)}`, {
     method,
-    headers: requestHeaders(exchange),
+    headers: requestHeaders(call),
   });
   const response = await new Server(options).handleWeb(request);
   if (response.status >= 400) throw await refusalOf(response, failure);
@@ -144,7 +144,7 @@ function isGone(error: unknown): boolean {
 }
 
 /** The headers that the package checks. */
-function requestHeaders({ headers, contentType, operation: { method } }: Exchange): Record<string, string> {
+function requestHeaders({ headers, contentType, operation: { method } }: EndpointCall): Record<string, string> {
   const forwarded: Record<string, string> = { "tus-resumable": tusVersion };
   const names = { POST: "upload-length", PATCH: "upload-offset", HEAD: undefined, DELETE: undefined };
   const name = names[method];

@@ -17,25 +17,11 @@ const uncountedBytesMax = 16_384;
 export class HeldBody {
   /** Valid until `release`. */
   readonly bytes: Buffer;
-  readonly #release: () => void;
-  #isClaimed = false;
+  readonly release: () => void;
 
   constructor(bytes: Buffer, release: () => void) {
     this.bytes = bytes;
-    this.#release = release;
-    // The framework drops a request whose client has left, so nothing would release the body.
-    setImmediate(() => {
-      if (!this.#isClaimed) release();
-    });
-  }
-
-  /** Must be called in the tick in which the body was read, by the code that releases it later. */
-  claim(): void {
-    this.#isClaimed = true;
-  }
-
-  release(): void {
-    this.#release();
+    this.release = release;
   }
 }
 

@@ -1,5 +1,5 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { anyOrigin } from "./envelope.ts";
+import type { Exchange } from "./exchange.ts";
 import { ignoredHeader } from "./ignored.ts";
 import type { ApplicationPolicy } from "./policy.ts";
 
@@ -19,20 +19,24 @@ const allowedMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].join(",
 const preflightSeconds = 86_400;
 
 /** Allows pages of any origin to read the response; applies until the application is known. */
-export function allowAnyOrigin(reply: FastifyReply, request: FastifyRequest, exposedHeaders: string): void {
-  reply.header("access-control-allow-origin", anyOrigin);
+export function allowAnyOrigin(exchange: Exchange, exposedHeaders: string): void {
+  exchange.setHeader("access-control-allow-origin", anyOrigin);
   // Native clients send no Origin and do not need the header.
-  if (request.headers.origin !== undefined) reply.header("access-control-expose-headers", exposedHeaders);
+  if (exchange.headers.origin !== undefined) exchange.setHeader("access-control-expose-headers", exposedHeaders);
 }
 
 /** Restricts the allowed origin to the settings of the caller's application. */
-export function setOrigin(reply: FastifyReply, request: FastifyRequest): void {
-  const { caller } = request;
+export function setOrigin(exchange: Exchange): void {
+  const { caller } = exchange;
   if (caller === undefined || !("policy" in caller) || caller.policy.origins === undefined) return;
-  reply.header("vary", "Origin");
-  const origin = allowedOrigin(request.headers.origin, caller.policy);
-  if (origin !== undefined) reply.header("access-control-allow-origin", origin);
-  else reply.removeHeader("access-control-allow-origin").removeHeader("access-control-expose-headers");
+  exchange.setHeader("vary", "Origin");
+  const origin = allowedOrigin(exchange.headers.origin, caller.policy);
+  if (origin !== undefined) {
+    exchange.setHeader("access-control-allow-origin", origin);
+    return;
+  }
+  exchange.removeHeader("access-control-allow-origin");
+  exchange.removeHeader("access-control-expose-headers");
 }
 
 /** The value of Access-Control-Allow-Origin for a page of this origin; undefined for no header. */
@@ -48,21 +52,19 @@ export function allowedOrigin(
  * Whether the request is a CORS preflight; any other OPTIONS request is an unknown verb. Some clients omit
  * Access-Control-Request-Method, so an Origin is enough.
  */
-export function isPreflight({ method, headers }: FastifyRequest): boolean {
+export function isPreflight({ method, headers }: Exchange): boolean {
   return method === "OPTIONS" && (headers["access-control-request-method"] ?? headers.origin) !== undefined;
 }
 
 /** Answers a preflight request. It needs no token, because browsers send none. */
-export function answerPreflight(request: FastifyRequest, reply: FastifyReply): void {
-  const asked = request.headers["access-control-request-headers"];
-  if (asked !== undefined) reply.header("access-control-allow-headers", asked);
-  reply
-    .code(204)
-    .headers({
-      "access-control-allow-methods": allowedMethods,
-      "access-control-max-age": preflightSeconds,
-      vary: "Access-Control-Request-Headers",
-      "content-length": "0", // some browsers wait for a body otherwise
-    })
-    .send();
+export function answerPreflight(exchange: Exchange): void {
+  const asked = exchange.headers["access-control-request-headers"];
+  if (asked !== undefined) exchange.setHeader("access-control-allow-headers", asked);
+  exchange.setHeaders({
+    "access-control-allow-methods": allowedMethods,
+    "access-control-max-age": preflightSeconds,
+    vary: "Access-Control-Request-Headers",
+    "content-length": "0", // some browsers wait for a body otherwise
+  });
+  exchange.send(204);
 }

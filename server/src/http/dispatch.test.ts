@@ -8,6 +8,7 @@ import type { Reply } from "./envelope.ts";
 import { type ActionLog, createOperation } from "./operations.ts";
 import { createRateLimits } from "./rate-limits.ts";
 import { route } from "./route.ts";
+import { createRouteTable } from "./route-table.ts";
 import { Type } from "./schema.ts";
 
 const noActionLog: ActionLog = { record: (_action, _given, work) => work(), noteRefusal: async () => {} };
@@ -16,7 +17,9 @@ describe("Dispatcher", () => {
   it("a failure to look up the caller is an InternalError, and is logged with the call's own request id", async () => {
     const lines: string[] = [];
     const log = createLog("error", { write: (line) => void lines.push(line) });
+    const routeTable = createRouteTable(1_000);
     const dispatcher = createDispatcher({
+      routeTable,
       beginTick() {},
       authenticate() {
         throw new Error("the fault");
@@ -42,7 +45,7 @@ describe("Dispatcher", () => {
       rateLimits: createRateLimits(undefined, createClock()),
       log,
     };
-    dispatcher.add([createOperation(declared, services)]);
+    routeTable.add(["GET"], "/things", { operation: createOperation(declared, services), answer() {} });
     const inner = { method: "GET", path: "/things", parameters: [], idempotencyKey: undefined };
     const { requestId, run } = dispatcher.dispatch(inner, {
       authorization: "x",

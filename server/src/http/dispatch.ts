@@ -1,4 +1,3 @@
-import createRouter, { type HTTPMethod } from "find-my-way";
 import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
 import { CallWork } from "../lib/call-work.ts";
@@ -6,9 +5,9 @@ import { runAsInnerCall } from "../lib/current-call.ts";
 import { parseQuery } from "./body.ts";
 import type { Call, RawParameters } from "./call.ts";
 import { newRequestId, type Reply } from "./envelope.ts";
-import { routerPath } from "./mount.ts";
-import { type Authenticate, type Operation, refuse } from "./operations.ts";
+import { type Authenticate, refuse } from "./operations.ts";
 import type { AnyCaller, Route } from "./route.ts";
+import type { RouteTable } from "./route-table.ts";
 
 /** A call inside of another call. */
 export interface InnerCall {
@@ -41,37 +40,29 @@ export interface DispatchedReply {
 export interface Dispatcher {
   /** @param outer the containing request, whose token is used */
   dispatch(inner: InnerCall, outer: OuterCall): Dispatched;
-  add(operations: readonly Operation[]): void;
 }
 
 export function createDispatcher(options: {
+  /** Of the server, so that paths match identically. */
+  readonly routeTable: RouteTable;
   /** Applies revocations by other processes. */
   beginTick(): void;
   readonly authenticate: Authenticate;
   readonly headerBytesMax: number;
   readonly log: Logger;
 }): Dispatcher {
-  const { headerBytesMax, log } = options;
-  // The same router as the server's, so that paths match identically.
-  const router = createRouter({
-    ignoreTrailingSlash: true,
-    ignoreDuplicateSlashes: true,
-    maxParamLength: headerBytesMax,
-    querystringParser: (query) => ({ query }),
-    onBadUrl: () => {},
-  });
+  const { routeTable, headerBytesMax, log } = options;
 
   /** @throws ApiError OperationNotFound, RequestTooLarge, ParameterIncorrectFormat */
   function find({ method, path }: InnerCall) {
     if (path.length > headerBytesMax) {
       throw new ApiError("RequestTooLarge", "The path and the headers together are too long.");
     }
-    const found = methods.has(method) ? router.find(method as HTTPMethod, path) : null; // checked by `methods`
-    if (found === null) throw new ApiError("OperationNotFound");
-    const operation: Operation | null = found.store;
-    if (operation === null) throw new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
+    const found = methods.has(method) ? routeTable.find(method, path) : undefined;
+    const operation = found?.target.operation;
+    if (found === undefined || operation === undefined) throw new ApiError("OperationNotFound");
     if (operation.route.isBatchable === false) throw new ApiError("OperationNotFound", "A batch cannot hold this.");
-    return { operation, path: found.params, query: found.searchParams["query"] ?? "" };
+    return { operation, path: found.path, query: found.query };
   }
 
   async function authenticate(route: Route, authorization: string | undefined): Promise<AnyCaller | undefined> {
@@ -81,13 +72,6 @@ export function createDispatcher(options: {
   }
 
   return {
-    add(operations) {
-      for (const operation of operations) {
-        const { method, path } = operation.route;
-        router.on(method, routerPath(path), () => {}, operation);
-      }
-    },
-
     dispatch(inner, outer) {
       const requestId = newRequestId();
       let target: ReturnType<typeof find>;

@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, type ErrorCondition } from "../errors.ts";
 import { type ArrivingBytes, arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
-import { setOrigin } from "./cors.ts";
-import { type MountOptions, requireSignedRequest, routerPath, setOperation } from "./mount.ts";
+import type { Exchange } from "./exchange.ts";
+import { acceptCaller, type MountOptions } from "./mount.ts";
 import type { RequireServed } from "./operations.ts";
 import { requireEnabled } from "./policy.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import type { UserCaller } from "./route.ts";
+import type { RouteTable } from "./route-table.ts";
 
 /**
  * Paths with a protocol of their own for users, with headers and bytes instead of parameters and results. Errors use
@@ -22,7 +22,7 @@ export interface Endpoint {
   /** Sent in addition with the response to OPTIONS, which needs no token. */
   readonly options: Readonly<Record<string, string>>;
   /** @throws ApiError */
-  answer(exchange: Exchange): Promise<EndpointReply>;
+  answer(call: EndpointCall): Promise<EndpointReply>;
 }
 
 /** An operation of an endpoint, as declared for the router and for OpenAPI. */
@@ -45,7 +45,7 @@ export interface HeaderDescription {
   readonly description: string;
 }
 
-export interface Exchange {
+export interface EndpointCall {
   readonly caller: UserCaller;
   /** Selected by X-HTTP-Method-Override if present. */
   readonly operation: EndpointOperation;
@@ -61,11 +61,11 @@ export interface EndpointReply {
 }
 
 /** The router accepts all of them, because X-HTTP-Method-Override may override the method. */
-const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Registers an endpoint: authenticates first, then finds the operation, which reads the raw body itself. */
+/** Adds an endpoint: authenticates first, then finds the operation, which reads the raw body itself. */
 export function mountEndpoint(
-  server: FastifyInstance,
+  routes: RouteTable,
   endpoint: Endpoint,
   options: Omit<MountOptions, "scheme" | "isSecure"> & {
     readonly rateLimits: RateLimits;
@@ -74,72 +74,52 @@ export function mountEndpoint(
 ): void {
   const { authenticate, limits, inFlight, rateLimits, requireServed } = options;
 
-  async function answer(request: FastifyRequest, operation: EndpointOperation): Promise<EndpointReply> {
-    const body = arrivingBytes(request.raw, limits.requestTimeoutMs);
-    const caller = request.caller as UserCaller; // guaranteed by `authenticate`
-    const path = request.params as Record<string, string>; // the router's, by the names in the path
+  async function perform(exchange: Exchange, operation: EndpointOperation): Promise<EndpointReply> {
+    const { request, headers, path, address } = exchange;
+    const body = arrivingBytes(request, limits.requestTimeoutMs);
+    const caller = exchange.caller as UserCaller; // guaranteed by `acceptCaller`
     let endUpload = () => {};
     try {
       requireEnabled(caller.policy, operation, path, caller);
-      rateLimits.admit(operation, { address: request.address, path }, caller);
-      if (operation.takes !== undefined && hasBody(request)) endUpload = inFlight.beginUpload(request);
-      const { headers, contentType } = request;
+      rateLimits.admit(operation, { address, path }, caller);
+      // A request without a body is not an upload under way: many of them can wait for the database at once.
+      if (operation.takes !== undefined && exchange.hasBody()) endUpload = inFlight.beginUpload(exchange);
+      const contentType = headers["content-type"];
       const answered = await endpoint.answer({ caller, operation, path, headers, contentType, body });
       if (operation.method !== "HEAD") await requireServed?.(caller.applicationId);
       return answered;
     } finally {
       endUpload();
       body.end();
-      await discardRest(request.raw);
+      await discardRest(request);
     }
   }
 
-  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const operation = operationOf(endpoint, request);
-    if (operation === undefined) throw new ApiError("OperationNotFound");
-    const { status, headers } = await answer(request, operation);
-    reply.code(status).headers(headers).send();
-  }
-
   for (const path of new Set(endpoint.operations.map((each) => each.path))) {
-    server.route({
-      method: methods,
-      url: routerPath(path),
-      config: { operation: endpoint.tag, isUpload: true, path },
-      async onRequest(request, reply) {
-        setOperation(request, operationOf(endpoint, request)?.operation);
-        reply.headers(endpoint.headers);
-        request.caller = await authenticate(request.headers.authorization, "user");
-        setOrigin(reply, request);
-        requireSignedRequest(request, request.caller as UserCaller, request.headers.authorization); // a UserCaller, as in `answer`
+    routes.add(methods, path, {
+      name: endpoint.tag,
+      readsBody: true,
+      accept(exchange) {
+        exchange.setOperation(operationOf(endpoint, path, exchange)?.operation);
+        exchange.setHeaders(endpoint.headers);
+        return acceptCaller(exchange, "user", authenticate);
       },
-      handler(request, reply) {
-        handle(request, reply).catch((error) => reply.send(error));
+      async answer(exchange) {
+        const operation = operationOf(endpoint, path, exchange);
+        if (operation === undefined) throw new ApiError("OperationNotFound");
+        const { status, headers } = await perform(exchange, operation);
+        exchange.setHeaders(headers);
+        exchange.send(status);
       },
     });
   }
 }
 
-declare module "fastify" {
-  interface FastifyContextConfig {
-    /** The path of an endpoint, as declared. */
-    path?: string;
-  }
-}
-
-/**
- * Whether the request has a body. A request without one must not count as an upload under way: many of them can wait
- * for the database at once.
- */
-function hasBody({ raw: { headers } }: FastifyRequest): boolean {
-  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-}
-
 /** Finds the requested operation. X-HTTP-Method-Override is for clients that support few methods. */
-function operationOf({ operations }: Endpoint, request: FastifyRequest): EndpointOperation | undefined {
-  const { "x-http-method-override": override } = request.headers;
-  const method = typeof override === "string" ? override.trim().toUpperCase() : request.method;
-  return operations.find((each) => each.method === method && each.path === request.routeOptions.config.path);
+function operationOf({ operations }: Endpoint, path: string, exchange: Exchange): EndpointOperation | undefined {
+  const { "x-http-method-override": override } = exchange.headers;
+  const method = typeof override === "string" ? override.trim().toUpperCase() : exchange.method;
+  return operations.find((each) => each.method === method && each.path === path);
 }
 
 /** The headers that OPTIONS sends for the endpoint at a path; none when there is no endpoint. */

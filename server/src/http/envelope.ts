@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { FastifyReply } from "fastify";
 import { ApiError, errorRow } from "../errors.ts";
 import { Abandoned } from "../lib/call-work.ts";
-import { fieldsOf } from "../lib/fields.ts";
 import type { ArchiveResult, FileResult } from "./file-result.ts";
 import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
 import { Type } from "./schema.ts";
@@ -72,48 +70,9 @@ export function replyBody({ status, content, isSuccess }: Reply, requestId: stri
   return `{"status":${status},${content},"request_id":"${requestId}","success":${isSuccess}}`;
 }
 
-export function sendReply(reply: FastifyReply, answer: Reply): void {
-  const retryAfterSeconds = answer.failure?.retryAfterSeconds;
-  if (retryAfterSeconds !== undefined) reply.header("retry-after", retryAfterSeconds);
-  if (answer.quota !== undefined) setQuota(reply, answer.quota);
-  if (answer.isReplayed) reply.header("idempotent-replayed", "true");
-  sendJson(reply, answer.status, replyBody(answer, reply.request.id));
-}
-
-/**
- * Sets the headers of draft-ietf-httpapi-ratelimit-headers: the size of a bucket, the rest, and the time until it is
- * full.
- */
-export function setQuota(reply: FastifyReply, { name, limit, left, fullInSeconds }: Quota): void {
-  const { perSecond, burst } = limit;
-  reply.header("ratelimit-policy", `"${name}";q=${Math.floor(burst)};w=${Math.ceil(burst / perSecond)}`);
-  reply.header("ratelimit", `"${name}";r=${left};t=${fullInSeconds}`);
-}
-
-function sendJson(reply: FastifyReply, status: number, body: string): void {
-  // A serializer of our own keeps the framework from adding a charset to JSON.
-  // Many envelopes contain tokens, and none has a defined lifetime, so no cache may store them.
-  reply
-    .code(status)
-    .header("content-type", jsonContentType)
-    .header("cache-control", "no-store")
-    .serializer(asIs)
-    .send(body);
-}
-
-function asIs(body: unknown): string {
-  return body as string; // sendJson passes only texts
-}
-
-/** Converts any thrown value into an ApiError: the framework's own errors, ours, and unexpected ones. */
+/** Converts any thrown value into an ApiError. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Abandoned) return new ApiError("ServiceUnavailable", "The client has gone.", { cause: error });
-  const { code, statusCode } = fieldsOf(error); // Fastify's errors have both
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new ApiError("RequestTooLarge");
-  if (code === "FST_ERR_BAD_URL") return new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
-  if (typeof code === "string" && code.startsWith("FST_ERR_") && typeof statusCode === "number" && statusCode < 500) {
-    return new ApiError("ParameterIncorrectFormat", undefined, { cause: error });
-  }
   return new ApiError("InternalError", undefined, { cause: error });
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { RouteTable } from "./route-table.ts";
 
 /** A page under `/_/` for one tool, protected by a secret: generated for each request, in its own format. */
 export interface GuardedPage {
@@ -9,14 +9,13 @@ export interface GuardedPage {
   load(authorization: string | undefined): Promise<{ readonly contentType: string; readonly content: string }>;
 }
 
-export function mountGuardedPage(server: FastifyInstance, { path, operation, load }: GuardedPage): void {
-  server.route({
-    method: ["GET", "HEAD"],
-    url: path,
-    config: { operation },
-    async handler(request, reply) {
-      const { contentType, content } = await load(request.headers.authorization);
-      return reply.header("content-type", contentType).header("cache-control", "no-store").send(content);
+export function mountGuardedPage(routes: RouteTable, { path, operation, load }: GuardedPage): void {
+  routes.add(["GET", "HEAD"], path, {
+    name: operation,
+    async answer(exchange) {
+      const { contentType, content } = await load(exchange.headers.authorization);
+      exchange.setHeaders({ "content-type": contentType, "cache-control": "no-store" });
+      exchange.send(200, content);
     },
   });
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
 import { CallWork } from "../lib/call-work.ts";
 import { HeldBody, parseBody, parseQuery } from "./body.ts";
 import { type Browser, browserOf } from "./browser.ts";
 import type { Call, RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "./call.ts";
+import type { Exchange } from "./exchange.ts";
 import type { BuiltReply, InFlight } from "./in-flight.ts";
 import { receiveUpload, type UploadLimits } from "./upload.ts";
 
@@ -27,68 +27,58 @@ export class HttpCall implements Call {
   /** The reply that an operation has reserved memory for. */
   built: BuiltReply | undefined;
   // Not #private, because `callWith` creates objects that inherit from this one.
-  private readonly request: FastifyRequest;
-  private readonly reply: FastifyReply;
+  private readonly exchange: Exchange;
   private readonly services: HttpCallServices;
   private gone: AbortSignal | undefined;
 
-  constructor(request: FastifyRequest, reply: FastifyReply, services: HttpCallServices) {
-    this.request = request;
-    this.reply = reply;
+  constructor(exchange: Exchange, services: HttpCallServices) {
+    this.exchange = exchange;
     this.services = services;
-    this.requestId = request.id;
-    this.authorization = request.headers.authorization;
-    this.address = request.address;
-    this.idempotencyKey = request.headers["idempotency-key"];
-    this.path = request.params as Record<string, unknown>; // the router's, by the names in the path
-    this.work = new CallWork(() => reply.raw.destroyed);
+    this.requestId = exchange.id;
+    this.authorization = exchange.headers.authorization;
+    this.address = exchange.address;
+    this.idempotencyKey = exchange.headers["idempotency-key"];
+    this.path = exchange.path;
+    this.work = new CallWork(() => exchange.response.destroyed);
   }
 
   forgetAddress(): void {
-    this.request.address = "";
+    this.exchange.address = "";
   }
 
   whenGone(): AbortSignal {
-    this.gone ??= abortOnClose(this.reply.raw);
+    this.gone ??= abortOnClose(this.exchange.response);
     return this.gone;
   }
 
   setHeader(name: string, value: string): void {
-    this.reply.header(name, value);
+    this.exchange.setHeader(name, value);
   }
 
   browser(): Browser {
-    return browserOf(this.request.raw, this.reply.raw, this.services.isSecure(this.request.raw));
+    const { request, response } = this.exchange;
+    return browserOf(request, response, this.services.isSecure(request));
   }
 
   reserve(kind: string, rows: number): Promise<void> | undefined {
-    this.built ??= this.services.inFlight.beginReply(this.request, this.reply);
+    this.built ??= this.services.inFlight.beginReply(this.exchange);
     return this.built.reserve(kind, rows);
   }
 
   readParameters(): RawParameters {
-    const { request } = this;
-    if (request.body instanceof ApiError) throw request.body; // `readBody` resolves with errors
-    const bytes = request.body instanceof HeldBody ? request.body.bytes : request.body;
-    const body = bytes instanceof Buffer ? parseBody(bytes, request.contentType) : [];
-    if (request.method === "DELETE") return [...queryOf(request), ...body];
-    return request.method === "GET" || request.method === "HEAD" ? queryOf(request) : body;
+    const { method, query, body, headers } = this.exchange;
+    if (body instanceof ApiError) throw body; // `readBody` resolves with errors
+    if (method === "GET" || method === "HEAD") return parseQuery(query);
+    const bytes = body instanceof HeldBody ? body.bytes : body;
+    const parameters = bytes === undefined ? [] : parseBody(bytes, headers["content-type"]);
+    return method === "DELETE" ? [...parseQuery(query), ...parameters] : parameters;
   }
 
   receive<File extends StoredUpload>(store: (part: UploadedPart) => Promise<File>): Promise<ReceivedUpload<File>> {
-    const { request, services } = this;
-    const begin = () => services.inFlight.beginUpload(request);
-    return receiveUpload(request.raw, request.contentType, { ...services.limits, begin }, store);
+    const { exchange, services } = this;
+    const begin = () => services.inFlight.beginUpload(exchange);
+    return receiveUpload(exchange.request, exchange.headers["content-type"], { ...services.limits, begin }, store);
   }
-}
-
-/** The router accepts only an object as its parsed query. */
-export function keepQuery(query: string): { readonly text: string } {
-  return { text: query };
-}
-
-export function queryOf(request: FastifyRequest): RawParameters {
-  return parseQuery((request.query as ReturnType<typeof keepQuery>).text); // the result of `keepQuery`
 }
 
 function abortOnClose(response: ServerResponse): AbortSignal {

@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
 import type { ByteBudget, HeldBytes } from "../lib/byte-budget.ts";
 import { createByteQueue } from "../lib/byte-queue.ts";
@@ -8,33 +7,34 @@ import { noteReleased } from "../lib/memory-relief.ts";
 import { type Owner, ownerOf } from "../lib/owner.ts";
 import { createRowBytes } from "../lib/row-bytes.ts";
 import { tooManyBytes } from "./body.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** The memory that requests hold while they arrive and while they are answered (hostile.md 37, 43). */
 export interface InFlight {
   /** Counts the body of a request. */
-  hold(request: FastifyRequest): HeldBytes;
+  hold(exchange: Exchange): HeldBytes;
   /**
    * Counts an upload until the returned function is called.
    *
    * @throws ApiError RateLimitExceeded when the caller has too many uploads, ServiceUnavailable when too many bytes are
    * in flight
    */
-  beginUpload(request: FastifyRequest): () => void;
+  beginUpload(exchange: Exchange): () => void;
   /** Prepares to count a reply that may be large, before it is built. */
-  beginReply(request: FastifyRequest, reply: FastifyReply): BuiltReply;
+  beginReply(exchange: Exchange): BuiltReply;
   /**
    * Counts the memory of an archive that is generated while it is sent, until it is sent.
    *
    * @throws ApiError ServiceUnavailable when the budget is exhausted
    */
-  beginArchive(request: FastifyRequest, reply: FastifyReply): void;
+  beginArchive(exchange: Exchange): void;
   /**
    * Counts a reply that its client is slow to read, and cuts the connection when the budget is exhausted.
    *
    * @param canBeRefused whether the call can be repeated
    * @throws ApiError ServiceUnavailable when the budget is exhausted already
    */
-  holdReply(request: FastifyRequest, reply: FastifyReply, bytes: number, canBeRefused: boolean): void;
+  holdReply(exchange: Exchange, bytes: number, canBeRefused: boolean): void;
 }
 
 /** A reply of rows that reserves memory from before it is built until it is sent. */
@@ -97,13 +97,13 @@ export function createInFlight(services: {
   }
 
   return {
-    hold: (request) => budget.hold(requestOwner(request)),
+    hold: (exchange) => budget.hold(requestOwner(exchange)),
 
-    beginUpload(request) {
-      const owner = requestOwner(request);
+    beginUpload(exchange) {
+      const owner = requestOwner(exchange);
       const endUpload = countUpload(`${owner.application} ${owner.caller}`);
       const held = budget.hold(owner);
-      const length = Number(request.raw.headers["content-length"] ?? Number.POSITIVE_INFINITY);
+      const length = Number(exchange.headers["content-length"] ?? Number.POSITIVE_INFINITY);
       if (!held.tryAdd(uploadBytes + bufferedBytes(length))) {
         endUpload();
         throw tooManyBytes();
@@ -114,13 +114,13 @@ export function createInFlight(services: {
       };
     },
 
-    beginReply(request, reply) {
-      const { raw } = reply;
-      const owner = requestOwner(request);
+    beginReply(exchange) {
+      const { response } = exchange;
+      const owner = requestOwner(exchange);
       let asked: { readonly kind: string; readonly rows: number } | undefined;
       let held: HeldBytes | undefined;
       let length = 0;
-      const isGone = () => isOver(request, reply);
+      const isGone = () => isOver(exchange);
       return {
         reserve(kind, rows) {
           if (held !== undefined) return undefined; // a retry has reserved its memory already
@@ -128,7 +128,7 @@ export function createInFlight(services: {
           const estimate = () => rows * rowBytes.estimate(owner.application, kind);
           if (estimate() <= smallReplyBytes) return undefined;
           held = budget.hold(owner);
-          onRequestEnd(request, reply, () => {
+          onRequestEnd(exchange, () => {
             held?.release();
             noteReleased(length);
           });
@@ -141,31 +141,31 @@ export function createInFlight(services: {
           if (asked !== undefined) rowBytes.note(owner.application, asked.kind, bytes / asked.rows);
           if (held === undefined || isGone()) return false;
           held.replace(bytes);
-          raw.setTimeout(stalledMs, () => raw.destroy());
+          response.setTimeout(stalledMs, () => response.destroy());
           return true;
         },
       };
     },
 
-    beginArchive(request, reply) {
-      if (isOver(request, reply)) return;
-      const held = budget.hold(requestOwner(request));
+    beginArchive(exchange) {
+      if (isOver(exchange)) return;
+      const held = budget.hold(requestOwner(exchange));
       // An archive that is alone always fits, however small the budget is.
       if (!held.tryAdd(Math.min(archiveBytes, budget.soleCallerBytesMax))) throw tooManyBytes();
-      onRequestEnd(request, reply, () => held.release());
+      onRequestEnd(exchange, () => held.release());
     },
 
-    holdReply(request, reply, bytes, canBeRefused) {
-      if (isOver(request, reply)) return;
-      const { raw } = reply;
-      const held = budget.hold(requestOwner(request));
+    holdReply(exchange, bytes, canBeRefused) {
+      if (isOver(exchange)) return;
+      const { response } = exchange;
+      const held = budget.hold(requestOwner(exchange));
       if (canBeRefused && !held.tryAdd(bytes)) throw tooManyBytes();
       held.release();
       const timer = setTimeout(() => {
-        if (!held.tryAdd(bytes)) raw.destroy();
+        if (!held.tryAdd(bytes)) response.destroy();
       }, promptMs).unref();
-      raw.setTimeout(stalledMs, () => raw.destroy());
-      onRequestEnd(request, reply, () => {
+      response.setTimeout(stalledMs, () => response.destroy());
+      onRequestEnd(exchange, () => {
         clearTimeout(timer);
         held.release();
         noteReleased(bytes);
@@ -174,26 +174,26 @@ export function createInFlight(services: {
   };
 }
 
-function isOver(request: FastifyRequest, reply: FastifyReply): boolean {
-  return reply.raw.destroyed || request.raw.socket.destroyed;
+function isOver({ request, response }: Exchange): boolean {
+  return response.destroyed || request.socket.destroyed;
 }
 
 /**
  * Listens to both the socket and the response: a response queued behind another one (pipelining) is not closed with the
  * connection.
  */
-function onRequestEnd(request: FastifyRequest, { raw }: FastifyReply, listener: () => void): void {
-  const { socket } = request.raw;
+function onRequestEnd({ request, response }: Exchange, listener: () => void): void {
+  const { socket } = request;
   const end = () => {
-    raw.off("close", end);
+    response.off("close", end);
     socket.off("close", end);
     listener();
   };
-  raw.once("close", end);
+  response.once("close", end);
   socket.setMaxListeners(0); // one listener per pipelined request
   socket.once("close", end);
 }
 
-function requestOwner({ caller, address }: FastifyRequest): Owner {
+function requestOwner({ caller, address }: Exchange): Owner {
   return caller === undefined ? { application: "", caller: addressGroup(address) } : ownerOf(caller);
 }

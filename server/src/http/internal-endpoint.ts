@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type ArrivingBytes, arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
 import { jsonContentType } from "./envelope.ts";
+import type { Exchange } from "./exchange.ts";
+import type { RouteTable } from "./route-table.ts";
 
 /** A path that clients do not call. It authenticates by itself; its errors use the envelope. */
 export interface InternalEndpoint {
@@ -30,29 +31,26 @@ export interface InternalAnswer {
   readonly body: Buffer;
 }
 
-/** Registers an internal endpoint, which receives the raw body. */
-export function mountInternalEndpoint(server: FastifyInstance, endpoint: InternalEndpoint): void {
-  async function answer(request: FastifyRequest): Promise<InternalAnswer> {
-    const body = arrivingBytes(request.raw, endpoint.silentMsMax);
-    const { name } = request.params as { name: string }; // the router's, by the name in the path
+/** Adds an internal endpoint, which receives the raw body. */
+export function mountInternalEndpoint(routes: RouteTable, endpoint: InternalEndpoint): void {
+  async function receive({ id, path, headers, request }: Exchange): Promise<InternalAnswer> {
+    const body = arrivingBytes(request, endpoint.silentMsMax);
+    const { name = "" } = path;
     try {
-      return await endpoint.answer({ requestId: request.id, name, headers: request.headers, body });
+      return await endpoint.answer({ requestId: id, name, headers, body });
     } finally {
       body.end();
-      await discardRest(request.raw);
+      await discardRest(request);
     }
   }
 
-  server.route({
-    method: "POST",
-    url: `${endpoint.path}/:name`,
-    config: { operation: endpoint.operation, isUpload: true },
-    handler(request, reply) {
-      answer(request).then(
-        ({ headers, body }) =>
-          reply.headers(headers).header("content-type", jsonContentType).header("cache-control", "no-store").send(body),
-        (error) => reply.send(error),
-      );
+  routes.add(["POST"], `${endpoint.path}/{name}`, {
+    name: endpoint.operation,
+    readsBody: true,
+    async answer(exchange) {
+      const { headers, body } = await receive(exchange);
+      exchange.setHeaders({ ...headers, "content-type": jsonContentType, "cache-control": "no-store" });
+      exchange.send(200, body);
     },
   });
 }

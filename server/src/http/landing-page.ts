@@ -1,5 +1,6 @@
-import type { FastifyInstance } from "fastify";
-import { sendReply, successReply } from "./envelope.ts";
+import { successReply } from "./envelope.ts";
+import type { RouteTable } from "./route-table.ts";
+import { sendReply } from "./send-reply.ts";
 import { type Page, pageSender, prefersHtml } from "./web-page.ts";
 
 /** The page at the root: HTML for browsers, and the same content as JSON for other clients. */
@@ -8,13 +9,14 @@ export interface LandingPage {
   readonly result: Readonly<Record<string, string>>;
 }
 
-export function mountLandingPage(server: FastifyInstance, { html, result }: LandingPage): void {
+export function mountLandingPage(routes: RouteTable, { html, result }: LandingPage): void {
   const sendHtml = pageSender({ ...html, path: "/", vary: "Accept, Accept-Encoding" });
   const reply = successReply(200, JSON.stringify(result));
-  server.get("/", { exposeHeadRoute: true }, async (request, answer) => {
-    if (prefersHtml(request.headers.accept)) return sendHtml(request, answer);
-    answer.header("vary", "Accept");
-    sendReply(answer, reply);
-    return answer;
+  routes.add(["GET", "HEAD"], "/", {
+    async answer(exchange) {
+      if (prefersHtml(exchange.headers.accept)) return sendHtml(exchange);
+      exchange.setHeader("vary", "Accept");
+      sendReply(exchange, reply);
+    },
   });
 }

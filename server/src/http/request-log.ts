@@ -1,7 +1,7 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
+import type { Exchange } from "./exchange.ts";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
 import type { AnyCaller } from "./route.ts";
 
@@ -16,36 +16,35 @@ interface LoggedCall extends AnsweredCall {
 }
 
 /** Describes the outcome of a request, for metrics and the log. */
-export function describeRequest(request: FastifyRequest, reply: FastifyReply): AnsweredCall {
-  const { operation, caller, failure } = request;
+export function describeExchange(exchange: Exchange): AnsweredCall {
+  const { operation, caller, failure } = exchange;
   return {
-    operation: operation ?? routeOf(request),
-    status: reply.statusCode,
-    ms: reply.elapsedTime,
+    operation: operation ?? routeOf(exchange),
+    status: exchange.response.statusCode,
+    ms: exchange.elapsedMs(),
     caller,
     failure,
   };
 }
 
 /** The path of a request that was refused before its operation was known, or that has none. */
-function routeOf(request: FastifyRequest): string {
-  const isAnswered = request.failure?.condition !== "OperationNotFound";
-  if (request.method === "OPTIONS" && isAnswered) return notOperations.preflight;
-  if (request.is404) return notOperations.unknown;
-  return request.routeOptions.config.operation ?? notOperations.page;
+function routeOf({ failure, method, route }: Exchange): string {
+  const isAnswered = failure?.condition !== "OperationNotFound";
+  if (method === "OPTIONS" && isAnswered) return notOperations.preflight;
+  return route ?? notOperations.unknown;
 }
 
 /** Writes the log line of a request. */
-export function logRequest(log: Logger, request: FastifyRequest, answered: AnsweredCall, share: number): void {
+export function logExchange(log: Logger, exchange: Exchange, answered: AnsweredCall, share: number): void {
   if (!log.isLevelEnabled("info")) return;
   const { operation } = answered;
   const call = {
     ...answered,
-    requestId: request.id,
-    method: request.method,
-    path: request.url,
+    requestId: exchange.id,
+    method: exchange.method,
+    path: exchange.url,
     operation: operation?.startsWith("(") ? undefined : operation,
-    address: request.address,
+    address: exchange.address,
   };
   logLine(log, call, share);
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { Readable } from "node:stream";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../errors.ts";
 import { parseRanges } from "./byte-ranges.ts";
+import type { Exchange } from "./exchange.ts";
 import type { ArchiveResult, ByteRange, FileResult } from "./file-result.ts";
 
 /**
@@ -17,72 +17,62 @@ import type { ArchiveResult, ByteRange, FileResult } from "./file-result.ts";
  * @throws ApiError RangeOutsideFile, errors of `hold`, and errors of opening the file, all before the first byte is
  * sent
  */
-export async function sendFile(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  file: FileResult,
-  hold: () => void,
-): Promise<void> {
-  const { headers } = request;
+export async function sendFile(exchange: Exchange, file: FileResult, hold: () => void): Promise<void> {
+  const { headers, method, response } = exchange;
   const etag = `"${file.tag}"`;
   if (isKnown(headers["if-none-match"], etag)) {
-    reply
-      .headers({ ...lasting, etag })
-      .code(304)
-      .send();
+    exchange.setHeaders({ ...lasting, etag });
+    exchange.send(304);
     return;
   }
   const ifRange = headers["if-range"];
   const ranges = ifRange === undefined || ifRange === etag ? parseRanges(headers.range, file.contentLength) : undefined;
   if (ranges?.length === 0) {
-    reply.header("content-range", `bytes */${file.contentLength}`);
+    exchange.setHeader("content-range", `bytes */${file.contentLength}`);
     throw new ApiError("RangeOutsideFile");
   }
   const contentDisposition = dispositionOf(file);
   const isPlain = headers.range === undefined || ranges?.length === 1;
-  if (file.locate !== undefined && request.method === "GET" && isPlain) {
+  if (file.locate !== undefined && method === "GET" && isPlain) {
     const { contentType } = file;
     const location = await file.locate({ contentType, contentDisposition, cacheControl: lasting["cache-control"] });
     // The URL grants access to the file, so it must not be cached.
-    reply.code(302).headers({ location, "cache-control": "private, no-store" }).send();
+    exchange.setHeaders({ location, "cache-control": "private, no-store" });
+    exchange.send(302);
     return;
   }
-  if (request.method !== "HEAD") hold();
+  if (method !== "HEAD") hold();
   const body = bodyOf(file, ranges);
-  const bytes = request.method === "HEAD" ? undefined : await openAtFirstByte(body.open);
+  const bytes = method === "HEAD" ? undefined : await openAtFirstByte(body.open);
   // A stalled client would keep the file open.
-  reply.raw.setTimeout(stalledMs, () => reply.raw.destroy());
-  reply
-    .code(ranges === undefined ? 200 : 206)
-    .headers({
-      ...lasting,
-      ...body.headers,
-      etag,
-      "content-length": body.length,
-      "content-disposition": contentDisposition,
-    })
-    .send(bytes);
+  response.setTimeout(stalledMs, () => response.destroy());
+  const status = ranges === undefined ? 200 : 206;
+  exchange.setHeaders({
+    ...lasting,
+    ...body.headers,
+    etag,
+    "content-length": body.length,
+    "content-disposition": contentDisposition,
+  });
+  if (bytes === undefined) exchange.send(status);
+  else await exchange.stream(status, bytes);
 }
 
 /**
  * Sends an archive while it is generated. On failure the connection is cut, so that the client does not take the
  * archive for complete.
  */
-export function sendArchive(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { contentType, fileName, open }: ArchiveResult,
-): void {
-  reply.raw.setTimeout(silentMs, () => reply.raw.destroy());
-  reply
-    .code(200)
-    .headers({
-      ...inert,
-      "cache-control": "no-store",
-      "content-type": contentType,
-      "content-disposition": `attachment; filename="${fileName}"`,
-    })
-    .send(request.method === "HEAD" ? undefined : open());
+export async function sendArchive(exchange: Exchange, { contentType, fileName, open }: ArchiveResult): Promise<void> {
+  const { response } = exchange;
+  response.setTimeout(silentMs, () => response.destroy());
+  exchange.setHeaders({
+    ...inert,
+    "cache-control": "no-store",
+    "content-type": contentType,
+    "content-disposition": `attachment; filename="${fileName}"`,
+  });
+  if (exchange.method === "HEAD") exchange.send(200);
+  else await exchange.stream(200, open());
 }
 
 const stalledMs = 60_000;

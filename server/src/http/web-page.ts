@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliDecompress, gzip } from "node:zlib";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Exchange } from "./exchange.ts";
+import type { RouteTable } from "./route-table.ts";
 
 /** A page under `/_/` for people or tools, in its own format instead of the envelope. */
 export interface Page {
@@ -24,13 +25,12 @@ const compressedBytesMin = 1_024;
 
 type Encoding = "br" | "gzip" | "identity";
 
-export function mountPage(server: FastifyInstance, page: Page): void {
-  const send = pageSender(page);
-  server.get(page.path, { exposeHeadRoute: true }, send);
+export function mountPage(routes: RouteTable, page: Page): void {
+  routes.add(["GET", "HEAD"], page.path, { answer: pageSender(page) });
 }
 
 /** Sends the page in an encoding that the client accepts, or 304 when the client has it. */
-export function pageSender(page: Page): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+export function pageSender(page: Page): (exchange: Exchange) => Promise<void> {
   const representations = new Map<Encoding, Promise<Buffer>>();
   let loaded: Buffer | undefined;
   let digest = "";
@@ -53,31 +53,35 @@ export function pageSender(page: Page): (request: FastifyRequest, reply: Fastify
     return encoding === "gzip" ? promisify(gzip)(content) : content;
   }
 
-  return async (request, reply) => {
+  return async (exchange) => {
     const content = load();
     const isCompressible = page.isBrotli === true || content.length >= compressedBytesMin;
     const offered: readonly Encoding[] = page.isBrotli ? ["br", "gzip"] : ["gzip"];
-    const accepted = isCompressible ? readAccept(request.headers["accept-encoding"]) : [];
+    const accepted = isCompressible ? readAccept(exchange.headers["accept-encoding"]) : [];
     const encoding = offered.find((each) => qualityOf(each, accepted) > 0) ?? "identity";
     const etag = `"${digest}-${encoding}"`;
-    reply
-      .header("content-security-policy", contentSecurityPolicy)
-      .header("cross-origin-opener-policy", "same-origin")
-      .header("cross-origin-resource-policy", "same-origin")
-      .header("referrer-policy", "no-referrer")
-      .header("cache-control", "no-cache")
-      .header("vary", page.vary ?? "Accept-Encoding")
-      .header("etag", etag);
-    if (namesTag(request.headers["if-none-match"], etag)) return reply.code(304).send();
-    reply.header("content-type", page.contentType);
-    if (encoding !== "identity") reply.header("content-encoding", encoding);
+    exchange.setHeaders({
+      "content-security-policy": contentSecurityPolicy,
+      "cross-origin-opener-policy": "same-origin",
+      "cross-origin-resource-policy": "same-origin",
+      "referrer-policy": "no-referrer",
+      "cache-control": "no-cache",
+      vary: page.vary ?? "Accept-Encoding",
+      etag,
+    });
+    if (namesTag(exchange.headers["if-none-match"], etag)) {
+      exchange.send(304);
+      return;
+    }
+    exchange.setHeader("content-type", page.contentType);
+    if (encoding !== "identity") exchange.setHeader("content-encoding", encoding);
     let representation = representations.get(encoding);
     if (representation === undefined) {
       representation = encode(encoding);
       representations.set(encoding, representation);
       representation.catch(() => representations.delete(encoding));
     }
-    return reply.send(await representation);
+    exchange.send(200, await representation);
   };
 }
 

@@ -1,0 +1,116 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { finished, type Readable } from "node:stream";
+import type { ApiError } from "../errors.ts";
+import type { CurrentCall } from "../lib/current-call.ts";
+import type { HeldBody } from "./body.ts";
+import { newRequestId } from "./envelope.ts";
+import type { RequestTrace } from "./request-tracer.ts";
+import type { AnyCaller } from "./route.ts";
+
+type HeaderValue = string | number;
+
+/** One request and its response. */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly id = newRequestId();
+  readonly #startedAt = performance.now();
+  /** The name of the route in the log; undefined for an unknown path or verb. */
+  route: string | undefined;
+  /** The path parameters, unescaped, by their names in the declared path. */
+  path: Readonly<Record<string, string>> = {};
+  /** The query, as sent. */
+  query = "";
+  /** The IP address of the client; the address of the socket may be a proxy's. */
+  address = "";
+  caller: AnyCaller | undefined;
+  /** The operation name, once the request has reached its route. */
+  operation: string | undefined;
+  /** Undefined when running calls are not observed. */
+  call: CurrentCall | undefined;
+  trace: RequestTrace | undefined;
+  /** The body, once it is read; an error when it was refused. */
+  body: Buffer | HeldBody | ApiError | undefined;
+  /** The refusal and its reason, for the log. */
+  failure: ApiError | undefined;
+  /** Whether the request has been logged. */
+  isFinished = false;
+  readonly #headers: Record<string, HeaderValue> = {};
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request;
+    this.response = response;
+  }
+
+  get method(): string {
+    return this.request.method ?? "";
+  }
+
+  get url(): string {
+    return this.request.url ?? "";
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.request.headers;
+  }
+
+  /** The time since the request began. */
+  elapsedMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  hasBody(): boolean {
+    const { headers } = this.request;
+    return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  }
+
+  /** Sets the operation name as soon as it is known. */
+  setOperation(operation: string | undefined): void {
+    this.operation = operation;
+    if (this.call !== undefined) this.call.operation = operation;
+  }
+
+  /** Sets a header of the response; an earlier value is replaced. */
+  setHeader(name: string, value: HeaderValue): void {
+    this.#headers[name.toLowerCase()] = value;
+  }
+
+  setHeaders(headers: Readonly<Record<string, HeaderValue>>): void {
+    for (const [name, value] of Object.entries(headers)) this.setHeader(name, value);
+  }
+
+  removeHeader(name: string): void {
+    delete this.#headers[name];
+  }
+
+  /** Sends the whole response. */
+  send(status: number, body?: string | Buffer): void {
+    if (body !== undefined) this.#headers["content-length"] = Buffer.byteLength(body);
+    else if (this.method !== "HEAD" && status !== 204 && status !== 304) this.#headers["content-length"] = 0;
+    this.response.writeHead(status, this.#headers).end(body);
+  }
+
+  /**
+   * Sends a stream until it ends or the client disconnects. A stream that fails later than its first byte cuts the
+   * connection, so that the client does not take the response for complete.
+   *
+   * @throws the error of a stream that fails before its first byte: the response can still be another one
+   */
+  async stream(status: number, body: Readable): Promise<void> {
+    const { response } = this;
+    response.statusCode = status;
+    for (const [name, value] of Object.entries(this.#headers)) response.setHeader(name, value);
+    await new Promise<void>((resolve, reject) => {
+      finished(response, () => {
+        resolve();
+        body.destroy();
+      });
+      finished(body, { writable: false }, (error) => {
+        if (!error) return;
+        if (response.headersSent || response.destroyed) response.destroy();
+        else reject(error);
+      });
+      body.pipe(response);
+    });
+  }
+}

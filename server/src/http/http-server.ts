@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Logger } from "pino";
+import type { Config } from "../config.ts";
+import { workerNumber } from "../worker-number.ts";
+import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
+import type { Certificate } from "./certificate.ts";
+import { lingerOn } from "./linger.ts";
+import { listenOnOtherAddresses } from "./other-addresses.ts";
+import type { RequestObserver } from "./request-observer.ts";
+import { createTlsServer } from "./tls-server.ts";
+import { isUploading } from "./upload.ts";
+
+/** The HTTP server. */
+export interface HttpServer {
+  /** @returns the port, which the system chooses when `port` is 0 */
+  listen(host: string, port: number): Promise<number>;
+  /** The URL of the server, once it listens. */
+  url(): string;
+  /** Checks immediately for a new certificate, which otherwise happens every few seconds. */
+  reloadCertificate(): Promise<void>;
+  /** Stops accepting connections, lets requests in flight finish, and closes the rest after `graceMs`. */
+  drain(graceMs: number): Promise<void>;
+}
+
+export interface HttpServerOptions {
+  readonly config: Pick<Config, "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs" | "tls">;
+  /** The certificate from the files of `config.tls`. */
+  readonly certificate: Certificate | undefined;
+  readonly log: Logger;
+  /** Counts connections; undefined when metrics are off. */
+  readonly observer: RequestObserver | undefined;
+}
+
+/** Less than one read of the socket, so that only one chunk of an unread body is buffered, not two. */
+const waitingBytesMax = 32_768;
+
+/**
+ * Creates the server of Node.js with all its limits, http or https. Input that Node.js cannot parse as a request is
+ * answered here, in the envelope; `handle` answers everything else.
+ */
+export function createHttpServer(
+  { config, certificate, log, observer }: HttpServerOptions,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): HttpServer {
+  const limits = {
+    maxHeaderSize: config.headerBytesMax,
+    headersTimeout: config.requestTimeoutMs, // Node.js enforces neither time-out if this one is longer
+    requestTimeout: config.requestTimeoutMs,
+    keepAliveTimeout: config.keepAliveTimeoutMs,
+    connectionsCheckingInterval: 1_000,
+    highWaterMark: waitingBytesMax,
+    requireHostHeader: false, // refused in the envelope, by `framingFault`
+  };
+  const tls =
+    config.tls === undefined || certificate === undefined
+      ? undefined
+      : createTlsServer(config.tls, certificate, { ...limits, handshakeTimeout: config.requestTimeoutMs }, log);
+  const server: Server = tls?.server ?? createServer(limits);
+
+  function refuse(error: BrokenRequest, socket: Socket): void {
+    const answered = answerBrokenRequest(error, socket, log);
+    if (answered !== undefined) observer?.answered(answered);
+  }
+
+  server.on("request", handle);
+  server.on("clientError", (error: BrokenRequest, socket: Socket) => {
+    // An upload may take any time as long as it makes progress: `receiveUpload` ends stalled ones.
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(socket)) return;
+    if (tls?.refuseHandshake(error, socket)) return;
+    refuse(error, socket);
+  });
+  // Node.js would answer these two without a body.
+  server.on("checkExpectation", ({ socket }: IncomingMessage) => refuse({ code: "EXPECTATION" }, socket));
+  server.on("connect", ({ socket }: IncomingMessage) => refuse({ code: "CONNECT" }, socket));
+  if (observer !== undefined) server.on("connection", observer.connected);
+
+  let url = "";
+  let closeOthers = async () => {};
+  return {
+    async listen(host, port) {
+      // Workers share the port; where the operating system does not support that, the supervisor distributes
+      // connections.
+      const reusePort = workerNumber !== undefined && process.platform === "linux";
+      server.listen({ host, port, reusePort });
+      await once(server, "listening"); // rejects with the error of the operating system
+      const address = server.address();
+      const taken = typeof address === "object" && address !== null ? address.port : port;
+      if (tls === undefined) closeOthers = await listenOnOtherAddresses(server, { host, port: taken, reusePort });
+      url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${taken}`;
+      return taken;
+    },
+    url: () => url,
+    reloadCertificate: async () => tls?.reloadCertificate(),
+    async drain(graceMs) {
+      if (server.listening) await lingerOn(server, graceMs);
+      // Node.js closes the connections that are idle now; those that become idle later have to be closed here.
+      const sweep = setInterval(() => {
+        server.closeIdleConnections();
+        tls?.closeHandshakes();
+      }, 20);
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await Promise.all([closed, closeOthers()]);
+      clearInterval(sweep);
+      clearTimeout(cut);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import type { Server as HttpServer } from "node:http";
+import { createServer, type ListenOptions, type Server } from "node:net";
+
+/**
+ * Listens on the remaining addresses of `localhost`, which has one of IPv4 and one of IPv6: Node.js listens on the first
+ * one only, and clients may try either. Does nothing for other hosts. An address that cannot be used is ignored.
+ *
+ * @returns a function that stops listening, and resolves when these connections have ended
+ */
+export async function listenOnOtherAddresses(
+  main: HttpServer,
+  options: ListenOptions & { readonly host: string },
+): Promise<() => Promise<void>> {
+  const servers: Server[] = [];
+  const own = main.address();
+  if (options.host === "localhost" && typeof own === "object") {
+    for (const { address } of await lookup(options.host, { all: true })) {
+      if (address === own?.address) continue;
+      const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => main.emit("connection", socket));
+      server.listen({ ...options, host: address });
+      await once(server, "listening").then(
+        () => servers.push(server),
+        () => {},
+      );
+    }
+  }
+  return async () => {
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  };
+}

@@ -1,0 +1,184 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "pino";
+import type { Config } from "../config.ts";
+import { ApiError } from "../errors.ts";
+import { type CurrentCall, runInCall } from "../lib/current-call.ts";
+import { HeldBody, readBody } from "./body.ts";
+import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
+import { type Endpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
+import { errorReply, toApiError } from "./envelope.ts";
+import { Exchange } from "./exchange.ts";
+import { framingFault } from "./framing.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { Peers } from "./peer.ts";
+import { describeExchange, logExchange, pathOf } from "./request-log.ts";
+import { notOperations, type RequestObserver } from "./request-observer.ts";
+import type { RequestTracer } from "./request-tracer.ts";
+import type { RouteTable, Target } from "./route-table.ts";
+import { sendReply } from "./send-reply.ts";
+import { createTick } from "./tick.ts";
+
+export interface RequestHandlerOptions {
+  readonly config: Pick<
+    Config,
+    "bodyBytesMax" | "tls" | "requireHttps" | "hstsMaxAgeSeconds" | "logSample" | "slowQueryMs"
+  >;
+  readonly log: Logger;
+  readonly routeTable: RouteTable;
+  readonly endpoints: readonly Endpoint[];
+  readonly peers: Peers;
+  /** Counts requests; undefined when metrics are off. */
+  readonly observer: RequestObserver | undefined;
+  /** Undefined when tracing is off. */
+  readonly tracer: RequestTracer | undefined;
+  /** Runs before the requests of a tick are authenticated (see `createTick`). */
+  beginTick(): void;
+  readonly inFlight: InFlight;
+  /** True while the process is shutting down: new requests are refused. */
+  isDraining(): boolean;
+}
+
+/** Creates the function that takes each request through all steps from its head to its log line. */
+export function createRequestHandler(
+  options: RequestHandlerOptions,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight } = options;
+  const observesCalls = tracer !== undefined || config.slowQueryMs > 0;
+  const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
+  const exposed = exposedHeaders(endpoints.flatMap(readableHeaders));
+  const endOfTick = createTick(options.beginTick);
+
+  function begin(exchange: Exchange): void {
+    const { request, response } = exchange;
+    observer?.began(response);
+    const onEnd = () => finish(exchange);
+    response.once("finish", onEnd).on("error", onEnd); // an error when the client disconnected before the response
+    exchange.address = peers.addressOf(request);
+    allowAnyOrigin(exchange, exposed);
+    exchange.setHeader("x-content-type-options", "nosniff");
+    if (hsts !== undefined && peers.isSecure(request)) exchange.setHeader("strict-transport-security", hsts);
+  }
+
+  /** @throws ApiError ParameterIncorrectFormat */
+  function findTarget(exchange: Exchange): Target | undefined {
+    const found = routeTable.find(exchange.method, exchange.url);
+    if (found === undefined) return undefined;
+    exchange.route = found.target.name ?? notOperations.page;
+    exchange.path = found.path;
+    exchange.query = found.query;
+    return found.target;
+  }
+
+  /** @throws ApiError HttpsRequired */
+  function requireHttps({ request }: Exchange, target: Target | undefined): void {
+    if (!config.requireHttps || target?.allowsPlainHttp === true) return;
+    if (!peers.isSecure(request) && !peers.isLocal(request)) throw new ApiError("HttpsRequired");
+  }
+
+  /** Answers the requests for which clients have no token. */
+  function answerOptions(exchange: Exchange): boolean {
+    if (exchange.method !== "OPTIONS") return false;
+    const headers = optionsHeaders(endpoints, pathOf(exchange.url));
+    if (headers === undefined && !isPreflight(exchange)) return false;
+    exchange.setHeaders(headers ?? {});
+    if (options.isDraining()) exchange.setHeader("connection", "close");
+    answerPreflight(exchange);
+    return true;
+  }
+
+  /** Begins the context for reports of slow work in this request. */
+  function beginCall(exchange: Exchange): CurrentCall {
+    const { id: requestId, method, request, response, headers } = exchange;
+    const isSecure = peers.isSecure(request);
+    const trace = tracer?.begin({ requestId, method, path: pathOf(exchange.url), isSecure, headers });
+    if (trace !== undefined) response.once("close", () => trace.finish(undefined));
+    exchange.trace = trace;
+    exchange.call = { requestId, trace };
+    return exchange.call;
+  }
+
+  /** @throws ApiError ServiceUnavailable */
+  function requireServing(exchange: Exchange): void {
+    if (!options.isDraining()) return;
+    exchange.setHeader("connection", "close");
+    throw new ApiError("ServiceUnavailable", "The server is shutting down.");
+  }
+
+  /** @throws ApiError ParameterIncorrectFormat */
+  function requireClearFraming(exchange: Exchange): void {
+    const fault = framingFault(exchange.request);
+    if (fault === undefined) return;
+    exchange.setHeader("connection", "close"); // a proxy may mistake what follows for another request
+    throw new ApiError("ParameterIncorrectFormat", fault);
+  }
+
+  /** @throws ApiError */
+  async function answer(exchange: Exchange, target: Target | undefined): Promise<void> {
+    requireServing(exchange);
+    requireClearFraming(exchange);
+    if (target === undefined) throw new ApiError("OperationNotFound"); // before its body is read
+    const accepting = target.accept?.(exchange);
+    if (accepting !== undefined) await accepting; // a known caller does not wait for another microtask
+    if (takesBody.has(exchange.method) && target.readsBody !== true && exchange.hasBody()) {
+      exchange.body = await readBody(exchange.request, config.bodyBytesMax, () => inFlight.hold(exchange));
+    }
+    try {
+      await target.answer(exchange);
+    } finally {
+      if (exchange.body instanceof HeldBody) exchange.body.release();
+    }
+  }
+
+  function refuse(exchange: Exchange, error: unknown): void {
+    const { response } = exchange;
+    const failure = toApiError(error);
+    if (failure.condition === "InternalError") {
+      log.error({ request_id: exchange.id, err: failure.cause ?? failure }, "request failed");
+    }
+    if (response.headersSent) {
+      if (!response.writableEnded) response.destroy(); // the client must not take it for complete
+      return;
+    }
+    exchange.failure = failure;
+    if (failure.serviceRoot !== undefined) exchange.address = ""; // the request belongs to another region, so its address must not be logged here
+    try {
+      sendReply(exchange, errorReply(failure));
+    } catch (err) {
+      log.error({ request_id: exchange.id, err }, "the refusal could not be sent");
+      response.destroy();
+    }
+  }
+
+  /** Runs when the response has been sent, or cannot be sent. */
+  function finish(exchange: Exchange): void {
+    if (exchange.isFinished) return;
+    exchange.isFinished = true;
+    const answered = describeExchange(exchange);
+    observer?.answered(answered);
+    exchange.trace?.finish(answered);
+    logExchange(log, exchange, answered, config.logSample);
+  }
+
+  return (request, response) => {
+    const exchange = new Exchange(request, response);
+    begin(exchange);
+    const fail = (error: unknown) => refuse(exchange, error);
+    let target: Target | undefined;
+    try {
+      target = findTarget(exchange);
+      // Runs before all other checks, and also for a preflight: otherwise the browser would send the token next.
+      requireHttps(exchange, target);
+      if (answerOptions(exchange)) return;
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    endOfTick((failure) => {
+      if (failure !== undefined) fail(failure);
+      else if (observesCalls) runInCall(beginCall(exchange), () => answer(exchange, target).catch(fail));
+      else answer(exchange, target).catch(fail);
+    });
+  };
+}
+
+const takesBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);

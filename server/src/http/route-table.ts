@@ -1,0 +1,72 @@
+import createRouter, { type HTTPMethod } from "find-my-way";
+import { ApiError } from "../errors.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Operation } from "./operations.ts";
+
+/** What answers the requests of a path and verb. */
+export interface Target {
+  /** The operation name in the log; undefined for a page. */
+  readonly name?: string;
+  /** Undefined for a target that a batch cannot contain. */
+  readonly operation?: Operation;
+  /** True when `answer` reads the body itself. */
+  readonly readsBody?: boolean;
+  /** Answered over plain HTTP, even when HTTPS is required. */
+  readonly allowsPlainHttp?: boolean;
+  /** Identifies the caller, before the body is read. @throws ApiError */
+  accept?(exchange: Exchange): void | Promise<void>;
+  /** Sends the response. @throws ApiError */
+  answer(exchange: Exchange): void | Promise<void>;
+}
+
+interface FoundTarget {
+  readonly target: Target;
+  /** The path parameters, unescaped, by their names in the declared path. */
+  readonly path: Readonly<Record<string, string>>;
+  /** The query, as sent. */
+  readonly query: string;
+}
+
+/** Everything that the service answers, by path and verb: for requests and for the items of a batch. */
+export interface RouteTable {
+  /** @param path with its parameters in braces */
+  add(methods: readonly HTTPMethod[], path: string, target: Target): void;
+  /**
+   * Trailing and duplicate slashes are ignored (spec/transport#paths-and-verbs).
+   *
+   * @param url a path with its query, or an absolute URL
+   * @returns undefined for an unknown path or verb
+   * @throws ApiError ParameterIncorrectFormat when the escapes of the path are not UTF-8
+   */
+  find(method: string, url: string): FoundTarget | undefined;
+}
+
+/** @param headerBytesMax the bound of a path */
+export function createRouteTable(headerBytesMax: number): RouteTable {
+  const router = createRouter({
+    ignoreTrailingSlash: true,
+    ignoreDuplicateSlashes: true,
+    maxParamLength: headerBytesMax,
+    querystringParser: (query) => ({ query }), // parsed by the routes that need it
+    onBadUrl: () => {}, // makes `find` return a route without a target
+  });
+  return {
+    add(methods, path, target) {
+      router.on([...methods], path.replaceAll(/\{(\w+)\}/g, ":$1"), () => {}, target);
+    },
+    find(method, url) {
+      const routed = routedMethods.get(method);
+      const found = router.find(routed ?? "GET", url); // the path is checked whatever the verb is
+      if (found === null) return undefined;
+      const target: Target | null = found.store;
+      if (target === null) throw new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
+      if (routed === undefined) return undefined;
+      const path = found.params as Record<string, string>; // no parameter of a path is optional
+      return { target, path, query: found.searchParams["query"] ?? "" };
+    },
+  };
+}
+
+const routedMethods: ReadonlyMap<string, HTTPMethod> = new Map(
+  (["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const).map((method) => [method, method]),
+);
