@@ -112,7 +112,7 @@ async function runFiles(files: string[], report: TestReport): Promise<void> {
   const events = run({
     files: files.map((file) => path.join(root, file)),
     cwd: root,
-    concurrency: availableParallelism() + 1, // some file usually waits
+    concurrency: Math.max(2, availableParallelism()), // more of them would starve what runs at a low priority
     timeout: testMsMax,
     signal: AbortSignal.any([interruption.signal, silence.signal]),
     // Without the cache, stripping types takes a third of the time of a short test file.
