@@ -132,7 +132,7 @@ export async function createServices(
       : callers.authenticate(authorization, required);
   const routeTable = createRouteTable(config.headerBytesMax);
   const dispatcher = createDispatcher({
-    routeTable,
+    findOperation: routeTable.findOperation,
     beginTick: callers.noticeRevocations,
     authenticate,
     headerBytesMax: config.headerBytesMax,

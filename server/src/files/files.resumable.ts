@@ -1,7 +1,7 @@
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { ResumableUploadRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { ArrivingBytes } from "../http/arriving-bytes.ts";
+import type { ArrivingBytes } from "../http/endpoint.ts";
 import { requireEnabled } from "../http/policy.ts";
 import type { RateLimits } from "../http/rate-limits.ts";
 import type { UserCaller } from "../http/route.ts";

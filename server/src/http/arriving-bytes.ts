@@ -1,21 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { noteDiscarded } from "../lib/memory-relief.ts";
+import type { ArrivingBytes } from "./endpoint.ts";
 import { beginUploading } from "./upload.ts";
-
-/** The body of a request while it arrives; it may end prematurely. */
-export interface ArrivingBytes {
-  /**
-   * Can be read once. Ends with the body, when the connection breaks, when nothing arrives for too long, and when
-   * `stop` is called; never throws.
-   */
-  readonly chunks: AsyncIterable<Uint8Array>;
-  /** Whether the whole body has been read. */
-  isWhole(): boolean;
-  isConnected(): boolean;
-  stop(): void;
-  /** Ends the upload: the ordinary time-outs apply to the connection again. */
-  end(): void;
-}
 
 /** Receives a body that may take longer than other requests, as long as it makes progress. */
 export function arrivingBytes(request: IncomingMessage, stalledMs: number): ArrivingBytes {

@@ -19,7 +19,7 @@ describe("Dispatcher", () => {
     const log = createLog("error", { write: (line) => void lines.push(line) });
     const routeTable = createRouteTable(1_000);
     const dispatcher = createDispatcher({
-      routeTable,
+      findOperation: routeTable.findOperation,
       beginTick() {},
       authenticate() {
         throw new Error("the fault");

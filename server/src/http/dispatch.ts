@@ -2,12 +2,11 @@ import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
 import { CallWork } from "../lib/call-work.ts";
 import { runAsInnerCall } from "../lib/current-call.ts";
-import { parseQuery } from "./body.ts";
+import { parseQuery } from "./body-parameters.ts";
 import type { Call, RawParameters } from "./call.ts";
 import { newRequestId, type Reply } from "./envelope.ts";
-import { type Authenticate, refuse } from "./operations.ts";
+import { type Authenticate, type Operation, refuse } from "./operations.ts";
 import type { AnyCaller, Route } from "./route.ts";
-import type { RouteTable } from "./route-table.ts";
 
 /** A call inside of another call. */
 export interface InnerCall {
@@ -36,6 +35,23 @@ export interface DispatchedReply {
   readonly caller: AnyCaller | undefined;
 }
 
+/**
+ * Finds the operation of a path and verb, exactly as for a request.
+ *
+ * @param url a path with its query
+ * @returns undefined for an unknown path or verb, and for a page
+ * @throws ApiError ParameterIncorrectFormat when the escapes of the path are not UTF-8
+ */
+export type FindOperation = (method: string, url: string) => FoundOperation | undefined;
+
+interface FoundOperation {
+  readonly operation: Operation;
+  /** The path parameters, unescaped, by their names in the declared path. */
+  readonly path: Readonly<Record<string, string>>;
+  /** The query, as sent. */
+  readonly query: string;
+}
+
 /** Calls operations with the same routing, authentication, parsing and responses as separate requests. */
 export interface Dispatcher {
   /** @param outer the containing request, whose token is used */
@@ -43,26 +59,25 @@ export interface Dispatcher {
 }
 
 export function createDispatcher(options: {
-  /** Of the server, so that paths match identically. */
-  readonly routeTable: RouteTable;
+  readonly findOperation: FindOperation;
   /** Applies revocations by other processes. */
   beginTick(): void;
   readonly authenticate: Authenticate;
   readonly headerBytesMax: number;
   readonly log: Logger;
 }): Dispatcher {
-  const { routeTable, headerBytesMax, log } = options;
+  const { findOperation, headerBytesMax, log } = options;
 
   /** @throws ApiError OperationNotFound, RequestTooLarge, ParameterIncorrectFormat */
-  function find({ method, path }: InnerCall) {
+  function find({ method, path }: InnerCall): FoundOperation {
     if (path.length > headerBytesMax) {
       throw new ApiError("RequestTooLarge", "The path and the headers together are too long.");
     }
-    const found = methods.has(method) ? routeTable.find(method, path) : undefined;
-    const operation = found?.target.operation;
-    if (found === undefined || operation === undefined) throw new ApiError("OperationNotFound");
-    if (operation.route.isBatchable === false) throw new ApiError("OperationNotFound", "A batch cannot hold this.");
-    return { operation, path: found.path, query: found.query };
+    const found = methods.has(method) ? findOperation(method, path) : undefined;
+    if (found === undefined) throw new ApiError("OperationNotFound");
+    if (found.operation.route.isBatchable === false)
+      throw new ApiError("OperationNotFound", "A batch cannot hold this.");
+    return found;
   }
 
   async function authenticate(route: Route, authorization: string | undefined): Promise<AnyCaller | undefined> {
@@ -74,7 +89,7 @@ export function createDispatcher(options: {
   return {
     dispatch(inner, outer) {
       const requestId = newRequestId();
-      let target: ReturnType<typeof find>;
+      let target: FoundOperation;
       try {
         target = find(inner);
       } catch (error) {

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError } from "../errors.ts";
 import { CallWork } from "../lib/call-work.ts";
-import { HeldBody, parseBody, parseQuery } from "./body.ts";
+import { HeldBody } from "./body.ts";
+import { parseBody, parseQuery } from "./body-parameters.ts";
 import { type Browser, browserOf } from "./browser.ts";
 import type { Call, RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "./call.ts";
 import type { Exchange } from "./exchange.ts";

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { type ArrivingBytes, arrivingBytes } from "./arriving-bytes.ts";
+import { arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
 import { jsonContentType } from "./envelope.ts";
+import type { ArrivingBytes } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RouteTable } from "./route-table.ts";
 

@@ -1,4 +1,4 @@
-import { parseQuery } from "./body.ts";
+import { parseQuery } from "./body-parameters.ts";
 import { setOrigin } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
 import { ArchiveResult } from "./file-result.ts";

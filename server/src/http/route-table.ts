@@ -1,5 +1,6 @@
 import createRouter, { type HTTPMethod } from "find-my-way";
 import { ApiError } from "../errors.ts";
+import type { FindOperation } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Operation } from "./operations.ts";
 
@@ -39,6 +40,7 @@ export interface RouteTable {
    * @throws ApiError ParameterIncorrectFormat when the escapes of the path are not UTF-8
    */
   find(method: string, url: string): FoundTarget | undefined;
+  readonly findOperation: FindOperation;
 }
 
 /** @param headerBytesMax the bound of a path */
@@ -50,19 +52,25 @@ export function createRouteTable(headerBytesMax: number): RouteTable {
     querystringParser: (query) => ({ query }), // parsed by the routes that need it
     onBadUrl: () => {}, // makes `find` return a route without a target
   });
+  function find(method: string, url: string): FoundTarget | undefined {
+    const routed = routedMethods.get(method);
+    const found = router.find(routed ?? "GET", url); // the path is checked whatever the verb is
+    if (found === null) return undefined;
+    const target: Target | null = found.store;
+    if (target === null) throw new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
+    if (routed === undefined) return undefined;
+    const path = found.params as Record<string, string>; // no parameter of a path is optional
+    return { target, path, query: found.searchParams["query"] ?? "" };
+  }
   return {
     add(methods, path, target) {
       router.on([...methods], path.replaceAll(/\{(\w+)\}/g, ":$1"), () => {}, target);
     },
-    find(method, url) {
-      const routed = routedMethods.get(method);
-      const found = router.find(routed ?? "GET", url); // the path is checked whatever the verb is
-      if (found === null) return undefined;
-      const target: Target | null = found.store;
-      if (target === null) throw new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
-      if (routed === undefined) return undefined;
-      const path = found.params as Record<string, string>; // no parameter of a path is optional
-      return { target, path, query: found.searchParams["query"] ?? "" };
+    find,
+    findOperation(method, url) {
+      const found = find(method, url);
+      const operation = found?.target.operation;
+      return found && operation && { operation, path: found.path, query: found.query };
     },
   };
 }

@@ -1,10 +1,10 @@
 import type { Config } from "../config.ts";
-import { mountEndpoint } from "./endpoint.ts";
 import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./http-server.ts";
 import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";
 import { type LandingPage, mountLandingPage } from "./landing-page.ts";
 import { mountOperation } from "./mount.ts";
+import { mountEndpoint } from "./mount-endpoint.ts";
 import type { Authenticate, Operation, RequireServed } from "./operations.ts";
 import { createPeers } from "./peer.ts";
 import type { RateLimits } from "./rate-limits.ts";

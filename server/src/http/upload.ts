@@ -3,7 +3,8 @@ import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { ApiError } from "../errors.ts";
 import { noteDiscarded } from "../lib/memory-relief.ts";
-import { decode, discardRest, parseBody } from "./body.ts";
+import { discardRest } from "./body.ts";
+import { decode, parseBody } from "./body-parameters.ts";
 import type { RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "./call.ts";
 import { createFormParser, type FormListener, type FormPart } from "./multipart.ts";
 
