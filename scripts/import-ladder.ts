@@ -26,7 +26,9 @@ const ladder = [
     "version.ts",
     "worker-number.ts",
   ],
-  ["db", "http", "outgoing"],
+  ["contract", "db", "outgoing"],
+  ["api"],
+  ["http"],
   ["operation.ts", "services.ts"],
   ["erasure", "exports", "idempotency", "pictures", "privacy", "regions", "tenancy"],
   ["auth", "mail", "storage"],
@@ -38,6 +40,7 @@ const ladder = [
   ["app.ts", "maintenance.ts"],
   ["serve.ts", "start.ts", "main.ts", "cli.ts"],
 ];
+const ofHttp = new Set(["contract", "api", "http"]);
 /** Names the types of all services, from anywhere; it is empty when it runs. */
 const typesOfServices = "server/src/services.ts";
 const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
@@ -103,10 +106,10 @@ function findImportProblem(importer: string, specifier: string): string | undefi
   const [fromRank, toRank] = [rankOf(importer), rankOf(imported)];
   if (fromRank === undefined || toRank === undefined) return undefined; // reported as misplaced
   if (toRank > fromRank) return `${from} is left of ${to}, and imports go only left`;
-  if (isEngine(importer) && (to === "http" || (from === to && !isEngine(imported)))) return "an engine knows no HTTP";
+  if (isEngine(importer) && (ofHttp.has(to) || (from === to && !isEngine(imported)))) return "an engine knows no HTTP";
   if (toRank < fromRank || from === to) return undefined;
   if (fromRank === ranks.get("slices")) return "slices do not import slices";
-  if (fromRank === ranks.get("db")) return "db, http and outgoing do not import each other";
+  if (fromRank === ranks.get("db")) return "contract, db and outgoing do not import each other";
   const areFolders = !from.endsWith(".ts") && !to.endsWith(".ts");
   if (fromRank > 0 && areFolders) return `${from} and ${to} are on the same step, and do not import each other`;
   return undefined;

@@ -1,8 +1,8 @@
+import { describeEndpoints } from "../server/src/api/endpoint-openapi.ts";
+import { describeRoutes } from "../server/src/api/openapi.ts";
+import type { Endpoint } from "../server/src/contract/endpoint.ts";
+import { conditionsOf, type Route } from "../server/src/contract/route.ts";
 import { type ErrorCondition, errorCatalogue, errorRow } from "../server/src/errors.ts";
-import type { Endpoint } from "../server/src/http/endpoint.ts";
-import { describeEndpoints } from "../server/src/http/endpoint-openapi.ts";
-import { describeRoutes } from "../server/src/http/openapi.ts";
-import { conditionsOf, type Route } from "../server/src/http/route.ts";
 import { metricCatalogue } from "../server/src/insight/catalogue.ts";
 import { settings } from "../server/src/settings/settings.ts";
 import { version } from "../server/src/version.ts";

@@ -1,14 +1,14 @@
+import { createOperation, type Operation } from "./api/operations.ts";
 import { creationHandler, deletionHandler } from "./applications/applications.remote.ts";
 import { createActionLog } from "./audit/audit.action-log.ts";
 import type { Config } from "./config.ts";
+import type { Endpoint } from "./contract/endpoint.ts";
+import type { Route } from "./contract/route.ts";
 import { closeServices, createServices, type OwnServices, type ServiceOverrides } from "./create-services.ts";
 import { tusEndpoint } from "./files/files.tus.ts";
 import { readCertificate } from "./http/certificate.ts";
-import type { Endpoint } from "./http/endpoint.ts";
 import type { HttpServer } from "./http/http-server.ts";
 import { createInFlight } from "./http/in-flight.ts";
-import { createOperation, type Operation } from "./http/operations.ts";
-import type { Route } from "./http/route.ts";
 import { createTransport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
 import type { createInsight, Insight } from "./insight/insight.ts";

@@ -1,5 +1,5 @@
-import type { Call, StoredUpload, UploadedPart } from "./http/call.ts";
-import type { FileResult } from "./http/file-result.ts";
+import type { Call, StoredUpload, UploadedPart } from "./contract/call.ts";
+import type { FileResult } from "./contract/file-result.ts";
 import {
   type CallerKind,
   type CallerOf,
@@ -9,8 +9,8 @@ import {
   type RouteInterface,
   route,
   type SignedInput,
-} from "./http/route.ts";
-import type { ObjectSchema, Schema, Static } from "./http/schema.ts";
+} from "./contract/route.ts";
+import type { ObjectSchema, Schema, Static } from "./contract/schema.ts";
 import type { Services } from "./services.ts";
 
 /** Declares one operation: its interface, and the handler that gets the services of the process. */

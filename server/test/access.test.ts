@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { updateApplicationDeleted } from "../src/applications/applications.store.ts";
-import { type Route, roleOf } from "../src/http/route.ts";
+import { type Route, roleOf } from "../src/contract/route.ts";
 import type { IdKind } from "../src/lib/ids.ts";
 import { digestSecret } from "../src/lib/secrets.ts";
 import { deleteOperator } from "../src/operators/operators.store.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { insertKey } from "../src/applications/applications.keys.store.ts";
 import { type NewApplication, updateApplicationDeleted } from "../src/applications/applications.store.ts";
+import type { Route } from "../src/contract/route.ts";
 import { identifyCrash } from "../src/crashes/crash-identity.ts";
-import type { Route } from "../src/http/route.ts";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { dataPart, png, postForm, upload } from "./uploads.ts";
 

@@ -1,7 +1,7 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { Text, WireDate } from "../http/wire.ts";
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { Text, WireDate } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { nameRule } from "./applications.names.ts";
 import type { LiveApplication } from "./applications.store.ts";

@@ -1,6 +1,6 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
-import { Type } from "../http/schema.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { nameRule, readName } from "./applications.names.ts";

@@ -1,12 +1,12 @@
 import { sql } from "kysely";
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { WireDate } from "../contract/wire.ts";
 import { condition, tieOrder } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { ApplicationRegionRow } from "../db/tables.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { operation } from "../operation.ts";

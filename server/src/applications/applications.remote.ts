@@ -1,10 +1,10 @@
+import { compileParameters } from "../contract/parameters.ts";
+import { movingError } from "../contract/policy.ts";
+import { Type } from "../contract/schema.ts";
+import { IdInput, Text } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
 import { lockApplication } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
-import { compileParameters } from "../http/parameters.ts";
-import { movingError } from "../http/policy.ts";
-import { Type } from "../http/schema.ts";
-import { IdInput, Text } from "../http/wire.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import { findApplicationRegion } from "../regions/regions.directory.store.ts";
 import type { MessageHandler } from "../regions/regions.endpoint.ts";

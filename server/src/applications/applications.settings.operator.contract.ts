@@ -1,7 +1,7 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
-import type { RawParameters } from "../http/call.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { Choice, Flag, List, Members, RawJson, Text } from "../http/wire.ts";
+import type { RawParameters } from "../contract/call.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { Choice, Flag, List, Members, RawJson, Text } from "../contract/wire.ts";
 import { signingSecretCharacters } from "../lib/secrets.ts";
 import {
   type ApplicationSettings,

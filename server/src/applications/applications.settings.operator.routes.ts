@@ -1,7 +1,7 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import type { OperatorCaller } from "../contract/route.ts";
+import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
-import type { OperatorCaller } from "../http/route.ts";
-import { Type } from "../http/schema.ts";
 import { newSigningSecret } from "../lib/secrets.ts";
 import { operation } from "../operation.ts";
 import { OutgoingError } from "../outgoing/outgoing.ts";

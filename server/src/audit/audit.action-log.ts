@@ -1,9 +1,9 @@
+import type { ActionLog, OperatorAction } from "../api/operations.ts";
 import { holdApplication } from "../auth/operated-application.ts";
+import { Created } from "../contract/route.ts";
+import type { ObjectSchema } from "../contract/schema.ts";
+import { isAuditable } from "../contract/wire.ts";
 import type { Database } from "../db/database.ts";
-import type { ActionLog, OperatorAction } from "../http/operations.ts";
-import { Created } from "../http/route.ts";
-import type { ObjectSchema } from "../http/schema.ts";
-import { isAuditable } from "../http/wire.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { kindOfId } from "../lib/ids.ts";
 import { type AuditEvent, calledBy, refusedWith } from "./audit.events.ts";

@@ -1,7 +1,7 @@
+import type { Call } from "../contract/call.ts";
+import type { AnyCaller } from "../contract/route.ts";
 import type { AuditRow } from "../db/tables.ts";
 import { type ErrorCondition, errorRow } from "../errors.ts";
-import type { Call } from "../http/call.ts";
-import type { AnyCaller } from "../http/route.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 
 /** The actor of an event. */

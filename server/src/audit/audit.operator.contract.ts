@@ -1,7 +1,7 @@
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { DateInput, IdInput, RawJson, Text, WireDate } from "../contract/wire.ts";
 import type { AuditRow } from "../db/tables.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { DateInput, IdInput, RawJson, Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { AuditFilters } from "./audit.store.ts";
 

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
+import type { Caller, ClientKind } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { ApiError, errorRow } from "../errors.ts";
-import type { Caller, ClientKind } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Regions } from "../regions/regions.ts";
 import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";

@@ -1,6 +1,6 @@
+import type { ApplicationPolicy } from "../contract/policy.ts";
 import type { Database } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
-import type { ApplicationPolicy } from "../http/policy.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";
 

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
+import type { Call } from "../contract/call.ts";
 import { ApiError } from "../errors.ts";
-import type { Call } from "../http/call.ts";
 import { createFairQueue, type LaneSettings, type LaneStatistics, type Ticket } from "../lib/fair-queue.ts";
 import { networkOf } from "../lib/ip-addresses.ts";
 

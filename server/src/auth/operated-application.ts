@@ -1,10 +1,10 @@
+import { movingError } from "../contract/policy.ts";
+import { IdInput } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { lockApplication } from "../db/lock.ts";
 import { prepare } from "../db/prepared.ts";
 import { ApiError } from "../errors.ts";
-import { movingError } from "../http/policy.ts";
-import { IdInput } from "../http/wire.ts";
 
 /** The path parameter that names the application of an operator's request; spread it into the other path parameters. */
 export const applicationPathParameters = { appid: IdInput("App") };

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
+import type { Browser } from "../contract/browser.ts";
 import type { OperatorRow } from "../db/tables.ts";
-import type { Browser } from "../http/browser.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
 

@@ -1,7 +1,7 @@
 import type { Background } from "../background.ts";
+import type { OperatorCaller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
-import type { OperatorCaller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import { readToken } from "./authorization.ts";

@@ -1,5 +1,5 @@
+import type { Caller } from "../contract/route.ts";
 import type { UserTokenRow } from "../db/tables.ts";
-import type { Caller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { IdGenerator } from "../lib/ids.ts";

@@ -1,5 +1,5 @@
-import { Type } from "../http/schema.ts";
-import { Choice, Flag, List } from "../http/wire.ts";
+import { Type } from "../contract/schema.ts";
+import { Choice, Flag, List } from "../contract/wire.ts";
 
 const modes = ["independent", "sequential", "atomic"] as const;
 export type BatchMode = (typeof modes)[number];

@@ -1,8 +1,8 @@
+import type { Call, RawParameters } from "../contract/call.ts";
+import { compileParameters } from "../contract/parameters.ts";
+import { Type } from "../contract/schema.ts";
+import { Members, Raw, Text } from "../contract/wire.ts";
 import { ApiError } from "../errors.ts";
-import type { Call, RawParameters } from "../http/call.ts";
-import { compileParameters } from "../http/parameters.ts";
-import { Type } from "../http/schema.ts";
-import { Members, Raw, Text } from "../http/wire.ts";
 
 /** One call of a batch, as the client sent it. */
 export interface BatchItem {

@@ -1,8 +1,8 @@
+import { replyBody } from "../api/envelope.ts";
+import type { Call } from "../contract/call.ts";
+import { RawResult } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
-import type { Call } from "../http/call.ts";
-import { replyBody } from "../http/envelope.ts";
 import { logLine } from "../http/request-log.ts";
-import { RawResult } from "../http/route.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { BatchResult, RunBatch } from "./batch.contract.ts";

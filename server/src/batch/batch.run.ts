@@ -1,9 +1,9 @@
+import type { Dispatched } from "../api/dispatch.ts";
+import { errorReply, newRequestId, type Reply, replyBody, toApiError } from "../api/envelope.ts";
+import type { Call } from "../contract/call.ts";
+import type { AnyCaller, Route } from "../contract/route.ts";
 import type { Joint } from "../db/database.ts";
 import { ApiError, Interrupted } from "../errors.ts";
-import type { Call } from "../http/call.ts";
-import type { Dispatched } from "../http/dispatch.ts";
-import { errorReply, newRequestId, type Reply, replyBody, toApiError } from "../http/envelope.ts";
-import type { AnyCaller, Route } from "../http/route.ts";
 import type { Services } from "../services.ts";
 import type { BatchMode } from "./batch.contract.ts";
 import type { ReadItem } from "./batch.items.ts";

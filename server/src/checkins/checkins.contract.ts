@@ -1,7 +1,7 @@
+import { PageOf } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { LocationInput, WireLocation } from "../contract/wire.ts";
 import type { CheckinRow, ShownRow } from "../db/tables.ts";
-import { PageOf } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { LocationInput, WireLocation } from "../http/wire.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
 import { changesOf, inputsOf, presentFields, resultsOf, textField } from "../owned/fields.ts";
 import type { OwnedKind } from "../owned/kind.ts";

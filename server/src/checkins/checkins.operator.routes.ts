@@ -1,8 +1,8 @@
+import { PageOf } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { searchParameters } from "../contract/search.ts";
+import { alsoAs, IdInput } from "../contract/wire.ts";
 import type { CheckinRow } from "../db/tables.ts";
-import { PageOf } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { searchParameters } from "../http/search.ts";
-import { alsoAs, IdInput } from "../http/wire.ts";
 import { operatedOperations, operatedResults, presentOperated } from "../owned/operator.operations.ts";
 import { Checkin, checkinKind, presentCheckin } from "./checkins.contract.ts";
 

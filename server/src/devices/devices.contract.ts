@@ -1,5 +1,4 @@
-import type { DeviceRow } from "../db/tables.ts";
-import { type Static, Type } from "../http/schema.ts";
+import { type Static, Type } from "../contract/schema.ts";
 import {
   AppIdInput,
   Choice,
@@ -10,7 +9,8 @@ import {
   Text,
   WireDate,
   WireLocation,
-} from "../http/wire.ts";
+} from "../contract/wire.ts";
+import type { DeviceRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 
 export const textCharactersMax = 256;

@@ -1,6 +1,6 @@
+import { type Static, Type } from "../contract/schema.ts";
+import { LocationInput, Text, WireDate, WireLocation } from "../contract/wire.ts";
 import type { CrashReportRow } from "../db/tables.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { LocationInput, Text, WireDate, WireLocation } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 
 export const CreateCrashReport = Type.Object({

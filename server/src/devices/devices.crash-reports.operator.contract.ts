@@ -1,8 +1,8 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { Choice, Integer, Text, WireDate, WireLocation } from "../contract/wire.ts";
 import type { CrashGroupRow, CrashGroupVersionRow, CrashReportRow } from "../db/tables.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { Choice, Integer, Text, WireDate, WireLocation } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 
 export const CrashGroupsPath = Type.Object(applicationPathParameters);

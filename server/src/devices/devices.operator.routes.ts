@@ -1,9 +1,9 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import { Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { searchPage } from "../db/search.ts";
 import type { DeviceRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { Type } from "../http/schema.ts";
 import { operation } from "../operation.ts";
 import {
   OperatedDevice,

@@ -1,10 +1,10 @@
+import { signRegistration } from "../api/signatures.ts";
 import { type ApplicationCredentials, findCredentials } from "../auth/credentials.ts";
 import type { IssuedToken } from "../auth/tokens.ts";
+import { requireEnabled } from "../contract/policy.ts";
+import type { Static } from "../contract/schema.ts";
 import { lockRow } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
-import { requireEnabled } from "../http/policy.ts";
-import type { Static } from "../http/schema.ts";
-import { signRegistration } from "../http/signatures.ts";
 import { kindOfId } from "../lib/ids.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";

@@ -1,7 +1,7 @@
+import { PageOf } from "../contract/paging.ts";
+import { type ObjectSchema, type Static, Type } from "../contract/schema.ts";
+import { Raw, Text, UserIdInput, WireLocation } from "../contract/wire.ts";
 import type { FileRow, ShownRow } from "../db/tables.ts";
-import { PageOf } from "../http/paging.ts";
-import { type ObjectSchema, type Static, Type } from "../http/schema.ts";
-import { Raw, Text, UserIdInput, WireLocation } from "../http/wire.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
 import { changesOf, inputsOf, presentFields, resultsOf } from "../owned/fields.ts";
 import { shownLocation } from "../privacy/shown-location.ts";

@@ -1,8 +1,8 @@
+import type { Call } from "../contract/call.ts";
+import { FileResult } from "../contract/file-result.ts";
 import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Call } from "../http/call.ts";
-import { FileResult } from "../http/file-result.ts";
 import type { PictureSize } from "../pictures/picture-job.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";
 import type { PictureSource } from "../pictures/pictures.ts";

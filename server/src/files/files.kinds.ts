@@ -1,6 +1,6 @@
+import { Type } from "../contract/schema.ts";
+import { Decimal, IdInput, Integer } from "../contract/wire.ts";
 import type { FileRow } from "../db/tables.ts";
-import { Type } from "../http/schema.ts";
-import { Decimal, IdInput, Integer } from "../http/wire.ts";
 import { countField, textField, textFieldOf } from "../owned/fields.ts";
 import type { OwnedKind } from "../owned/kind.ts";
 

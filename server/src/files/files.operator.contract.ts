@@ -1,7 +1,7 @@
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { alsoAs, Choice, DateRangeInput, IdInput } from "../contract/wire.ts";
 import type { FileRow } from "../db/tables.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { alsoAs, Choice, DateRangeInput, IdInput } from "../http/wire.ts";
 import { operatedPathOf, operatedResults, presentOperated } from "../owned/operator.operations.ts";
 import { fileContract, presentFile, ReadPicture } from "./files.contract.ts";
 import type { FileKind } from "./files.kinds.ts";

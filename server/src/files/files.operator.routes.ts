@@ -1,6 +1,6 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
-import { Type } from "../http/schema.ts";
 import { type Operation, operation } from "../operation.ts";
 import { OperatedPath, operatedOperations } from "../owned/operator.operations.ts";
 import { findUsage } from "../storage/usage.ts";

@@ -1,9 +1,9 @@
+import { callWith } from "../contract/call.ts";
+import type { UserCaller } from "../contract/route.ts";
+import { Type } from "../contract/schema.ts";
+import { resolveUserId, UserIdInput } from "../contract/wire.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { callWith } from "../http/call.ts";
-import type { UserCaller } from "../http/route.ts";
-import { Type } from "../http/schema.ts";
-import { resolveUserId, UserIdInput } from "../http/wire.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import {

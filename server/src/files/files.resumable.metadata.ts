@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
+import { compileParameters } from "../contract/parameters.ts";
+import { newPermissions } from "../contract/permissions.ts";
+import { Type } from "../contract/schema.ts";
+import { Choice, Text } from "../contract/wire.ts";
 import { ApiError } from "../errors.ts";
-import { compileParameters } from "../http/parameters.ts";
-import { newPermissions } from "../http/permissions.ts";
-import { Type } from "../http/schema.ts";
-import { Choice, Text } from "../http/wire.ts";
 import { fileContract, type NewFile } from "./files.contract.ts";
 import { type FileKind, fileKinds } from "./files.kinds.ts";
 

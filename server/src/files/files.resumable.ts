@@ -1,10 +1,10 @@
+import type { RateLimits } from "../api/rate-limits.ts";
+import type { ArrivingBytes } from "../contract/endpoint.ts";
+import { requireEnabled } from "../contract/policy.ts";
+import type { UserCaller } from "../contract/route.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { ResumableUploadRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { ArrivingBytes } from "../http/endpoint.ts";
-import { requireEnabled } from "../http/policy.ts";
-import type { RateLimits } from "../http/rate-limits.ts";
-import type { UserCaller } from "../http/route.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { filePrefix, putOrphans } from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";

@@ -1,7 +1,7 @@
+import { requireEnabled } from "../contract/policy.ts";
+import { Type } from "../contract/schema.ts";
 import type { FileRow, ShownRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { requireEnabled } from "../http/policy.ts";
-import { Type } from "../http/schema.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
 import { type Operation, operation } from "../operation.ts";
 import { ownedOperations } from "../owned/operations.ts";

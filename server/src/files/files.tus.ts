@@ -1,6 +1,6 @@
 import type { Locker, ServerOptions } from "@tus/server";
+import type { Endpoint, EndpointCall, EndpointReply } from "../contract/endpoint.ts";
 import { ApiError } from "../errors.ts";
-import type { Endpoint, EndpointCall, EndpointReply } from "../http/endpoint.ts";
 import { kindOfId } from "../lib/ids.ts";
 import type { Services } from "../services.ts";
 import { fileKinds } from "./files.kinds.ts";

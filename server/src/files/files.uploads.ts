@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
+import type { Call, StoredUpload, UploadedPart } from "../contract/call.ts";
+import type { UserCaller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { ApiError } from "../errors.ts";
-import type { Call, StoredUpload, UploadedPart } from "../http/call.ts";
-import type { UserCaller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { sniffedBytes, sniffPicture } from "../lib/sniffing.ts";

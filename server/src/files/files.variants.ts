@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
+import { type ByteRange, FileResult } from "../contract/file-result.ts";
 import type { Database } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { type ByteRange, FileResult } from "../http/file-result.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";
 import type { PictureSource, Pictures } from "../pictures/pictures.ts";

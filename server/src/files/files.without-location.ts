@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import { LRUCache } from "lru-cache";
+import { FileResult } from "../contract/file-result.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { FileResult } from "../http/file-result.ts";
 import { type PictureType, sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";

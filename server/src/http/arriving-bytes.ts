@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { noteDiscarded } from "../lib/memory-relief.ts";
-import type { ArrivingBytes } from "./endpoint.ts";
+import type { ArrivingBytes } from "../contract/endpoint.ts";
+import { noteDiscarded } from "./memory-relief.ts";
 import { beginUploading } from "./upload.ts";
 
 /** Receives a body that may take longer than other requests, as long as it makes progress. */

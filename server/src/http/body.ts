@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "../errors.ts";
 import type { HeldBytes } from "../lib/byte-budget.ts";
-import { noteDiscarded } from "../lib/memory-relief.ts";
 import { LargeBody } from "./large-body.ts";
+import { noteDiscarded } from "./memory-relief.ts";
 
 // A rejected body is still received up to these bounds, so that the client gets to read the response.
 const discardedBytesMax = 67_108_864;

@@ -1,4 +1,4 @@
-import type { ByteRange } from "./file-result.ts";
+import type { ByteRange } from "../contract/file-result.ts";
 
 /** More ranges than this only cost work: the whole file is sent instead. */
 const rangesMax = 16;

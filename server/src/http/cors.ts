@@ -1,7 +1,7 @@
-import { anyOrigin } from "./envelope.ts";
+import { anyOrigin } from "../api/envelope.ts";
+import { ignoredHeader } from "../api/ignored.ts";
+import type { ApplicationPolicy } from "../contract/policy.ts";
 import type { Exchange } from "./exchange.ts";
-import { ignoredHeader } from "./ignored.ts";
-import type { ApplicationPolicy } from "./policy.ts";
 
 const readableHeaders = [
   ...["Retry-After", "Idempotent-Replayed"],

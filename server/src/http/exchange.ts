@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { finished, type Readable } from "node:stream";
+import { newRequestId } from "../api/envelope.ts";
+import type { AnyCaller } from "../contract/route.ts";
 import type { ApiError } from "../errors.ts";
 import type { CurrentCall } from "../lib/current-call.ts";
 import type { HeldBody } from "./body.ts";
-import { newRequestId } from "./envelope.ts";
 import type { RequestTrace } from "./request-tracer.ts";
-import type { AnyCaller } from "./route.ts";
 
 type HeaderValue = string | number;
 

@@ -1,13 +1,13 @@
 import { ApiError } from "../errors.ts";
 import type { ByteBudget, HeldBytes } from "../lib/byte-budget.ts";
-import { createByteQueue } from "../lib/byte-queue.ts";
 import { Abandoned } from "../lib/call-work.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
-import { noteReleased } from "../lib/memory-relief.ts";
 import { type Owner, ownerOf } from "../lib/owner.ts";
-import { createRowBytes } from "../lib/row-bytes.ts";
 import { tooManyBytes } from "./body.ts";
+import { createByteQueue } from "./byte-queue.ts";
 import type { Exchange } from "./exchange.ts";
+import { noteReleased } from "./memory-relief.ts";
+import { createRowBytes } from "./row-bytes.ts";
 
 /** The memory that requests hold while they arrive and while they are answered (hostile.md 37, 43). */
 export interface InFlight {

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { jsonContentType } from "../api/envelope.ts";
+import type { ArrivingBytes } from "../contract/endpoint.ts";
 import { arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
-import { jsonContentType } from "./envelope.ts";
-import type { ArrivingBytes } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RouteTable } from "./route-table.ts";
 

@@ -1,4 +1,4 @@
-import { successReply } from "./envelope.ts";
+import { successReply } from "../api/envelope.ts";
 import type { RouteTable } from "./route-table.ts";
 import { sendReply } from "./send-reply.ts";
 import { type Page, pageSender, prefersHtml } from "./web-page.ts";

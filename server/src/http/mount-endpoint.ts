@@ -1,13 +1,13 @@
+import type { RequireServed } from "../api/operations.ts";
+import type { RateLimits } from "../api/rate-limits.ts";
+import type { Endpoint, EndpointOperation, EndpointReply } from "../contract/endpoint.ts";
+import { requireEnabled } from "../contract/policy.ts";
+import type { UserCaller } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
 import { arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
-import type { Endpoint, EndpointOperation, EndpointReply } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { acceptCaller, type MountOptions } from "./mount.ts";
-import type { RequireServed } from "./operations.ts";
-import { requireEnabled } from "./policy.ts";
-import type { RateLimits } from "./rate-limits.ts";
-import type { UserCaller } from "./route.ts";
 import type { RouteTable } from "./route-table.ts";
 
 /** The router accepts all of them, because X-HTTP-Method-Override may override the method. */

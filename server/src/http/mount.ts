@@ -1,17 +1,17 @@
-import { parseQuery } from "./body-parameters.ts";
+import { parseQuery } from "../api/body-parameters.ts";
+import { createIgnoredNames, ignoredHeader } from "../api/ignored.ts";
+import type { Authenticate, Operation } from "../api/operations.ts";
+import { readSignature, requireSignature } from "../api/signatures.ts";
+import { ArchiveResult } from "../contract/file-result.ts";
+import type { AnyCaller, CallerKind } from "../contract/route.ts";
 import { setOrigin } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
-import { ArchiveResult } from "./file-result.ts";
 import { HttpCall, type HttpCallServices } from "./http-call.ts";
-import { createIgnoredNames, ignoredHeader } from "./ignored.ts";
 import { smallReplyBytes } from "./in-flight.ts";
-import type { Authenticate, Operation } from "./operations.ts";
 import { pathOf } from "./request-log.ts";
-import type { AnyCaller, CallerKind } from "./route.ts";
 import type { RouteTable } from "./route-table.ts";
 import { sendArchive, sendFile } from "./send-file.ts";
 import { sendReply, setQuota } from "./send-reply.ts";
-import { readSignature, requireSignature } from "./signatures.ts";
 
 export interface MountOptions extends HttpCallServices {
   readonly authenticate: Authenticate;

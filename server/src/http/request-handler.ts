@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
+import { errorReply, toApiError } from "../api/envelope.ts";
 import type { Config } from "../config.ts";
+import { type Endpoint, optionsHeaders, readableHeaders } from "../contract/endpoint.ts";
 import { ApiError } from "../errors.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import { HeldBody, readBody } from "./body.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
-import { type Endpoint, optionsHeaders, readableHeaders } from "./endpoint.ts";
-import { errorReply, toApiError } from "./envelope.ts";
 import { Exchange } from "./exchange.ts";
 import { framingFault } from "./framing.ts";
 import type { InFlight } from "./in-flight.ts";

@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
+import type { AnyCaller } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import type { Exchange } from "./exchange.ts";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
-import type { AnyCaller } from "./route.ts";
 
 /** The log entry of a call. */
 interface LoggedCall extends AnsweredCall {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { AnyCaller } from "../contract/route.ts";
 import type { ApiError } from "../errors.ts";
-import type { AnyCaller } from "./route.ts";
 
 /** A call that has been answered. */
 export interface AnsweredCall {

@@ -1,8 +1,8 @@
 import createRouter, { type HTTPMethod } from "find-my-way";
+import type { FindOperation } from "../api/dispatch.ts";
+import type { Operation } from "../api/operations.ts";
 import { ApiError } from "../errors.ts";
-import type { FindOperation } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Operation } from "./operations.ts";
 
 /** What answers the requests of a path and verb. */
 export interface Target {

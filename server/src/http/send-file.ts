@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { Readable } from "node:stream";
+import type { ArchiveResult, ByteRange, FileResult } from "../contract/file-result.ts";
 import { ApiError } from "../errors.ts";
 import { parseRanges } from "./byte-ranges.ts";
 import type { Exchange } from "./exchange.ts";
-import type { ArchiveResult, ByteRange, FileResult } from "./file-result.ts";
 
 /**
  * Sends a file with support for ranges and conditional requests. Headers keep browsers from running uploaded content in

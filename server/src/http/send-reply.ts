@@ -1,6 +1,6 @@
-import { jsonContentType, type Reply, replyBody } from "./envelope.ts";
+import { jsonContentType, type Reply, replyBody } from "../api/envelope.ts";
+import type { Quota } from "../api/rate-limits.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Quota } from "./rate-limits.ts";
 
 export function sendReply(exchange: Exchange, reply: Reply): void {
   const retryAfterSeconds = reply.failure?.retryAfterSeconds;

@@ -1,3 +1,5 @@
+import type { Authenticate, Operation, RequireServed } from "../api/operations.ts";
+import type { RateLimits } from "../api/rate-limits.ts";
 import type { Config } from "../config.ts";
 import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./http-server.ts";
@@ -5,9 +7,7 @@ import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoin
 import { type LandingPage, mountLandingPage } from "./landing-page.ts";
 import { mountOperation } from "./mount.ts";
 import { mountEndpoint } from "./mount-endpoint.ts";
-import type { Authenticate, Operation, RequireServed } from "./operations.ts";
 import { createPeers } from "./peer.ts";
-import type { RateLimits } from "./rate-limits.ts";
 import { createRequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
 import { mountPage, type Page } from "./web-page.ts";
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
+import { decode, parseBody } from "../api/body-parameters.ts";
+import type { RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "../contract/call.ts";
 import { ApiError } from "../errors.ts";
-import { noteDiscarded } from "../lib/memory-relief.ts";
 import { discardRest } from "./body.ts";
-import { decode, parseBody } from "./body-parameters.ts";
-import type { RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "./call.ts";
+import { noteDiscarded } from "./memory-relief.ts";
 import { createFormParser, type FormListener, type FormPart } from "./multipart.ts";
 
 export interface UploadLimits {

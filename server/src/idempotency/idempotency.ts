@@ -1,8 +1,8 @@
+import type { Reply } from "../api/envelope.ts";
+import type { RunOnce } from "../api/operations.ts";
+import type { Caller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
-import type { Reply } from "../http/envelope.ts";
-import type { RunOnce } from "../http/operations.ts";
-import type { Caller } from "../http/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
 import {

@@ -1,7 +1,7 @@
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { Text, WireDate } from "../contract/wire.ts";
 import type { IdentityRow } from "../db/tables.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 
 const provider = Text({ maxLength: 256, description: "Name of the provider or system the identifier is for." });

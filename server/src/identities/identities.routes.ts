@@ -1,9 +1,9 @@
+import type { Call } from "../contract/call.ts";
+import type { UserCaller } from "../contract/route.ts";
+import { Type } from "../contract/schema.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { NewIdentityRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Call } from "../http/call.ts";
-import type { UserCaller } from "../http/route.ts";
-import { Type } from "../http/schema.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import {

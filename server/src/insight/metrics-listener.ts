@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { errorReply, jsonContentType, newRequestId, replyBody, toApiError } from "../api/envelope.ts";
 import { ApiError } from "../errors.ts";
-import { errorReply, jsonContentType, newRequestId, replyBody, toApiError } from "../http/envelope.ts";
 import type { GuardedPage } from "../http/guarded-page.ts";
 
 /** A port that serves a single page. */

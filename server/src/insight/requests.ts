@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { RateLimitExceeded } from "../http/rate-limits.ts";
+import { RateLimitExceeded } from "../api/rate-limits.ts";
 import type { AnsweredCall, RequestObserver } from "../http/request-observer.ts";
 import { notOperations } from "../http/request-observer.ts";
 import { durationBounds, Histogram } from "../lib/histogram.ts";

@@ -1,8 +1,8 @@
+import { compileParameters } from "../contract/parameters.ts";
+import { Type } from "../contract/schema.ts";
+import type { JsonMember } from "../contract/wire.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { compileParameters } from "../http/parameters.ts";
-import { Type } from "../http/schema.ts";
-import type { JsonMember } from "../http/wire.ts";
 import { operation } from "../operation.ts";
 import { ItemPage, ItemPath, ObjectPath, PutItems, presentItem, SearchItems, valuesMax } from "./metadata.contract.ts";
 import { bagOf, requireReadable, requireWritable } from "./metadata.objects.ts";

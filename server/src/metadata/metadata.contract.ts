@@ -1,8 +1,6 @@
-import { ownedIdKinds } from "../db/owned-tables.ts";
-import type { MetadataRow } from "../db/tables.ts";
-import { PageOf } from "../http/paging.ts";
-import { type Schema, type Static, Type } from "../http/schema.ts";
-import { searchParameters } from "../http/search.ts";
+import { PageOf } from "../contract/paging.ts";
+import { type Schema, type Static, Type } from "../contract/schema.ts";
+import { searchParameters } from "../contract/search.ts";
 import {
   alsoAs,
   Choice,
@@ -16,7 +14,9 @@ import {
   Text,
   WireDate,
   WireLocation,
-} from "../http/wire.ts";
+} from "../contract/wire.ts";
+import { ownedIdKinds } from "../db/owned-tables.ts";
+import type { MetadataRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { jsonOf } from "./metadata.values.ts";

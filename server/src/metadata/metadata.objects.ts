@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from "kysely";
+import type { Caller } from "../contract/route.ts";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { ownedTableOf } from "../db/owned-tables.ts";
 import { compilable, prepareShapes } from "../db/prepared.ts";
 import type { OwnedTableName } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Caller } from "../http/route.ts";
 import { kindOfId } from "../lib/ids.ts";
 import { isLocationReady } from "../privacy/visibility.ts";
 import type { Visibility } from "./metadata.contract.ts";

@@ -1,8 +1,8 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { alsoAs, Choice, IdInput, ObjectIdInput, Text, WireLocation } from "../contract/wire.ts";
 import type { MetadataRow } from "../db/tables.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { alsoAs, Choice, IdInput, ObjectIdInput, Text, WireLocation } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { Item, keyCharactersMax } from "./metadata.contract.ts";
 import { jsonOf } from "./metadata.values.ts";

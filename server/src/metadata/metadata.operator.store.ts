@@ -1,11 +1,11 @@
 import { sql } from "kysely";
+import type { Static } from "../contract/schema.ts";
 import { beginsWith, type Condition, condition, equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import { ownedTableOf } from "../db/owned-tables.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { MetadataRow } from "../db/tables.ts";
-import type { Static } from "../http/schema.ts";
 import { type IdKind, kindOfId } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { keyCharactersMax } from "./metadata.contract.ts";

@@ -1,9 +1,9 @@
+import { Created } from "../contract/route.ts";
+import { Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { isNumberOverflow } from "../db/dialect.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { Created } from "../http/route.ts";
-import { Type } from "../http/schema.ts";
 import type { Location } from "../lib/locations.ts";
 import { operation } from "../operation.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";

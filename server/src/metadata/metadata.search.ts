@@ -1,4 +1,6 @@
 import { sql } from "kysely";
+import type { Static } from "../contract/schema.ts";
+import { readSortOrder } from "../contract/search.ts";
 import {
   beginsWith,
   type Condition,
@@ -12,8 +14,6 @@ import type { Queries } from "../db/database.ts";
 import { rangeFilter } from "../db/filters.ts";
 import type { Scope } from "../db/scope.ts";
 import { type Filter, type Search, searchPage } from "../db/search.ts";
-import type { Static } from "../http/schema.ts";
-import { readSortOrder } from "../http/search.ts";
 import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import {

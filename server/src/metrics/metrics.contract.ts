@@ -1,5 +1,5 @@
-import { type Static, Type } from "../http/schema.ts";
-import { DateInput, IdInput, Integer, List, Members, Scalar, ScalarOrMembers, Text } from "../http/wire.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { DateInput, IdInput, Integer, List, Members, Scalar, ScalarOrMembers, Text } from "../contract/wire.ts";
 
 export const eventsPerCallMax = 1_000;
 export const valuesPerEventMax = 25;

@@ -1,7 +1,7 @@
+import type { Call } from "../contract/call.ts";
+import type { Caller } from "../contract/route.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { ApiError } from "../errors.ts";
-import type { Call } from "../http/call.ts";
-import type { Caller } from "../http/route.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { insertHandle, updateHandleEnded } from "./engine/handles.store.ts";

@@ -5,12 +5,12 @@ import { importApplication } from "../archives/import-application.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Background } from "../background.ts";
+import { compileParameters } from "../contract/parameters.ts";
+import { movingError } from "../contract/policy.ts";
+import { Type } from "../contract/schema.ts";
+import { IdInput, Text } from "../contract/wire.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
-import { compileParameters } from "../http/parameters.ts";
-import { movingError } from "../http/policy.ts";
-import { Type } from "../http/schema.ts";
-import { IdInput, Text } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { RegionCalls } from "../regions/regions.calls.ts";
 import {

@@ -1,11 +1,11 @@
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import { operatorTicket } from "../auth/hash-queue.ts";
+import type { Call } from "../contract/call.ts";
+import type { OperatorCaller } from "../contract/route.ts";
+import { Type } from "../contract/schema.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Call } from "../http/call.ts";
-import type { OperatorCaller } from "../http/route.ts";
-import { Type } from "../http/schema.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import {

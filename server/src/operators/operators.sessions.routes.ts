@@ -2,11 +2,11 @@ import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts
 import { type HashTicket, operatorTicket } from "../auth/hash-queue.ts";
 import type { OperatorMark } from "../auth/operator-marks.ts";
 import { deleteOperatorSession, insertOperatorSession } from "../auth/operator-sessions.ts";
+import type { Browser } from "../contract/browser.ts";
+import type { Call } from "../contract/call.ts";
+import { Type } from "../contract/schema.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Browser } from "../http/browser.ts";
-import type { Call } from "../http/call.ts";
-import { Type } from "../http/schema.ts";
 import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";

@@ -1,12 +1,12 @@
 import type { Background } from "../background.ts";
+import { changedPermissions, type GivenPermissions, newPermissions } from "../contract/permissions.ts";
+import { changedText } from "../contract/wire.ts";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
 import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
 import { eraseMetadataOf, finishErasure } from "../erasure/metadata-erasure.ts";
 import { ApiError } from "../errors.ts";
-import { changedPermissions, type GivenPermissions, newPermissions } from "../http/permissions.ts";
-import { changedText } from "../http/wire.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Location } from "../lib/locations.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";

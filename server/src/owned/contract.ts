@@ -1,9 +1,9 @@
+import type { PresentedPage } from "../contract/paging.ts";
+import { permissionParameters, permissionResults, presentPermissions } from "../contract/permissions.ts";
+import { type ObjectSchema, type Schema, Type } from "../contract/schema.ts";
+import { searchParameters } from "../contract/search.ts";
+import { alsoAs, ClearableText, IdInput, LocationInput, Text, UserIdInput, WireDate } from "../contract/wire.ts";
 import type { OwnedRow, ShownRow } from "../db/tables.ts";
-import type { PresentedPage } from "../http/paging.ts";
-import { permissionParameters, permissionResults, presentPermissions } from "../http/permissions.ts";
-import { type ObjectSchema, type Schema, Type } from "../http/schema.ts";
-import { searchParameters } from "../http/search.ts";
-import { alsoAs, ClearableText, IdInput, LocationInput, Text, UserIdInput, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { OwnedKind } from "./kind.ts";
 import { ordersOf } from "./search.ts";

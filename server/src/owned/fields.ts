@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
+import { type Schema, Type } from "../contract/schema.ts";
+import { ClearableText, Text } from "../contract/wire.ts";
 import { condition, numberOrder, type Order, textOrder } from "../db/conditions.ts";
 import { textFilter } from "../db/filters.ts";
 import type { Filter } from "../db/search.ts";
-import { type Schema, Type } from "../http/schema.ts";
-import { ClearableText, Text } from "../http/wire.ts";
 
 /** A field of one kind of object, which searches can filter and sort by: its column is indexed. */
 export interface OwnedField<Row> {

@@ -1,10 +1,10 @@
+import { type GivenPermissions, requireOwner } from "../contract/permissions.ts";
+import type { UserCaller } from "../contract/route.ts";
+import { Type } from "../contract/schema.ts";
 import type { Queries, Transaction } from "../db/database.ts";
 import { searchPage } from "../db/search.ts";
 import type { OwnedRow, ShownRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { type GivenPermissions, requireOwner } from "../http/permissions.ts";
-import type { UserCaller } from "../http/route.ts";
-import { Type } from "../http/schema.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { changeOwned, removeOwned } from "./changes.ts";

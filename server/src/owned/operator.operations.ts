@@ -1,11 +1,11 @@
 import { applicationPathParameters, requireApplication } from "../auth/operated-application.ts";
+import type { PresentedPage } from "../contract/paging.ts";
+import { pagingParameters } from "../contract/paging.ts";
+import { type ObjectSchema, type Schema, Type } from "../contract/schema.ts";
+import { alsoAs, DateRangeInput, IdInput, WireLocation } from "../contract/wire.ts";
 import { searchPage } from "../db/search.ts";
 import type { OwnedRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { PresentedPage } from "../http/paging.ts";
-import { pagingParameters } from "../http/paging.ts";
-import { type ObjectSchema, type Schema, Type } from "../http/schema.ts";
-import { alsoAs, DateRangeInput, IdInput, WireLocation } from "../http/wire.ts";
 import { operation } from "../operation.ts";
 import type { OwnedKind } from "./kind.ts";
 import { operatedSearch } from "./search.ts";

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from "kysely";
+import { readSortOrder } from "../contract/search.ts";
+import { resolveUserId } from "../contract/wire.ts";
 import { type Condition, condition, equals, numberOrder, type Order, textOrder, within } from "../db/conditions.ts";
 import { rangeFilter, textFilter, valueFilter } from "../db/filters.ts";
 import type { Scope } from "../db/scope.ts";
 import type { Filter, Search } from "../db/search.ts";
 import type { OwnedRow, ShownRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import { readSortOrder } from "../http/search.ts";
-import { resolveUserId } from "../http/wire.ts";
 import type { DateRange } from "../lib/dates.ts";
 import type { LocationRange } from "../lib/locations.ts";
 import { shownLocation } from "../privacy/shown-location.ts";

@@ -1,6 +1,6 @@
+import { toApiError } from "../api/envelope.ts";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
-import { toApiError } from "../http/envelope.ts";
 import type { InternalCall, InternalEndpoint } from "../http/internal-endpoint.ts";
 import type { Clock } from "../lib/clock.ts";
 import { parseJson, writeJson } from "../lib/json.ts";

@@ -1,12 +1,12 @@
+import type { Operation } from "../api/operations.ts";
+import type { Call, RawParameters } from "../contract/call.ts";
+import { compileParameters } from "../contract/parameters.ts";
+import { RawResult } from "../contract/route.ts";
+import { Type } from "../contract/schema.ts";
+import { IdInput, Text } from "../contract/wire.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
-import type { Call, RawParameters } from "../http/call.ts";
-import type { Operation } from "../http/operations.ts";
-import { compileParameters } from "../http/parameters.ts";
 import { logLine } from "../http/request-log.ts";
-import { RawResult } from "../http/route.ts";
-import { Type } from "../http/schema.ts";
-import { IdInput, Text } from "../http/wire.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { writeJson } from "../lib/json.ts";
 import type { Log } from "../log.ts";
@@ -108,7 +108,7 @@ export function registrationHandler({
   };
 }
 
-/** The beginning of a successful response body (`http/envelope.ts`). */
+/** The beginning of a successful response body (`api/envelope.ts`). */
 const resultMember = `"result":`;
 
 const Registration = Type.Object({

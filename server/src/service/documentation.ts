@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import type { Endpoint } from "../http/endpoint.ts";
-import { describeEndpoints } from "../http/endpoint-openapi.ts";
-import { describeRoutes } from "../http/openapi.ts";
-import type { Route } from "../http/route.ts";
+import { describeEndpoints } from "../api/endpoint-openapi.ts";
+import { describeRoutes } from "../api/openapi.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { Route } from "../contract/route.ts";
 import type { Page } from "../http/web-page.ts";
 import { version } from "../version.ts";
 

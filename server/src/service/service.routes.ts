@@ -1,5 +1,5 @@
+import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
-import { Type } from "../http/schema.ts";
 import { operation } from "../operation.ts";
 import { version } from "../version.ts";
 

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { SentHeaders } from "../http/file-result.ts";
+import type { SentHeaders } from "../contract/file-result.ts";
 
 /**
  * The store of the files' bytes: a folder, or an S3-compatible store. Keys are paths of names made of letters, digits,

@@ -1,5 +1,5 @@
+import { parseOperationPattern } from "../contract/policy.ts";
 import type { Queries } from "../db/database.ts";
-import { parseOperationPattern } from "../http/policy.ts";
 import type { GuardedProvider, OidcProvider } from "./identity-provider.ts";
 import { type MailSettings, mailMembers, readMailSettings } from "./mail-settings.ts";
 import { jwksUrlSetting, type PublicOnly, parsePublicOnly } from "./public-only.ts";
@@ -42,7 +42,7 @@ export interface EmailSettings {
   readonly requirePassword?: boolean;
 }
 
-/** Rate limits of requests (see `http/rate-limits.ts`). */
+/** Rate limits of requests (see `api/rate-limits.ts`). */
 export interface ApplicationLimits {
   /** For all callers together. */
   readonly application: GivenLimit;

@@ -1,13 +1,13 @@
 import { LRUCache } from "lru-cache";
-import type { Database, Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
 import {
   type ApplicationPolicy,
   movingError,
   type OperationPattern,
   type PolicyLimits,
   parseOperationPattern,
-} from "../http/policy.ts";
+} from "../contract/policy.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
 import { createSealer } from "../lib/seal.ts";
 import type { Limit } from "../lib/token-buckets.ts";
 import { type ApplicationLimits, type GivenLimit, parseApplicationSettings } from "./application-settings.ts";

@@ -1,7 +1,7 @@
+import type { Static } from "../contract/schema.ts";
+import { changedText } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
-import type { Static } from "../http/schema.ts";
-import { changedText } from "../http/wire.ts";
 import type { Location } from "../lib/locations.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { type ChangeUser, genders } from "./users.contract.ts";

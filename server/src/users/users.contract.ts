@@ -1,8 +1,7 @@
 import type { ListedToken } from "../auth/user-tokens.ts";
-import type { UserRow } from "../db/tables.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { searchParameters } from "../http/search.ts";
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { searchParameters } from "../contract/search.ts";
 import {
   Choice,
   ClearableText,
@@ -15,7 +14,8 @@ import {
   UserIdInput,
   WireDate,
   WireLocation,
-} from "../http/wire.ts";
+} from "../contract/wire.ts";
+import type { UserRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 

@@ -1,8 +1,8 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import { ArchiveResult } from "../contract/file-result.ts";
+import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
 import { archiveUser } from "../exports/user-archive.ts";
-import { ArchiveResult } from "../http/file-result.ts";
-import { Type } from "../http/schema.ts";
 import { operation } from "../operation.ts";
 import { OperatedUserPath } from "./users.operator.contract.ts";
 import { findUser } from "./users.store.ts";

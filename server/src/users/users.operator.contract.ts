@@ -1,9 +1,9 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import type { ListedToken } from "../auth/user-tokens.ts";
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { type Static, Type } from "../contract/schema.ts";
+import { Choice, DateInput, DateRangeInput, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { UserRow } from "../db/tables.ts";
-import { PageOf, pagingParameters } from "../http/paging.ts";
-import { type Static, Type } from "../http/schema.ts";
-import { Choice, DateInput, DateRangeInput, Flag, IdInput, Text, WireDate } from "../http/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { emailCharactersMax, nameCharactersMax, OwnUser, presentProfile } from "./users.contract.ts";
 

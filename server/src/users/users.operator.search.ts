@@ -1,10 +1,10 @@
 import { sql } from "kysely";
+import type { Static } from "../contract/schema.ts";
+import { readSortOrder } from "../contract/search.ts";
 import { type Condition, condition, equals, numberOrder, type Order, textEquals, within } from "../db/conditions.ts";
 import { rangeFilter } from "../db/filters.ts";
 import type { Filter, Search } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
-import type { Static } from "../http/schema.ts";
-import { readSortOrder } from "../http/search.ts";
 import { formerUserNameKey, userNameKey } from "./users.names.ts";
 import type { operatedUserOrders, SearchOperatedUsers } from "./users.operator.contract.ts";
 

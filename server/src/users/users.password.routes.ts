@@ -1,10 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import { type HashTicket, userTicket } from "../auth/hash-queue.ts";
+import { type Static, Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
-import { type Static, Type } from "../http/schema.ts";
 import type { PutMail } from "../mail/outbox.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";

@@ -13,9 +13,9 @@ import {
   type TestApp,
   type TestUser,
 } from "../../test/harness.ts";
+import type { Call } from "../contract/call.ts";
+import type { Caller } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
-import type { Call } from "../http/call.ts";
-import type { Caller } from "../http/route.ts";
 import type { Services } from "../services.ts";
 import { digestResetCode, newResetCode } from "./users.password.codes.ts";
 import { createResetDelays } from "./users.password.delays.ts";

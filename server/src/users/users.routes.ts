@@ -1,6 +1,6 @@
+import { resolveUserId } from "../contract/wire.ts";
 import { searchPage } from "../db/search.ts";
 import { ApiError } from "../errors.ts";
-import { resolveUserId } from "../http/wire.ts";
 import { operation } from "../operation.ts";
 import { OwnUser, presentOwnUser, presentUser, SearchUsers, ShownUser, UserPage, UserPath } from "./users.contract.ts";
 import { userSearch } from "./users.search.ts";

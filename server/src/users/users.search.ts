@@ -1,11 +1,11 @@
 import { sql } from "kysely";
+import type { Static } from "../contract/schema.ts";
+import { readSortOrder } from "../contract/search.ts";
 import { type Condition, condition, equals, numberOrder, type Order, textOrder } from "../db/conditions.ts";
 import { rangeFilter, textFilter } from "../db/filters.ts";
 import type { Scope } from "../db/scope.ts";
 import type { Filter, Search } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
-import type { Static } from "../http/schema.ts";
-import { readSortOrder } from "../http/search.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { genders, type SearchUsers, type userOrders } from "./users.contract.ts";
 import { formerUserNameKey, userNameKey } from "./users.names.ts";

@@ -1,5 +1,5 @@
-import { Type } from "../http/schema.ts";
-import { Text } from "../http/wire.ts";
+import { Type } from "../contract/schema.ts";
+import { Text } from "../contract/wire.ts";
 import { UserWithToken } from "./users.contract.ts";
 
 export const LoginSocialUser = Type.Object({

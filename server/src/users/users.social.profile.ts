@@ -1,6 +1,6 @@
+import type { Schema } from "../contract/schema.ts";
+import { readWireValue } from "../contract/wire.ts";
 import type { UserRow } from "../db/tables.ts";
-import type { Schema } from "../http/schema.ts";
-import { readWireValue } from "../http/wire.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import { CreateUser } from "./users.contract.ts";

@@ -1,7 +1,7 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { listUserTokens } from "../auth/user-tokens.ts";
+import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
-import { Type } from "../http/schema.ts";
 import { operation } from "../operation.ts";
 import {
   ListOperatedTokens,

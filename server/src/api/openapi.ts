@@ -1,8 +1,8 @@
+import { conditionsOf, IdempotencyKey, type Route, takesIdempotencyKey } from "../contract/route.ts";
+import { isOptional, type ObjectSchema, type Schema, Type } from "../contract/schema.ts";
 import { type ErrorCondition, errorRow } from "../errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { ErrorEnvelope } from "./envelope.ts";
-import { conditionsOf, IdempotencyKey, type Route, takesIdempotencyKey } from "./route.ts";
-import { isOptional, type ObjectSchema, type Schema, Type } from "./schema.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 

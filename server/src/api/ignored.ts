@@ -1,5 +1,5 @@
+import type { Route } from "../contract/route.ts";
 import { fieldsOf } from "../lib/fields.ts";
-import type { Route } from "./route.ts";
 
 /** Lists the parameters that the operation does not know, so that developers notice misspelt ones. */
 export const ignoredHeader = "Rollcall-Ignored";

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import type { ApplicationPolicy } from "../contract/policy.ts";
 import { ApiError } from "../errors.ts";
-import type { ApplicationPolicy } from "./policy.ts";
 
 /** The signed properties of a request (spec/authentication#signatures). */
 export interface SignedRequest {

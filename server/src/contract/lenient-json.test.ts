@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { processorTime } from "../../test/processor-time.ts";
-import { parseJson } from "./json.ts";
+import { parseJson } from "../lib/json.ts";
 import { parseLenientJson } from "./lenient-json.ts";
 
 /** Formats a value like a client that supports only single quotes. */

@@ -2,9 +2,9 @@ import type { ErrorCondition } from "../errors.ts";
 import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
-import { parseLenientJson } from "../lib/lenient-json.ts";
 import { type Location, type LocationRange, parseLocation, parseLocationRange } from "../lib/locations.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
+import { parseLenientJson } from "./lenient-json.ts";
 import { type Schema, type Static, Type } from "./schema.ts";
 
 /**

@@ -1,14 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
-import { ApiError, Interrupted } from "../errors.ts";
-import type { TokenBucket } from "../lib/token-buckets.ts";
-import { mayDo } from "../roles.ts";
-import { type Call, callWith, type RawParameters, type StoredUpload } from "./call.ts";
-import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
-import { ArchiveResult, FileResult } from "./file-result.ts";
-import { compileParameters, readParameter } from "./parameters.ts";
-import { requireEnabled } from "./policy.ts";
-import type { RateLimits } from "./rate-limits.ts";
+import { type Call, callWith, type RawParameters, type StoredUpload } from "../contract/call.ts";
+import { ArchiveResult, FileResult } from "../contract/file-result.ts";
+import { compileParameters, readParameter } from "../contract/parameters.ts";
+import { requireEnabled } from "../contract/policy.ts";
 import {
   type AnyCaller,
   type Caller,
@@ -20,8 +15,13 @@ import {
   type Route,
   roleOf,
   takesIdempotencyKey,
-} from "./route.ts";
-import { createSerializer } from "./serializer.ts";
+} from "../contract/route.ts";
+import { createSerializer } from "../contract/serializer.ts";
+import { ApiError, Interrupted } from "../errors.ts";
+import type { TokenBucket } from "../lib/token-buckets.ts";
+import { mayDo } from "../roles.ts";
+import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
+import type { RateLimits } from "./rate-limits.ts";
 
 /** Identifies the caller; throws or rejects with an ApiError. */
 export type Authenticate = (

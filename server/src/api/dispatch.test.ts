@@ -1,15 +1,15 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { route } from "../contract/route.ts";
+import { Type } from "../contract/schema.ts";
+import { createRouteTable } from "../http/route-table.ts";
 import { createClock } from "../lib/clock.ts";
 import { createLog } from "../log.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Reply } from "./envelope.ts";
 import { type ActionLog, createOperation } from "./operations.ts";
 import { createRateLimits } from "./rate-limits.ts";
-import { route } from "./route.ts";
-import { createRouteTable } from "./route-table.ts";
-import { Type } from "./schema.ts";
 
 const noActionLog: ActionLog = { record: (_action, _given, work) => work(), noteRefusal: async () => {} };
 

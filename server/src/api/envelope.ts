@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
+import type { ArchiveResult, FileResult } from "../contract/file-result.ts";
+import { Type } from "../contract/schema.ts";
 import { ApiError, errorRow } from "../errors.ts";
 import { Abandoned } from "../lib/call-work.ts";
-import type { ArchiveResult, FileResult } from "./file-result.ts";
 import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
-import { Type } from "./schema.ts";
 
 /** Without a charset: RFC 8259 defines none, and shipped clients compare the text (spec/transport#content-type). */
 export const jsonContentType = "application/json";

@@ -1,4 +1,4 @@
-import { parseJson } from "./json.ts";
+import { parseJson } from "../lib/json.ts";
 
 /**
  * Parses JSON whose texts may be in single quotes.

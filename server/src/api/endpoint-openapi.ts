@@ -1,4 +1,4 @@
-import type { Endpoint, EndpointOperation } from "./endpoint.ts";
+import type { Endpoint, EndpointOperation } from "../contract/endpoint.ts";
 import { describeFailures, type Json } from "./openapi.ts";
 
 /** The OpenAPI description of endpoints, in addition to the routes. */

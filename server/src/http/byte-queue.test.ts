@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import { createByteBudget, type HeldBytes } from "./byte-budget.ts";
+import { createByteBudget, type HeldBytes } from "../lib/byte-budget.ts";
 import { createByteQueue } from "./byte-queue.ts";
 
 const bytesMax = 9_000;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
+import type { RawParameters } from "../contract/call.ts";
 import { ApiError } from "../errors.ts";
 import { parseJson } from "../lib/json.ts";
-import type { RawParameters } from "./call.ts";
 
 /**
  * Parses the parameters of a JSON or form body (spec/transport#bodies). Regardless of the content type, an empty body

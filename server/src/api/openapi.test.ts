@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { conditionsOf, takesIdempotencyKey } from "../contract/route.ts";
 import { errorRow } from "../errors.ts";
-import { conditionsOf, takesIdempotencyKey } from "./route.ts";
 
 interface Operation {
   readonly operationId: string;

@@ -1,12 +1,12 @@
 import type { Config } from "../config.ts";
+import type { Call } from "../contract/call.ts";
+import { type ApplicationPolicy, matchesPattern } from "../contract/policy.ts";
+import type { AddressLimit, AnyCaller, Caller, Route } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createAgeCheck } from "../lib/ids.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
 import { createTokenBuckets, type Limit, type TokenBucket } from "../lib/token-buckets.ts";
-import type { Call } from "./call.ts";
-import { type ApplicationPolicy, matchesPattern } from "./policy.ts";
-import type { AddressLimit, AnyCaller, Caller, Route } from "./route.ts";
 
 /** The limits of the deployment, which applications may override. */
 export interface RateLimitSettings {

@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
+import type { Call, RawParameters } from "../contract/call.ts";
+import type { AnyCaller, Route } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
 import { CallWork } from "../lib/call-work.ts";
 import { runAsInnerCall } from "../lib/current-call.ts";
 import { parseQuery } from "./body-parameters.ts";
-import type { Call, RawParameters } from "./call.ts";
 import { newRequestId, type Reply } from "./envelope.ts";
 import { type Authenticate, type Operation, refuse } from "./operations.ts";
-import type { AnyCaller, Route } from "./route.ts";
 
 /** A call inside of another call. */
 export interface InnerCall {
