@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import S3rver, { type Context } from "s3rver";
 import { signatureOf } from "./s3-signature.ts";
 
@@ -39,6 +40,7 @@ export async function startS3Server(directory: string): Promise<S3Server> {
     else if (context.method === "DELETE" && "uploadId" in context.query) abortUpload(context, uploads);
     else await next();
   });
+  finishWrites(server.store, directory);
   const { port } = await server.run();
   return {
     url: `s3://${bucket}?endpoint=http://127.0.0.1:${port}`,
@@ -49,6 +51,26 @@ export async function startS3Server(directory: string): Promise<S3Server> {
     },
     listUploads,
     close: () => server.close(),
+  };
+}
+
+/** s3rver answers once it has received all bytes; they may not be in their file yet, nor may the file exist. */
+function finishWrites(store: S3rver["store"], directory: string): void {
+  const putObject = store.putObject.bind(store);
+  const putPart = store.putPart.bind(store);
+  async function finish(file: string, size: number): Promise<void> {
+    const until = Date.now() + 5_000; // another request may have replaced or deleted the object
+    while (statSync(file, { throwIfNoEntry: false })?.size !== size && Date.now() < until) await setImmediate();
+  }
+  store.putObject = async (object) => {
+    const put = await putObject(object);
+    await finish(join(directory, object.bucket, `${object.key}._S3rver_object`), put.size);
+    return put;
+  };
+  store.putPart = async (bucket, uploadId, partNumber, content) => {
+    const put = await putPart(bucket, uploadId, partNumber, content);
+    await finish(join(directory, bucket, "._S3rver_uploads", uploadId, String(partNumber)), put.size);
+    return put;
   };
 }
 

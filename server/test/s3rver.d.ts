@@ -9,6 +9,10 @@ declare module "s3rver" {
     type: string;
     body: string;
   }
+  interface Written {
+    readonly size: number;
+    readonly md5: string;
+  }
   export default class S3rver {
     constructor(options: {
       readonly address: string;
@@ -22,6 +26,8 @@ declare module "s3rver" {
         bucket: string,
         options: { readonly prefix: string; readonly startAfter: string; readonly maxKeys: number },
       ): Promise<{ readonly objects: readonly { readonly key: string }[]; readonly isTruncated: boolean }>;
+      putObject(object: { readonly bucket: string; readonly key: string }): Promise<Written>;
+      putPart(bucket: string, uploadId: string, partNumber: number, content: unknown): Promise<Written>;
     };
     readonly middleware: ((context: Context, next: () => Promise<void>) => Promise<void>)[];
     run(): Promise<{ readonly port: number }>;
