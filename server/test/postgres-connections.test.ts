@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database, Queries } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
@@ -285,6 +286,26 @@ describe("PostgreSQL", { skip }, () => {
       rows.map(({ token_version }) => token_version),
       [2, 2],
     );
+  });
+
+  it("a read that loses a deadlock with a migration is retried", async () => {
+    const lock = (table: string, queries: Queries) =>
+      sql`lock table ${sql.table(table)} in access exclusive mode`.execute(queries);
+    async function isReadWaiting(): Promise<boolean> {
+      const { rows } = await sql`select 1 from pg_locks where relation = 'users'::regclass and not granted`.execute(
+        direct.reads,
+      );
+      return rows.length > 0;
+    }
+    let read: Promise<unknown> | undefined;
+    await direct.write(async ({ queries }) => {
+      await lock("users", queries);
+      read ??= sql`select 1 from applications, users`.execute(database.reads);
+      read.catch(() => {}); // awaited below
+      while (!(await isReadWaiting())) await sleep(10);
+      await lock("applications", queries); // the read began to wait first, so it is the one that PostgreSQL aborts
+    });
+    await read;
   });
 
   it("a serialisation failure is retried", async () => {

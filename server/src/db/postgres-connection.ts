@@ -2,13 +2,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import { ApiError } from "../errors.ts";
 import type { DatabaseOptions } from "./database.ts";
-import { isLost, isOutdatedConnection, OutcomeUnknown, translateDatabaseError, unboundedStatement } from "./dialect.ts";
+import {
+  isLost,
+  isOutdatedConnection,
+  isUndone,
+  OutcomeUnknown,
+  translateDatabaseError,
+  unboundedStatement,
+} from "./dialect.ts";
 import type { PostgresActivity } from "./postgres-activity.ts";
 import { setBoundsOfTransaction } from "./postgres-bounds.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 import type { PostgresSession } from "./postgres-session.ts";
 
-/** Connections of the pool often break together; after this pause a retry finds a working one. */
+/** Connections of the pool often break together; after this pause a retry finds a working one, or a free lock. */
 const readAgainMs = 20;
 
 /** Runs statements on any free session of the pool; between `begin` and `end`, on a session of its own. */
@@ -36,7 +43,7 @@ export class PostgresConnection implements DatabaseConnection {
     const { watch } = this.#activity;
     const startedAt = performance.now();
     try {
-      const result = await this.#runAgainIfLost<R>(query);
+      const result = await this.#runAgainIfUndone<R>(query);
       watch.ended(query.sql, startedAt, result.rows.length);
       return result;
     } catch (error) {
@@ -45,13 +52,13 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  async #runAgainIfLost<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+  async #runAgainIfUndone<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#isReleased) throw new ApiError("ServiceUnavailable"); // the transaction was given up
     try {
       return await this.#run(query);
     } catch (error) {
       // A read can run again here; a transaction can only be repeated by the code that started it.
-      if (this.#session !== undefined || !isLost(error)) throw translateDatabaseError(error);
+      if (this.#session !== undefined || !isUndone(error)) throw translateDatabaseError(error);
     }
     await sleep(readAgainMs);
     return this.#run<R>(query).catch((error) => {
