@@ -162,29 +162,31 @@ const findAliveToken = prepare<
     deviceVersion: number;
   },
   TokenState
->((queries, parameter) =>
-  queries
-    .selectFrom("applications as application")
-    .innerJoin("application_keys as key", "key.application_id", "application.application_id")
-    .innerJoin("devices as device", "device.application_id", "application.application_id")
-    .leftJoin("users as user", (join) =>
-      join.onRef("user.application_id", "=", "application.application_id").on("user.id", "=", parameter("userId")),
-    )
-    .leftJoin("user_tokens as token", (join) =>
-      join
-        .onRef("token.application_id", "=", "application.application_id")
-        .on("token.user_id", "=", parameter("userId"))
-        .on("token.id", "=", parameter("tokenId")),
-    )
-    .where("application.application_id", "=", parameter("applicationId"))
-    .where("application.token_version", "=", parameter("applicationVersion"))
-    .where("application.deleted_at", "is", null)
-    .where("key.id", "=", parameter("keyId"))
-    .where("key.token_version", "=", parameter("keyVersion"))
-    .where("device.id", "=", parameter("deviceId"))
-    .where("device.token_version", "=", parameter("deviceVersion"))
-    .select(["user.token_version as user_version", "user.disabled_at", "token.user_version as token_user_version"])
-    .select(policyColumns),
+>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("applications as application")
+      .innerJoin("application_keys as key", "key.application_id", "application.application_id")
+      .innerJoin("devices as device", "device.application_id", "application.application_id")
+      .leftJoin("users as user", (join) =>
+        join.onRef("user.application_id", "=", "application.application_id").on("user.id", "=", parameter("userId")),
+      )
+      .leftJoin("user_tokens as token", (join) =>
+        join
+          .onRef("token.application_id", "=", "application.application_id")
+          .on("token.user_id", "=", parameter("userId"))
+          .on("token.id", "=", parameter("tokenId")),
+      )
+      .where("application.application_id", "=", parameter("applicationId"))
+      .where("application.token_version", "=", parameter("applicationVersion"))
+      .where("application.deleted_at", "is", null)
+      .where("key.id", "=", parameter("keyId"))
+      .where("key.token_version", "=", parameter("keyVersion"))
+      .where("device.id", "=", parameter("deviceId"))
+      .where("device.token_version", "=", parameter("deviceVersion"))
+      .select(["user.token_version as user_version", "user.disabled_at", "token.user_version as token_user_version"])
+      .select(policyColumns),
+  { isLookup: true },
 );
 
 /** @returns undefined when the token was revoked */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import { ApiError } from "../errors.ts";
+import { type CurrentCall, currentCall } from "../lib/current-call.ts";
 import type { DatabaseOptions } from "./database.ts";
 import {
   isLost,
@@ -12,8 +13,9 @@ import {
 } from "./dialect.ts";
 import type { PostgresActivity } from "./postgres-activity.ts";
 import { setBoundsOfTransaction } from "./postgres-bounds.ts";
+import type { ArrayRows } from "./postgres-lookups.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
-import type { PostgresSession } from "./postgres-session.ts";
+import type { PostgresSession, Rows, StatementOptions } from "./postgres-session.ts";
 
 /** Connections of the pool often break together; after this pause a retry finds a working one, or a free lock. */
 const readAgainMs = 20;
@@ -40,34 +42,51 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const rows = await this.#runWatched(query);
+    // The compiled query knows its row type.
+    return { rows: rows as Iterable<unknown> as R[], numAffectedRows: BigInt(rows.count ?? 0) };
+  }
+
+  /** Runs a statement on behalf of several calls. */
+  async executeTogether(query: CompiledQuery, calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
+    const rows = await this.#runWatched(query, { asArrays: true }, calls);
+    const arrays: Iterable<unknown> = rows;
+    return { columns: rows.columns.map(({ name }) => name), rows: arrays as unknown[][] };
+  }
+
+  async #runWatched(
+    query: CompiledQuery,
+    options?: StatementOptions,
+    calls: readonly (CurrentCall | undefined)[] = [currentCall()],
+  ): Promise<Rows> {
     const { watch } = this.#activity;
     const startedAt = performance.now();
     try {
-      const result = await this.#runAgainIfUndone<R>(query);
-      watch.ended(query.sql, startedAt, result.rows.length);
-      return result;
+      const rows = await this.#runAgainIfUndone(query, options);
+      watch.ended(query.sql, startedAt, rows.length, undefined, calls);
+      return rows;
     } catch (error) {
-      watch.ended(query.sql, startedAt, 0, error);
+      watch.ended(query.sql, startedAt, 0, error, calls);
       throw error;
     }
   }
 
-  async #runAgainIfUndone<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+  async #runAgainIfUndone(query: CompiledQuery, options?: StatementOptions): Promise<Rows> {
     if (this.#isReleased) throw new ApiError("ServiceUnavailable"); // the transaction was given up
     try {
-      return await this.#run(query);
+      return await this.#run(query, options);
     } catch (error) {
       // A read can run again here; a transaction can only be repeated by the code that started it.
       if (this.#session !== undefined || !isUndone(error)) throw translateDatabaseError(error);
     }
     await sleep(readAgainMs);
-    return this.#run<R>(query).catch((error) => {
+    return this.#run(query, options).catch((error) => {
       throw translateDatabaseError(error);
     });
   }
 
-  async #run<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    const options = { isPrepared: true, isUnbounded: sql === unboundedStatement };
+  async #run({ sql, parameters }: CompiledQuery, given?: StatementOptions): Promise<Rows> {
+    const options = { isPrepared: true, isUnbounded: sql === unboundedStatement, ...given };
     const sentAt = performance.now();
     const running = (this.#session ?? this.#pool).run(sql, parameters, options);
     const [rows] = await Promise.all([running, this.#begun]).catch((error) => {
@@ -75,8 +94,7 @@ export class PostgresConnection implements DatabaseConnection {
       this.#renewIfOutdated(error, this.#session === undefined ? performance.now() : sentAt);
       throw error;
     });
-    // The compiled query knows its row type.
-    return { rows: rows as Iterable<unknown> as R[], numAffectedRows: BigInt(rows.count ?? 0) };
+    return rows;
   }
 
   streamQuery = refuseStreaming;

@@ -10,6 +10,8 @@ export type Rows = postgres.RowList<postgres.MaybeRow[]>;
 export interface StatementOptions {
   /** Prepared by name on the server, for frequent statements. */
   readonly isPrepared?: boolean;
+  /** Rows are arrays of values. */
+  readonly asArrays?: boolean;
   /** Not subject to the time-out, nor are the statements queued behind it. */
   readonly isUnbounded?: boolean;
 }
@@ -143,15 +145,16 @@ export class PostgresSession {
   /** @throws Error with the code CONNECTION_CLOSED if the connection is or gets broken; errors of PostgreSQL */
   run(text: string, values: readonly unknown[], options: StatementOptions = {}): Promise<Rows> {
     if (this.#isBroken) return Promise.reject(connectionClosed());
-    const { isPrepared = false, isUnbounded = false } = options;
+    const { isPrepared = false, asArrays = false, isUnbounded = false } = options;
     if (isUnbounded) this.#isUnbounded = true;
     this.#beginToWait();
     return new Promise((resolve, reject) => {
       this.#pending.add(reject);
       // No column has a type that the driver does not accept.
       const parameters = values as postgres.ParameterOrJSON<never>[];
-      const send = () =>
-        this.#sql.unsafe<postgres.MaybeRow[]>(text, parameters, { prepare: isPrepared }).then(
+      const send = () => {
+        const sent = this.#sql.unsafe<postgres.MaybeRow[]>(text, parameters, { prepare: isPrepared });
+        (asArrays ? sent.values() : sent).then(
           (rows) => {
             this.#begun();
             this.#answered(reject);
@@ -163,6 +166,7 @@ export class PostgresSession {
             reject(error);
           },
         );
+      };
       if (!this.#isBegun) this.#begin(send);
       else if (this.#held === undefined) send();
       else this.#held.push(send);

@@ -15,7 +15,9 @@ import { createJoints } from "./joint.ts";
 import type { EngineWrite } from "./joint-work.ts";
 import { createPostgresActivity } from "./postgres-activity.ts";
 import { PostgresConnection, refuseStreaming } from "./postgres-connection.ts";
+import { createLookups } from "./postgres-lookups.ts";
 import { createPostgresPool } from "./postgres-pool.ts";
+import { runLookups } from "./prepared.ts";
 import type { Tables } from "./tables.ts";
 
 const shareOfJoints = 0.7;
@@ -46,6 +48,16 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     },
   });
 
+  const lookups = createLookups({
+    async alone(statement, values) {
+      const connection = new PostgresConnection(pool, options, activity);
+      return (await connection.executeQuery(CompiledQuery.raw(statement, [...values]))).rows;
+    },
+    together(statement, values, calls) {
+      const connection = new PostgresConnection(pool, options, activity);
+      return connection.executeTogether(CompiledQuery.raw(statement, [...values]), calls);
+    },
+  });
   const writing = new Set<Promise<unknown>>();
   let isClosed = false;
 
@@ -80,6 +92,8 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   // Each joint holds a connection, possibly for long; some are reserved for short statements.
   const jointsMax = Math.max(1, Math.floor(options.connectionsMax * shareOfJoints));
   const joints = createJoints(write, options.timeoutMs, jointsMax);
+
+  runLookups(kysely, (lookup, values) => (joints.queries() === undefined ? lookups(lookup, values) : undefined));
 
   /** Reads inside a joint use its connection, so that they see its writes. */
   function connectionOfJoint(): DatabaseConnection | undefined {

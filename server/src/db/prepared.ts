@@ -9,6 +9,29 @@ class Placeholder {
   }
 }
 
+/** The values of a statement, by name. */
+type Values = Readonly<Record<string, unknown>>;
+
+/** A compiled statement that finds few rows by their keys. */
+export interface Lookup {
+  readonly sql: string;
+  /** Which value each of its placeholders stands for. */
+  readonly names: readonly string[];
+}
+
+export interface PrepareOptions {
+  /**
+   * The statement finds few rows by their keys, which are texts and integers, and `applicationId` is one of its values.
+   * Several of them may be sent as one statement.
+   */
+  readonly isLookup?: boolean;
+}
+
+interface Prepared {
+  readonly compiled: CompiledQuery;
+  readonly lookup: Lookup | undefined;
+}
+
 /**
  * Prepares a statement for the hot path: built and compiled once per engine, then run with values alone. This saves
  * half the time of a point read.
@@ -20,11 +43,12 @@ export function prepare<Parameters extends object, Row>(
     queries: Queries,
     parameter: <Name extends keyof Parameters & string>(name: Name) => Parameters[Name],
   ) => Compilable<Row>,
+  options: PrepareOptions = {},
 ): (queries: Queries, parameters: Parameters) => Promise<Row[]> {
-  const statements = new Map<string, CompiledQuery>();
+  const statements = new Map<string, Prepared>();
   // `build` asks for the names in Parameters.
   return (queries, parameters) =>
-    run<Row>(statements, "", queries, parameters, (name) => build(queries, name as never));
+    run<Row>(statements, "", queries, parameters, options, (name) => build(queries, name as never));
 }
 
 /** Enough for every shape that a search can have; the bound only guards against unforeseen shapes. */
@@ -36,16 +60,18 @@ const shapesMax = 5_000;
  * @returns runs the statement of a shape. Two calls with the same shape must build the same statement, except for the
  * values
  */
-export function prepareShapes(): <Row>(
+export function prepareShapes(
+  options: PrepareOptions = {},
+): <Row>(
   queries: Queries,
   shape: string,
   parameters: Readonly<Record<string, unknown>>,
   build: (parameter: (name: string) => never) => Compilable<Row>,
 ) => Promise<Row[]> {
-  const statements = new Map<string, CompiledQuery>();
+  const statements = new Map<string, Prepared>();
   return (queries, shape, parameters, build) => {
     if (statements.size > shapesMax) statements.clear();
-    return run(statements, shape, queries, parameters, build);
+    return run(statements, shape, queries, parameters, options, build);
   };
 }
 
@@ -55,25 +81,28 @@ export function compilable<Row>(statement: RawBuilder<Row>, queries: Queries): C
 }
 
 async function run<Row>(
-  statements: Map<string, CompiledQuery>,
+  statements: Map<string, Prepared>,
   shape: string,
   queries: Queries,
   parameters: object,
+  options: PrepareOptions,
   build: (parameter: (name: string) => never) => Compilable<Row>,
 ): Promise<Row[]> {
   const key = engineOf(queries) + shape;
-  let compiled = statements.get(key);
-  if (compiled === undefined) {
+  let prepared = statements.get(key);
+  if (prepared === undefined) {
     // The builder treats the placeholder as a value and returns it in `parameters`.
-    compiled = build((name) => new Placeholder(name) as never).compile();
-    statements.set(key, compiled);
+    const compiled = build((name) => new Placeholder(name) as never).compile();
+    prepared = { compiled, lookup: options.isLookup === true ? lookupOf(compiled) : undefined };
+    statements.set(key, prepared);
   }
-  const values = compiled.parameters.map((bound) =>
-    // An object of any interface can be read by name.
-    bound instanceof Placeholder ? (parameters as Record<string, unknown>)[bound.name] : bound,
-  );
-  const direct = directRunners.get(queries);
+  const { compiled, lookup } = prepared;
+  const named = parameters as Values; // an object of any interface can be read by name
+  const looked = lookup && lookupRunners.get(queries)?.(lookup, named);
   // `Row` is the type that the builder declares for the selected columns.
+  if (looked !== undefined) return (await looked) as Row[];
+  const values = compiled.parameters.map((bound) => (bound instanceof Placeholder ? named[bound.name] : bound));
+  const direct = directRunners.get(queries);
   if (direct !== undefined) return direct(compiled.sql, values) as Row[];
   return (await queries.executeQuery<Row>(CompiledQuery.raw(compiled.sql, values))).rows;
 }
@@ -86,6 +115,24 @@ const directRunners = new WeakMap<Queries, DirectRunner>();
 /** Makes prepared statements of these queries bypass Kysely's executor and use their only connection directly. */
 export function runDirectly(queries: Queries, runner: DirectRunner): void {
   directRunners.set(queries, runner);
+}
+
+/** Runs lookups. @returns undefined when this one has to run alone */
+export type LookupRunner = (lookup: Lookup, values: Values) => Promise<unknown[]> | undefined;
+
+const lookupRunners = new WeakMap<Queries, LookupRunner>();
+
+/** Makes the lookups among the prepared statements of these queries use this runner. */
+export function runLookups(queries: Queries, runner: LookupRunner): void {
+  lookupRunners.set(queries, runner);
+}
+
+function lookupOf({ sql, parameters }: CompiledQuery): Lookup {
+  const names = parameters.map((bound) => {
+    if (bound instanceof Placeholder) return bound.name;
+    throw new Error("A lookup binds a value that is not one of its parameters");
+  });
+  return { sql, names };
 }
 
 function engineOf(queries: Queries): string {

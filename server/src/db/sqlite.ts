@@ -19,6 +19,7 @@ import { isSqliteBusy, sqliteDialect, translateDatabaseError } from "./dialect.t
 import { createGroupCommit } from "./group-commit.ts";
 import { createJoints } from "./joint.ts";
 import { runDirectly } from "./prepared.ts";
+import { compileRow } from "./row-of-values.ts";
 import { createStatementWatch, type StatementWatch } from "./statement-watch.ts";
 import type { Tables } from "./tables.ts";
 
@@ -201,17 +202,6 @@ class UnlockedSqliteAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
   }
-}
-
-/**
- * Compiles a function that turns a row's values into an object. Objects created with a fixed shape are faster to make
- * and read than the driver's own.
- *
- * @param columns names that our own statements give to their results
- */
-function compileRow(columns: readonly string[]): (values: unknown[]) => unknown {
-  const members = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
-  return new Function("values", `return { ${members.join(", ")} };`) as (values: unknown[]) => unknown; // its only parameter
 }
 
 async function refuseTransaction(): Promise<void> {

@@ -1,4 +1,4 @@
-import { currentCall } from "../lib/current-call.ts";
+import { type CurrentCall, currentCall } from "../lib/current-call.ts";
 import { Histogram } from "../lib/histogram.ts";
 
 export interface SlowStatement {
@@ -19,8 +19,17 @@ export interface StatementWatchOptions {
 /** Observes every finished statement: counts it, and reports it if it was slow or its call is traced. */
 export interface StatementWatch {
   readonly seconds: Histogram;
-  /** @param startedAt `performance.now()` before the statement was requested */
-  ended(statement: string, startedAt: number, rows: number, failure?: unknown): void;
+  /**
+   * @param startedAt `performance.now()` before the statement was requested
+   * @param calls the calls that requested it
+   */
+  ended(
+    statement: string,
+    startedAt: number,
+    rows: number,
+    failure?: unknown,
+    calls?: readonly (CurrentCall | undefined)[],
+  ): void;
 }
 
 /** Seconds: a point read of SQLite takes some microseconds. */
@@ -34,20 +43,21 @@ export function createStatementWatch(engine: string, options: StatementWatchOpti
   const seconds = new Histogram(statementBounds);
   return {
     seconds,
-    ended(statement, startedAt, rows, failure) {
+    ended(statement, startedAt, rows, failure, calls = [currentCall()]) {
       const ms = performance.now() - startedAt;
       seconds.observe(ms / 1_000);
       if (ms >= slowMs) {
         onSlow?.({ statement: statement.slice(0, statementCharactersMax), ms, rows, engine, failure });
       }
-      const trace = currentCall()?.trace;
-      if (trace === undefined) return;
-      const attributes = {
-        "db.system.name": engine,
-        "db.query.text": statement.slice(0, statementCharactersMax),
-        "db.response.returned_rows": rows,
-      };
-      trace.add(statement.split(" ", 1)[0] ?? "", startedAt, attributes, failure);
+      for (const call of calls) {
+        if (call?.trace === undefined) continue;
+        const attributes = {
+          "db.system.name": engine,
+          "db.query.text": statement.slice(0, statementCharactersMax),
+          "db.response.returned_rows": rows,
+        };
+        call.trace.add(statement.split(" ", 1)[0] ?? "", startedAt, attributes, failure);
+      }
     },
   };
 }

@@ -6,6 +6,7 @@ import { ApiError } from "../errors.ts";
 import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
 
 const runShape = prepareShapes();
+const runLookup = prepareShapes({ isLookup: true });
 
 export async function insertOwned<Row extends OwnedRow>(
   table: OwnedTableName,
@@ -61,7 +62,7 @@ function findWhere<Row extends OwnedRow>(
   id: string,
   queries: Queries,
 ): Promise<Row[]> {
-  return runShape<Row>(queries, `${shape} of ${table}`, { applicationId, id }, (parameter) =>
+  return runLookup<Row>(queries, `${shape} of ${table}`, { applicationId, id }, (parameter) =>
     compilable(
       sql<Row>`select * from ${sql.table(table)}
         where application_id = ${parameter("applicationId")} and id = ${parameter("id")} and ${condition}`,

@@ -157,13 +157,15 @@ const listUnfinished = prepare<{ count: number }, UnfinishedUser>((queries, para
     .limit(rowLimit(parameter("count"))),
 );
 
-const findById = prepare<{ applicationId: string; id: string }, UserRow>((queries, parameter) =>
-  queries
-    .selectFrom("users")
-    .selectAll()
-    .where("application_id", "=", parameter("applicationId"))
-    .where("id", "=", parameter("id"))
-    .where("deleted_at", "is", null),
+const findById = prepare<{ applicationId: string; id: string }, UserRow>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("users")
+      .selectAll()
+      .where("application_id", "=", parameter("applicationId"))
+      .where("id", "=", parameter("id"))
+      .where("deleted_at", "is", null),
+  { isLookup: true },
 );
 
 const findByName = prepare<{ applicationId: string; userNameKey: string }, UserRow>((queries, parameter) =>

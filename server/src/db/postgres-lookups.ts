@@ -1,0 +1,136 @@
+import { type CurrentCall, currentCall, runInCall } from "../lib/current-call.ts";
+import type { Lookup } from "./prepared.ts";
+import { compileRow } from "./row-of-values.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Rows as arrays of values. */
+export interface ArrayRows {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+export interface LookupRunners {
+  /** Runs the statement of one lookup. */
+  alone(sql: string, values: readonly unknown[]): Promise<unknown[]>;
+  /** Runs one statement for lookups of several calls. */
+  together(sql: string, values: readonly unknown[], calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows>;
+}
+
+interface Waiting {
+  readonly values: Values;
+  readonly call: CurrentCall | undefined;
+  readonly resolve: (rows: unknown[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Bounds the time of one statement, for which the lookups in it wait. */
+const lookupsMax = 64;
+/** The value that every statement names: a distributed database finds the one shard to ask with it. */
+const shardedBy = "applicationId";
+
+/**
+ * Sends equal lookups in one application that are requested in one tick of the event loop as one statement: a statement
+ * costs the driver and the server several times as much as the rows that it finds.
+ */
+export function createLookups(runners: LookupRunners): (lookup: Lookup, values: Values) => Promise<unknown[]> {
+  let groups = new Map<Lookup, Map<unknown, Waiting[]>>();
+
+  function flush(): void {
+    const flushed = groups;
+    groups = new Map();
+    for (const [lookup, byApplication] of flushed) {
+      for (const waiting of byApplication.values()) {
+        for (let from = 0; from < waiting.length; from += lookupsMax) {
+          send(lookup, waiting.slice(from, from + lookupsMax));
+        }
+      }
+    }
+  }
+
+  function send(lookup: Lookup, waiting: readonly Waiting[]): void {
+    const [first] = waiting;
+    if (first === undefined || waiting.length === 1) {
+      sendAlone(lookup, waiting);
+      return;
+    }
+    const { sql, names, rowsOf } = togetherOf(lookup, first.values);
+    const lists = names.map((name) => arrayLiteral(waiting.map(({ values }) => values[name])));
+    const calls = waiting.map(({ call }) => call);
+    runners.together(sql, [first.values[shardedBy], ...lists], calls).then(
+      (found) => {
+        const rows = rowsOf(found, waiting.length);
+        for (const [index, { resolve }] of waiting.entries()) resolve(rows[index] ?? []);
+      },
+      () => sendAlone(lookup, waiting), // one of them may be the reason
+    );
+  }
+
+  function sendAlone({ sql, names }: Lookup, waiting: readonly Waiting[]): void {
+    for (const { values, call, resolve, reject } of waiting) {
+      const given = names.map((name) => values[name]);
+      runInCall(call, () => runners.alone(sql, given)).then(resolve, reject);
+    }
+  }
+
+  return (lookup, values) =>
+    new Promise((resolve, reject) => {
+      if (groups.size === 0) setImmediate(flush);
+      let byApplication = groups.get(lookup);
+      if (byApplication === undefined) {
+        byApplication = new Map();
+        groups.set(lookup, byApplication);
+      }
+      const waiting = byApplication.get(values[shardedBy]);
+      const one: Waiting = { values, call: currentCall(), resolve, reject };
+      if (waiting === undefined) byApplication.set(values[shardedBy], [one]);
+      else waiting.push(one);
+    });
+}
+
+/** The statement for several lookups. */
+interface Together {
+  readonly sql: string;
+  /** The values that differ between the lookups. */
+  readonly names: readonly string[];
+  /** @returns the rows of each of `count` lookups */
+  rowsOf(found: ArrayRows, count: number): unknown[][];
+}
+
+const statements = new WeakMap<Lookup, Together>();
+
+/** @param values those of one lookup, which tell the types */
+function togetherOf(lookup: Lookup, values: Values): Together {
+  const known = statements.get(lookup);
+  if (known !== undefined) return known;
+  const names = [...new Set(lookup.names)].filter((name) => name !== shardedBy);
+  const lists = names.map((name, index) => `$${index + 2}::${typeof values[name] === "number" ? "bigint" : "text"}[]`);
+  const aliases = names.map((_, index) => `value_${index}`);
+  const one = lookup.sql.replaceAll(/\$(\d+)/g, (_, position) => {
+    const name = lookup.names[Number(position) - 1] ?? "";
+    return name === shardedBy ? "$1" : `given.value_${names.indexOf(name)}`;
+  });
+  // `offset 0` keeps the planner from merging the two queries, so each lookup has the plan of a single one.
+  const sql = `select given.position, found.*
+    from unnest(${lists.join(", ")}) with ordinality as given (${[...aliases, "position"].join(", ")}),
+    lateral (${one} offset 0) as found`;
+  let toRow: ((values: readonly unknown[]) => unknown) | undefined;
+  const made: Together = {
+    sql,
+    names,
+    rowsOf({ columns, rows }, count) {
+      toRow ??= compileRow(columns.slice(1), 1);
+      const each: unknown[][] = Array.from({ length: count }, () => []);
+      for (const row of rows) each[Number(row[0]) - 1]?.push(toRow(row));
+      return each;
+    },
+  };
+  statements.set(lookup, made);
+  return made;
+}
+
+/** An array in the text format of PostgreSQL. */
+function arrayLiteral(values: readonly unknown[]): string {
+  const items = values.map((value) => `"${String(value).replaceAll(/["\\]/g, "\\$&")}"`);
+  return `{${items.join()}}`;
+}
