@@ -21,8 +21,8 @@ export interface Lookup {
 
 export interface PrepareOptions {
   /**
-   * The statement finds few rows by their keys, which are texts and integers, and `applicationId` is one of its values.
-   * Several of them may be sent as one statement.
+   * The statement finds few rows by an index, its values are texts and integers, and `applicationId` or
+   * `application_id` is one of them. Several of them may be sent as one statement.
    */
   readonly isLookup?: boolean;
 }
@@ -127,12 +127,10 @@ export function runLookups(queries: Queries, runner: LookupRunner): void {
   lookupRunners.set(queries, runner);
 }
 
-function lookupOf({ sql, parameters }: CompiledQuery): Lookup {
-  const names = parameters.map((bound) => {
-    if (bound instanceof Placeholder) return bound.name;
-    throw new Error("A lookup binds a value that is not one of its parameters");
-  });
-  return { sql, names };
+/** @returns undefined when the statement binds a value that is not one of its parameters */
+function lookupOf({ sql, parameters }: CompiledQuery): Lookup | undefined {
+  const names = parameters.flatMap((bound) => (bound instanceof Placeholder ? [bound.name] : []));
+  return names.length === parameters.length ? { sql, names } : undefined;
 }
 
 function engineOf(queries: Queries): string {

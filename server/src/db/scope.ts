@@ -22,6 +22,9 @@ export interface Scope {
 }
 
 const runShape = prepareShapes();
+const runFew = prepareShapes({ isLookup: true });
+/** Up to this many rows are few enough to be read together with those of other calls. */
+const fewRowsMax = 101;
 
 /**
  * Streams the rows of a scope in the order of one of its indexes, without counting or sorting.
@@ -52,7 +55,8 @@ export function scopeStream<Row>(
     sortedBy: readonly RawBuilder<unknown>[],
     writePart: (key: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
   ): Promise<Row[]> {
-    return runShape<Row>(queries, `${shape} ${isDown} ${part}`, values, (parameter) => {
+    const isFew = Number(values["count"]) <= fewRowsMax;
+    return (isFew ? runFew : runShape)<Row>(queries, `${shape} ${isDown} ${part}`, values, (parameter) => {
       const key = columns.map((_, index) => sql`${parameter(`key ${index}`)}`);
       const sorted = sql.join(sortedBy.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
       const found = sql`from ${scope.from} where ${conditionsOf(scope, parameter)} ${writePart(key)}

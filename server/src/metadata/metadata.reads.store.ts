@@ -58,13 +58,15 @@ export const isLocationShownSql = sql<number>`(
   case when metadata.setter_id is null then 1 else coalesce(${locationReadiness("metadata", "setter_id")}, 0) end
 )`;
 
-const findByKey = prepare<ByKey, ReadItem>((queries, parameter) =>
-  queries
-    .selectFrom("metadata")
-    .selectAll()
-    .select(isLocationShownSql.as("is_location_shown"))
-    .where("application_id", "=", parameter("applicationId"))
-    .where("object_id", "=", parameter("objectId"))
-    .where("slot", "=", parameter("slot"))
-    .where("key", "=", parameter("key")),
+const findByKey = prepare<ByKey, ReadItem>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("metadata")
+      .selectAll()
+      .select(isLocationShownSql.as("is_location_shown"))
+      .where("application_id", "=", parameter("applicationId"))
+      .where("object_id", "=", parameter("objectId"))
+      .where("slot", "=", parameter("slot"))
+      .where("key", "=", parameter("key")),
+  { isLookup: true },
 );

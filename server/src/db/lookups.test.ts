@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
+import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
+import type { Database } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import { openDatabase } from "./open.ts";
+import { prepare } from "./prepared.ts";
+
+const isPostgres = process.env["TEST_DATABASE_URL"] !== undefined;
+
+let folder: string;
+let testDatabase: TestDatabase;
+let database: Database;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+  testDatabase = await createTestDatabase(folder);
+  database = await openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 2_000 });
+  await migrate(database);
+});
+after(async () => {
+  await database.close();
+  await testDatabase.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Key {
+  readonly applicationId: string;
+  readonly name: string;
+  readonly least: number;
+}
+
+interface Found {
+  readonly application_id: string;
+  readonly name: string;
+  readonly created_at: number;
+  readonly deleted_at: number | null;
+}
+
+const find = prepare<Key, Found>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("applications")
+      .select(["application_id", "name", "created_at", "deleted_at"])
+      .where("application_id", "=", parameter("applicationId"))
+      .where("name", "=", parameter("name"))
+      .where("created_at", ">=", parameter("least")),
+  { isLookup: true },
+);
+
+/** Divides, so that a value can make the statement fail. */
+const divide = prepare<{ applicationId: string; by: number }, { quotient: number }>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("applications")
+      .select(sql<number>`created_at / cast(${parameter("by")} as bigint)`.as("quotient"))
+      .where("application_id", "=", parameter("applicationId")),
+  { isLookup: true },
+);
+
+const names = [
+  "plain",
+  'a "quoted" one',
+  "back\\slash",
+  "{braces}, comma",
+  "null",
+  "",
+  "NULL",
+  "日本 ü 🙂",
+  "line\nbreak",
+];
+
+describe("lookups", () => {
+  before(() =>
+    database.write(async ({ queries }) => {
+      const rows = names.map((name, index) => ({
+        application_id: `app ${index}`,
+        name,
+        token_version: 0,
+        created_at: index,
+        deleted_at: index % 2 === 0 ? null : index,
+      }));
+      await queries.insertInto("applications").values(rows).execute();
+    }),
+  );
+
+  const keyOf = (index: number, least = 0): Key => ({ applicationId: `app ${index}`, name: names[index] ?? "", least });
+  function statements(): number {
+    return database.statistics().statements.counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  it("that run at the same time get their own rows, whatever their values are", async () => {
+    const keys = names.flatMap((_, index) => [keyOf(index), keyOf(index, index), keyOf(index, index + 1)]);
+    const found = await Promise.all(keys.map((key) => find(database.reads, key)));
+    for (const [position, rows] of found.entries()) {
+      const index = Math.floor(position / 3);
+      const row = {
+        application_id: `app ${index}`,
+        name: names[index],
+        created_at: index,
+        deleted_at: index % 2 === 0 ? null : index,
+      };
+      assert.deepEqual(
+        rows.map((each) => ({ ...each })),
+        position % 3 === 2 ? [] : [row],
+      );
+    }
+  });
+
+  it("get the same rows as alone", async () => {
+    const alone = await find(database.reads, keyOf(1));
+    const [together] = await Promise.all([find(database.reads, keyOf(1)), find(database.reads, keyOf(1))]);
+    assert.deepEqual({ ...together?.[0] }, { ...alone[0] });
+    assert.deepEqual(Object.keys(together?.[0] ?? {}), Object.keys(alone[0] ?? {}));
+  });
+
+  it("are one statement for each application", { skip: !isPostgres && "SQLite has no round trips" }, async () => {
+    const earlier = statements();
+    const keys = Array.from({ length: 20 }, (_, index) => keyOf(index % 2));
+    await Promise.all(keys.map((key) => find(database.reads, key)));
+    assert.equal(statements() - earlier, 2);
+  });
+
+  it("fail alone when one of them fails", { skip: !isPostgres && "SQLite divides by zero" }, async () => {
+    const outcomes = await Promise.allSettled(
+      [1, 0, 2].map((by) => divide(database.reads, { applicationId: "app 1", by })),
+    );
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ["fulfilled", "rejected", "fulfilled"],
+    );
+  });
+
+  it("see the writes of the joint that they are part of, and others do not", async () => {
+    const undo = new Error("undo");
+    const key = { applicationId: "new", name: "inside", least: 0 };
+    const row = { application_id: "new", name: "inside", token_version: 0, created_at: 1, deleted_at: null };
+    const work = database.together(
+      async () => {
+        await database.write(({ queries }) => queries.insertInto("applications").values(row).execute());
+        const found = await Promise.all([find(database.reads, key), find(database.reads, key)]);
+        assert.deepEqual(
+          found.map(({ length }) => length),
+          [1, 1],
+        );
+        throw undo;
+      },
+      { isSplittable: false },
+    );
+    const outside = await Promise.all([find(database.reads, key), find(database.reads, key)]);
+    await assert.rejects(work, undo);
+    assert.deepEqual(
+      [...outside, await find(database.reads, key)].map(({ length }) => length),
+      [0, 0, 0],
+    );
+  });
+});
