@@ -126,7 +126,7 @@ function assertInvalid(answer: Answer): void {
 }
 
 function assertNoOperator(answer: Answer): void {
-  assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+  assertError(answer, 401, "AuthFailed", 256, "An operator token is required.");
 }
 
 function assertUserRequired(answer: Answer): void {
@@ -201,7 +201,7 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
           const body = takesBody(route) ? "{broken" : undefined;
           const answer = await call(route, `Service ${token}`, body);
           if (mayDo(role, required)) assertAllowed(answer, role);
-          else assertError(answer, 403, "ObjectPermissionDenied", 771, `This takes the role ${required}.`);
+          else assertError(answer, 403, "ObjectPermissionDenied", 771, `This requires the role ${required}.`);
         }
       });
     }

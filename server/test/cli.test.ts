@@ -302,7 +302,7 @@ describe("rollcall operators delete", () => {
     const { code, stdout, stderr } = await rollcall("operators", "delete", gone.id, "--yes");
     assert.deepEqual([code, stdout, stderr], [0, `deleted ${gone.id}\n`, ""]);
     const refused = await test.call("GET /_/api/applications", gone);
-    assertError(refused, 401, "AuthFailed", 256, "An operator token is needed.");
+    assertError(refused, 401, "AuthFailed", 256, "An operator token is required.");
     assert.equal((await test.call("GET /_/api/applications", stays)).status, 200);
     assert.equal((await rollcall("operators", "delete", gone.id, "--yes")).code, 2);
     assert.deepEqual(await recorded(gone.id), [["deleteOperator", "", {}]]);

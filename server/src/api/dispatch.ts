@@ -76,7 +76,7 @@ export function createDispatcher(options: {
     const found = methods.has(method) ? findOperation(method, path) : undefined;
     if (found === undefined) throw new ApiError("OperationNotFound");
     if (found.operation.route.isBatchable === false)
-      throw new ApiError("OperationNotFound", "A batch cannot hold this.");
+      throw new ApiError("OperationNotFound", "This operation cannot be part of a batch.");
     return found;
   }
 

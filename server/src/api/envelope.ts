@@ -73,6 +73,7 @@ export function replyBody({ status, content, isSuccess }: Reply, requestId: stri
 /** Converts any thrown value into an ApiError. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof Abandoned) return new ApiError("ServiceUnavailable", "The client has gone.", { cause: error });
+  if (error instanceof Abandoned)
+    return new ApiError("ServiceUnavailable", "The client has disconnected.", { cause: error });
   return new ApiError("InternalError", undefined, { cause: error });
 }

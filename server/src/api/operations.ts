@@ -185,7 +185,7 @@ export function createOperation(
 function requireRole(route: Route, { role, mustChangePassword }: OperatorCaller): void {
   if (mustChangePassword && route.withFirstPassword !== true) throw new ApiError("AuthPasswordChangeRequired");
   const required = roleOf(route);
-  if (!mayDo(role, required)) throw new ApiError("ObjectPermissionDenied", `This takes the role ${required}.`);
+  if (!mayDo(role, required)) throw new ApiError("ObjectPermissionDenied", `This requires the role ${required}.`);
 }
 
 /** The response to a failed call; internal errors are also logged. @throws Interrupted */

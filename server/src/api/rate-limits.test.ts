@@ -46,13 +46,7 @@ async function statuses(count: number, call: () => Promise<Answer>): Promise<num
 }
 
 function assertLimited(answer: Answer, retryAfter: number, name: string): void {
-  assertError(
-    answer,
-    429,
-    "RateLimitExceeded",
-    1282,
-    "Too many calls. Try again after the time that Retry-After names.",
-  );
+  assertError(answer, 429, "RateLimitExceeded", 1282, "Too many calls. Try again after the time in Retry-After.");
   assert.equal(answer.headers["retry-after"], String(retryAfter));
   assert.match(String(answer.headers["ratelimit"]), new RegExp(`^"${name}";r=0;t=\\d+$`));
   assert.match(String(answer.headers["ratelimit-policy"]), new RegExp(`^"${name}";q=\\d+;w=\\d+$`));

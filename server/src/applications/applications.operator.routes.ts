@@ -117,7 +117,7 @@ const suspendApplication = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/suspend",
   operation: "suspendApplication",
-  summary: "Refuse everything that clients of an application ask for; their tokens stay good for afterwards",
+  summary: "Suspend an application: calls of its clients are refused; their tokens stay valid",
   tag: "Operators",
   caller: "operator",
   pathParameters: ApplicationPath,
@@ -149,7 +149,8 @@ const deleteApplication = operation({
   method: "DELETE",
   path: "/_/api/applications/{appid}",
   operation: "deleteApplication",
-  summary: "Delete an application and everything it owns: its tokens die at once, its data in the background",
+  summary:
+    "Delete an application and everything it owns: its tokens end at once, its data are erased in the background",
   tag: "Operators",
   caller: "operator",
   pathParameters: ApplicationPath,
@@ -160,7 +161,7 @@ const deleteApplication = operation({
   async handle({ path: { appid }, parameters: { confirm } }, { database, revocations, background, bytes, clock }) {
     await requireApplication(appid, database.reads);
     if (confirm !== appid) {
-      throw new ApiError("ParameterOutOfRange", "confirm must be the id of the application that is to be deleted.");
+      throw new ApiError("ParameterOutOfRange", "confirm must be the id of the application.");
     }
     await database.write((transaction) => {
       revocations.invalidatePolicies(transaction);

@@ -156,7 +156,7 @@ describe("an application, by operators", () => {
     }
     const path = `DELETE /_/api/applications/${appid}`;
     for (const confirm of ["yes", "true", test.application.appid, `${appid} `, appid.toUpperCase()]) {
-      const message = "confirm must be the id of the application that is to be deleted.";
+      const message = "confirm must be the id of the application.";
       assertError(await test.call(path, { token, body: { confirm } }), 400, "ParameterOutOfRange", 514, message);
     }
     assertError(await test.call(path, { token }), 400, "ParameterMissingRequiredValue", 513, "confirm is required.");

@@ -39,7 +39,7 @@ const listApplicationsElsewhere = operation({
   method: "GET",
   path: "/_/api/applications-elsewhere",
   operation: "listApplicationsElsewhere",
-  summary: "List the applications that live in other regions: in the main region all, elsewhere those that moved away",
+  summary: "List the applications in other regions: in the main region all of them, elsewhere those that moved away",
   tag: "Operators",
   caller: "operator",
   parameters: Type.Object(pagingParameters),

@@ -87,7 +87,7 @@ export function deletionHandler({
 
 /** @throws ApiError AuthFailed */
 function requireMain(from: string): void {
-  if (from !== mainRegion) throw new ApiError("AuthFailed", `Only the region ${mainRegion} may ask for this.`);
+  if (from !== mainRegion) throw new ApiError("AuthFailed", `Only the region ${mainRegion} may call this.`);
 }
 
 /** @throws ApiError ServiceUnavailable, ObjectPermissionDenied */
@@ -96,7 +96,7 @@ async function requireAtRest(appid: string, queries: Queries): Promise<void> {
   if (here !== undefined && here.moving_to !== null) throw movingError();
   const known = here === undefined ? await findApplicationRegion(appid, queries) : undefined;
   if (known !== undefined) {
-    throw new ApiError("ObjectPermissionDenied", `${appid} lives in the region ${known.region} by now.`);
+    throw new ApiError("ObjectPermissionDenied", `${appid} has moved to the region ${known.region}.`);
   }
 }
 

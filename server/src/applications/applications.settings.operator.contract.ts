@@ -21,7 +21,7 @@ const members = {
     }),
   ),
   tokenLifetimes: Type.Optional(Members({ description: "Milliseconds: {deviceMs, userMs}." })),
-  disabledOperations: Type.Optional(List({ description: "Operations that are switched off, as POST /users." })),
+  disabledOperations: Type.Optional(List({ description: "Disabled operations, such as `POST /users`." })),
   origins: Type.Optional(List({ description: "Of the web pages that may call; any without it." })),
   signedRequests: Type.Optional(
     Choice(["optional", "required"], { description: "Of an application with a shared secret; optional without it." }),

@@ -6,7 +6,7 @@ const listAudit = operation({
   method: "GET",
   path: "/_/api/audit",
   operation: "listAudit",
-  summary: "List who did what, and who tried to, newest first",
+  summary: "List the audit log, newest first",
   tag: "Operators",
   caller: "operator",
   parameters: ListAudit,

@@ -130,7 +130,7 @@ describe("forbidden actions of operators", () => {
     const listed = await call("GET /_/api/operators", undefined, viewer);
     const garbage = await call(`PATCH /_/api/operators/${"x".repeat(5_000)}`, { role: "owner" }, viewer);
     for (const answer of [deleted, listed, garbage]) {
-      assertError(answer, 403, "ObjectPermissionDenied", 771, "This takes the role owner.");
+      assertError(answer, 403, "ObjectPermissionDenied", 771, "This requires the role owner.");
     }
     const found = await entries(`actor=${viewer.id}`);
     assert.deepEqual(

@@ -123,7 +123,7 @@ export function createGuessQueue({ perSecond, burst, waitingPerNetworkMax }: Gue
       return new Promise((resolve, reject) => {
         const leave = () => {
           remove(line, waiting);
-          waiting.drop(new ApiError("ServiceUnavailable", "The client no longer waits for the answer."));
+          waiting.drop(new ApiError("ServiceUnavailable", "The client no longer waits for the response."));
         };
         const settled = () => guess.signal?.removeEventListener("abort", leave);
         const waiting: Waiting = {

@@ -89,7 +89,7 @@ describe("changes of one user's password", () => {
     const change = () => test.call("PATCH /users/me", { token, body: { password, currentPassword: password } });
     for (let n = 0; n < 10; n++) assert.equal((await change()).status, 200);
     const refused = await change();
-    const message = "The password was changed, or tried to be, too often within a minute.";
+    const message = "Too many attempts to change the password within a minute.";
     assertError(refused, 429, "RateLimitExceeded", 1282, message);
     assert.equal(refused.headers["retry-after"], "6");
     const other = await test.call("PATCH /users/me", { token, body: { firstName: "Jane" } });

@@ -90,6 +90,6 @@ function isOfOperator(ticket: HashTicket): ticket is Ticket<OperatorLane> {
 function refuse(reason: "full" | "abandoned"): ApiError {
   return new ApiError(
     "ServiceUnavailable",
-    reason === "full" ? "Too many sign-ins are waiting. Try again." : "The client no longer waits for the answer.",
+    reason === "full" ? "Too many sign-ins are waiting. Try again." : "The client no longer waits for the response.",
   );
 }

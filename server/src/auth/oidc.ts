@@ -139,7 +139,7 @@ export function createIdTokens(services: {
             { issuer: provider.issuer, url: provider.jwksUrl, reason: reasonOf(error) },
             "a provider's keys cannot be fetched",
           );
-          throw new ApiError("ServiceUnavailable", "The keys of the identity provider are out of reach. Try again.");
+          throw new ApiError("ServiceUnavailable", "The keys of the identity provider cannot be reached. Try again.");
         }
         // The error itself is not logged, because it contains claims of the token.
         return { failedCheck: failedCheckOf(failure) };

@@ -28,7 +28,7 @@ async function start(t: TestContext, settings: Record<string, string> = {}): Pro
 
 function assertNoOperator(answer: Answer, what = answer.text): void {
   assert.equal(answer.status, 401, what);
-  assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+  assertError(answer, 401, "AuthFailed", 256, "An operator token is required.");
 }
 
 function me(token: string, app = test): Promise<Answer> {

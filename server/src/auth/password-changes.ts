@@ -45,7 +45,7 @@ export function createPasswordChanges(clock: Clock, settings: { readonly rateLim
 }
 
 function refusal(waitMs: number): ApiError {
-  return new ApiError("RateLimitExceeded", "The password was changed, or tried to be, too often within a minute.", {
+  return new ApiError("RateLimitExceeded", "Too many attempts to change the password within a minute.", {
     retryAfterSeconds: Math.ceil(waitMs / 1_000),
   });
 }

@@ -40,7 +40,7 @@ function boundedBy(bytesMax: number, earlier: EarlierItems): LookUp {
     const value = lookUp(reference, earlier);
     length += typeof value === "object" ? JSON.stringify(value).length : String(value).length;
     if (length <= bytesMax) return value;
-    throw new ApiError("RequestTooLarge", `What the references stand for is larger than ${bytesMax} bytes.`);
+    throw new ApiError("RequestTooLarge", `The resolved references are larger than ${bytesMax} bytes.`);
   };
 }
 

@@ -26,7 +26,7 @@ const batch = operation({
   method: "POST",
   path: "/batch",
   operation: "runBatch",
-  summary: "Run many calls, each exactly as if it had been sent alone",
+  summary: "Run several calls, each exactly as if it had been sent alone",
   tag: "Batch",
   caller: "device",
   isBatchable: false,

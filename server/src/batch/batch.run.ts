@@ -113,7 +113,7 @@ function createSequence({ hasReferences, outer }: BatchPlan, { config, dispatche
   function dispatch(item: ReadItem): Dispatched | ApiError {
     if ("failure" in item) return item.failure;
     if (bytes > batchReplyBytesMax) {
-      return new ApiError("RequestTooLarge", `The answers of the batch are larger than ${batchReplyBytesMax} bytes.`);
+      return new ApiError("RequestTooLarge", `The responses of the batch are larger than ${batchReplyBytesMax} bytes.`);
     }
     try {
       return dispatcher.dispatch(hasReferences ? resolveReferences(item, earlier, bodyBytesMax) : item, outer);

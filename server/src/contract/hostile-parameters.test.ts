@@ -261,7 +261,7 @@ describe("every parameter of every operation (hostile.md 16)", () => {
           body: "{",
           agent,
         });
-        if (route.caller === "operator") assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+        if (route.caller === "operator") assertError(answer, 401, "AuthFailed", 256, "An operator token is required.");
         else assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
       }
     }

@@ -262,7 +262,7 @@ export class JointWork implements Joint {
     // Bounds the time that other transactions wait for its locks.
     const timer = setTimeout(async () => {
       await this.#last;
-      this.#end(new ApiError("ServiceUnavailable", "The work took too long, nothing of it was done."));
+      this.#end(new ApiError("ServiceUnavailable", "The work took too long and was not done."));
     }, timeoutMs);
     done.catch(opened.reject).finally(() => {
       clearTimeout(timer);

@@ -57,7 +57,7 @@ const endTokens = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/devices/{deviceId}/revoke-tokens",
   operation: "endTokensOfDevice",
-  summary: "End all tokens that a device has, its own and those of users: it has to register again",
+  summary: "End all tokens of a device and of the users on it; it has to register again",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedDevicePath,

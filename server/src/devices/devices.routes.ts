@@ -113,7 +113,7 @@ const changeDevice = operation({
   method: "PATCH",
   path: "/devices/current",
   operation: "changeDevice",
-  summary: "Change what is known of the device of the token",
+  summary: "Change the device of the token",
   tag: "Devices",
   caller: "device",
   parameters: ChangeDevice,

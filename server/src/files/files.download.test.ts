@@ -97,7 +97,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
   it("416 ParameterOutOfRange for a range outside of the file, in the envelope, with the length", async () => {
     for (const range of ["bytes=100000-", "bytes=-0", "bytes=200000-300000"]) {
       const answer = await test.call(`GET ${path}`, { token: owner.token, headers: { range } });
-      assertError(answer, 416, "ParameterOutOfRange", 514, "The range lies outside of the file.");
+      assertError(answer, 416, "ParameterOutOfRange", 514, "The range is outside the file.");
       assert.equal(answer.headers["content-range"], "bytes */100000");
       assert.equal(answer.headers["content-type"], "application/json");
     }

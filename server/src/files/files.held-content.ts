@@ -15,7 +15,7 @@ let heldBytes = 0;
  */
 export function readHeldContent(content: Buffer, { start, end }: ByteRange): Readable {
   if (heldBytes > 0 && heldBytes + content.length > heldBytesMax) {
-    throw new ApiError("ServiceUnavailable", "Too many pictures are being sent. Try again.");
+    throw new ApiError("ServiceUnavailable", "Too many pictures are in progress. Try again.");
   }
   function* pieces(): Generator<Buffer> {
     for (let at = start; at < end; at += pieceBytes) yield content.subarray(at, Math.min(end, at + pieceBytes));

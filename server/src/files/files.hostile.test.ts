@@ -111,7 +111,7 @@ describe("an upload of the wrong length (26)", () => {
       const chunk = length.startsWith("T") ? [`${cut.length.toString(16)}\r\n`, cut] : [cut];
       const [answer] = await exchange([headOf(length), ...chunk]);
       assert.ok(answer !== undefined, length);
-      assertError(answer, 400, "FileUploadFailed", 1025, "The upload broke off.");
+      assertError(answer, 400, "FileUploadFailed", 1025, "The upload was interrupted.");
     }
     assert.equal(await countFiles(), before);
     await assertNoOrphanedObject();
@@ -171,7 +171,7 @@ describe("slow readers of scaled pictures that are not stored", () => {
     );
     assertError(
       await test.call(`GET ${path}`, { token: owner.token }),
-      ...([503, "ServiceUnavailable", 1284, "Too many pictures are being sent. Try again."] as const),
+      ...([503, "ServiceUnavailable", 1284, "Too many pictures are in progress. Try again."] as const),
     );
     for (const answer of idle) answer.destroy();
     const deadline = Date.now() + 5_000;

@@ -20,7 +20,7 @@ const getUsage = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/file-usage",
   operation: "getFileUsage",
-  summary: "Read how many files an application has, and how large they are together",
+  summary: "Read the number and total size of an application's files",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedPath,
@@ -43,7 +43,7 @@ function operationsOf(kind: FileKind): Operation[] {
   const { search, get } = operatedOperations(kind, {
     Search: SearchOperatedFiles,
     ...contract,
-    summary: `Read what is known of one ${noun}`,
+    summary: `Read a ${noun}`,
     present: (file) => presentOperatedFile(kind, file),
   });
 
@@ -51,7 +51,7 @@ function operationsOf(kind: FileKind): Operation[] {
     method: "GET",
     path: `/_/api/applications/{appid}/${collection}/{${pathParameter}}/file`,
     operation: `readOperated${idKind}File`,
-    summary: `Read the bytes of one ${noun}`,
+    summary: `Read the bytes of a ${noun}`,
     tag: "Operators",
     caller: "operator",
     isBatchable: false,

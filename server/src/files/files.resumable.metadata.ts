@@ -58,7 +58,7 @@ function readMetadata(metadata: string): [name: string, value: string][] {
   });
   const names = new Set(pairs.map(([name]) => name));
   if (names.size < pairs.length) {
-    throw new ApiError("ParameterIncorrectFormat", "Upload-Metadata has a name twice.");
+    throw new ApiError("ParameterIncorrectFormat", "Upload-Metadata contains a name twice.");
   }
   return pairs;
 }

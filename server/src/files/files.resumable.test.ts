@@ -175,7 +175,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     const again = await sendBytes(test, jane.token, path, 3, "");
     assert.deepEqual([again.status, again.headers["upload-offset"], fileOf(again)], [204, "3", file]);
     const removal = await test.call(`DELETE ${path}`, { token: jane.token, headers: tusHeaders });
-    assertError(removal, 403, "ObjectPermissionDenied", 771, "The upload is a file by now: delete that.");
+    assertError(removal, 403, "ObjectPermissionDenied", 771, "The upload is complete: delete the file instead.");
     assert.equal((await test.call(`GET ${file}`, { token: jane.token })).status, 200);
   });
 
@@ -252,7 +252,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     const long = await begin(test, jane.token, 5);
     assertError(
       await sendBytes(test, jane.token, long, 0, "abcdef"),
-      ...([413, "RequestTooLarge", 1281, "The upload would have more bytes than it was to have."] as const),
+      ...([413, "RequestTooLarge", 1281, "The upload would exceed its declared length."] as const),
     );
     assert.equal(await offsetOf(test, jane.token, long), 0);
   });
@@ -426,7 +426,7 @@ describe("bytes for an offset other than the upload's", () => {
     await sendBytes(test, jane.token, path, 0, "abc");
     for (const offset of [0, 2, 4, 10, 11]) {
       const answer = await sendBytes(test, jane.token, path, offset, "xyz");
-      const message = "Upload-Offset is not where the upload is. Ask with HEAD.";
+      const message = "Upload-Offset does not match the upload. Read its offset with HEAD.";
       assertError(answer, 409, "ParameterOutOfRange", 514, message);
     }
     assert.equal(await offsetOf(test, jane.token, path), 3);
@@ -468,7 +468,7 @@ describe("bytes for an offset other than the upload's", () => {
       assert.equal((await sendBytes(other, jane.token, path, 0, "abc")).status, 204);
       return write(...given);
     };
-    const message = "Upload-Offset is not where the upload is. Ask with HEAD.";
+    const message = "Upload-Offset does not match the upload. Read its offset with HEAD.";
     assertError(await sendBytes(test, jane.token, path, 0, "xyz"), 409, "ParameterOutOfRange", 514, message);
     await assertStored(`/blobs/${path.split("/").at(-1)}`, Buffer.from("abc"));
   });

@@ -169,7 +169,7 @@ export async function receiveBytes(
     for await (const segment of segments) {
       pending.add(segment);
       if (upload.segments + unchecked.length >= segmentsMax) {
-        throw new ApiError("RequestTooLarge", `The upload came in more than ${segmentsMax} pieces.`);
+        throw new ApiError("RequestTooLarge", `The upload has more than ${segmentsMax} segments.`);
       }
       if (checksum !== undefined) unchecked.push(segment);
       else {
@@ -201,7 +201,8 @@ export async function removeUpload(caller: UserCaller, id: string, services: Res
   const { applicationId } = caller;
   const { database, bytes, background, clock } = services;
   const { row } = await findUploadState(caller, id, services);
-  if (row === undefined) throw new ApiError("ObjectPermissionDenied", "The upload is a file by now: delete that.");
+  if (row === undefined)
+    throw new ApiError("ObjectPermissionDenied", "The upload is complete: delete the file instead.");
   if (!(await database.write(({ queries }) => dropUpload(applicationId, id, { now: clock.now() }, queries)))) {
     throw new ApiError("ServiceUnavailable", "The upload is being finished.");
   }

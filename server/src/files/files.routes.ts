@@ -56,7 +56,7 @@ function operationsOf(kind: FileKind): Operation[] {
   const { search, get, change, remove } = ownedOperations(kind, {
     contract,
     summaries: {
-      get: `Read what is known of one ${noun}`,
+      get: `Read a ${noun}`,
       change: `Change what is known of a ${noun}: one's own, or one that its owner lets others write`,
       remove: `Delete one's own ${noun}, and its bytes`,
     },
@@ -78,7 +78,7 @@ function operationsOf(kind: FileKind): Operation[] {
   const read = operation({
     ...reading,
     operation: `read${idKind}File`,
-    summary: `Read the bytes of one ${noun}`,
+    summary: `Read the bytes of a ${noun}`,
     tag,
     caller: "user",
     isBatchable: false,

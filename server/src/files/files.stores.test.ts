@@ -85,7 +85,7 @@ for (const name of Object.keys(fileStores)) {
       assert.deepEqual([mixed.status, mixed.bytes.toString()], [200, "0123456789"]);
 
       const outside = await test.call(`GET /blobs/${id}/file`, { token: owner.token, headers: { range: "bytes=10-" } });
-      assertError(outside, 416, "ParameterOutOfRange", 514, "The range lies outside of the file.");
+      assertError(outside, 416, "ParameterOutOfRange", 514, "The range is outside the file.");
       const known = await read({ "if-none-match": `"${contentHash}"` });
       assert.deepEqual([known.status, known.bytes.length], [304, 0]);
       const head = await read({}, "HEAD");

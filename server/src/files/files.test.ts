@@ -163,7 +163,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
     const headers = { "content-type": "multipart/form-data" };
     refused(await test.call("POST /blobs", { token, body: "x", headers }), noForm);
     const cut = formOf([dataPart("x".repeat(1_000))]).subarray(0, 600);
-    refused(await test.call("POST /blobs", { token, body: cut, headers: formHeaders }), "The upload broke off.");
+    refused(await test.call("POST /blobs", { token, body: cut, headers: formHeaders }), "The upload was interrupted.");
   });
 
   // spec/files#upload-limits
@@ -176,7 +176,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
     const exact = await postForm(test, "/blobs", [dataPart(Buffer.alloc(8_000_000))], { token });
     assert.equal(exact.status, 201);
     const field = { name: "x", value: "y".repeat(5_000) };
-    const message = "The parts beside data are larger than 4096 bytes.";
+    const message = "The parts other than data are larger than 4096 bytes.";
     for (const form of [
       [field, dataPart("x")],
       [dataPart("x"), field],

@@ -45,7 +45,7 @@ describe("long uploads", () => {
     connection.write(form.subarray(0, 300));
     const answer = await connection.receive();
     assert.ok(answer !== undefined);
-    assertError(answer, 400, "FileUploadFailed", 1025, "The upload broke off.");
+    assertError(answer, 400, "FileUploadFailed", 1025, "The upload was interrupted.");
     connection.close();
     const loose = await test.app.database.reads.selectFrom("loose_bytes").selectAll().execute();
     assert.equal(loose.length, 0);

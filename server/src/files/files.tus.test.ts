@@ -205,7 +205,13 @@ describe("Upload-Checksum", () => {
     for (const algorithm of ["sha1", "sha256", "md5"]) {
       const headers = { "upload-checksum": checksum(algorithm, "xyz") };
       const answer = await sendBytes(test, jane.token, path, 3, "def", headers);
-      assertError(answer, 460, "FileUploadFailed", 1025, "The bytes have another checksum. They were dropped.");
+      assertError(
+        answer,
+        460,
+        "FileUploadFailed",
+        1025,
+        "The checksum does not match the received bytes. They were discarded.",
+      );
       assert.equal(await offsetOf(test, jane.token, path), 3);
     }
     const headers = { "content-type": "application/offset+octet-stream", "upload-checksum": checksum("md5", "x") };

@@ -186,7 +186,7 @@ async function refusalOf(response: Response, failure: unknown): Promise<unknown>
   const message = `${(await response.text()).trim()}.`;
   if (status === 404 || status === 410) return new ApiError("ItemDoesNotExist");
   if (status === 409) return new ApiError("UploadOffsetConflict");
-  if (status === 413) return new ApiError("RequestTooLarge", "The upload would have more bytes than it was to have.");
+  if (status === 413) return new ApiError("RequestTooLarge", "The upload would exceed its declared length.");
   return new ApiError("ParameterIncorrectFormat", message);
 }
 

@@ -91,7 +91,7 @@ describe("videos and blobs of a user with locationFuzzing", () => {
       assert.equal((await download(test, `/blobs/${id}/file`, { token: owner.token })).status, 200);
       return test.call(`GET /blobs/${id}/file`, { token: other.token });
     };
-    const message = "The owner does not share where this was made, and it may say so.";
+    const message = "The file may contain the location, which its owner does not share.";
     for (const [locationData, isLocatedShown, isUnknownShown] of [
       [undefined, false, true],
       ["strip", false, true],

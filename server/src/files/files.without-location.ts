@@ -43,7 +43,7 @@ export async function resultWithoutLocation(
     });
   }
   if (content.kind === "unknown" && locationData === "strip") return undefined;
-  throw new ApiError("ObjectPermissionDenied", "The owner does not share where this was made, and it may say so.");
+  throw new ApiError("ObjectPermissionDenied", "The file may contain the location, which its owner does not share.");
 }
 
 async function* blanked(bytes: Readable, start: number, boxes: readonly BlankedBox[]): AsyncGenerator<Buffer> {

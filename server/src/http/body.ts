@@ -87,7 +87,7 @@ export function readBody(
     });
     stream.on("error", (cause) => {
       release();
-      reject(new ApiError("ParameterIncorrectFormat", "The body broke off.", { cause }));
+      reject(new ApiError("ParameterIncorrectFormat", "The body ended prematurely.", { cause }));
     });
   });
 }

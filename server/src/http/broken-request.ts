@@ -55,11 +55,11 @@ function brokenRequestError(code: string | undefined): ApiError {
     case "CONNECT":
       return new ApiError("OperationNotFound");
     case "EXPECTATION":
-      return new ApiError("ParameterIncorrectFormat", "The only expectation there is is 100-continue.");
+      return new ApiError("ParameterIncorrectFormat", "The only supported expectation is 100-continue.");
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new ApiError("ParameterIncorrectFormat", "The request did not arrive in time.");
     case "ERR_SSL_HTTP_REQUEST":
-      return new ApiError("ParameterIncorrectFormat", "This port takes https only.");
+      return new ApiError("ParameterIncorrectFormat", "This port accepts HTTPS only.");
     default:
       return new ApiError("ParameterIncorrectFormat", "The request is not valid HTTP.");
   }

@@ -144,7 +144,7 @@ describe("simultaneous uploads of one caller", () => {
     const path = await begin(test, me.token, 10);
     const [first, second] = [beginUpload(me), beginUpload(me)];
     assert.equal(await soon(second.answer), undefined);
-    const rule = [429, "RateLimitExceeded", 1282, "A caller may have 2 uploads under way at once."] as const;
+    const rule = [429, "RateLimitExceeded", 1282, "A caller may have 2 simultaneous uploads."] as const;
     assertError(await postForm(test, "/blobs", [dataPart("a")], { token: me.token }), ...rule);
     assertError(await sendBytes(test, me.token, path, 0, "ten bytes."), ...rule);
     const withBytes = { headers: { "content-type": "application/offset+octet-stream" }, body: "a" };

@@ -86,7 +86,7 @@ export function createInFlight(services: {
   function countUpload(caller: string): () => void {
     const count = uploads.get(caller) ?? 0;
     if (count >= callerUploadsMax) {
-      throw new ApiError("RateLimitExceeded", `A caller may have ${callerUploadsMax} uploads under way at once.`);
+      throw new ApiError("RateLimitExceeded", `A caller may have ${callerUploadsMax} simultaneous uploads.`);
     }
     uploads.set(caller, count + 1);
     return () => {

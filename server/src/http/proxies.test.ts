@@ -5,12 +5,7 @@ import { assertError, assertResult, send, startTestApp, type TestApp } from "../
 
 /** TRUST_PROXY and REQUIRE_HTTPS. All tests call from this machine, so a trusted proxy on it stands for any other. */
 
-const refusal = [
-  403,
-  "AuthAPICallDisabledByDeveloper",
-  257,
-  "Calls in clear are switched off here. Use https.",
-] as const;
+const refusal = [403, "AuthAPICallDisabledByDeveloper", 257, "Plain HTTP is disabled here. Use HTTPS."] as const;
 const client = "203.0.113.9";
 
 /** The log line of the last call. */

@@ -103,7 +103,7 @@ describe("https", () => {
       connection.write(head);
       const answer = await connection.receive();
       assert.ok(answer);
-      assertError(answer, 400, "ParameterIncorrectFormat", 515, "This port takes https only.");
+      assertError(answer, 400, "ParameterIncorrectFormat", 515, "This port accepts HTTPS only.");
       assert.equal(await connection.receive(), undefined);
     }
   });

@@ -123,7 +123,7 @@ export async function receiveUpload<File extends StoredUpload>(
     });
     bytes.on("end", () => {
       if (partsBytes <= limits.bodyBytesMax) return;
-      fail(new ApiError("RequestTooLarge", `The parts beside data are larger than ${limits.bodyBytesMax} bytes.`));
+      fail(new ApiError("RequestTooLarge", `The parts other than data are larger than ${limits.bodyBytesMax} bytes.`));
     });
   }
 

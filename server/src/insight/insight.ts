@@ -72,7 +72,7 @@ export function metricsPage(token: string | undefined, gather: () => Promise<rea
     path: metricsPath,
     operation: "scrapeMetrics",
     async load(authorization) {
-      if (!isRight(authorization)) throw new ApiError("AuthFailed", "The token of METRICS_TOKEN is needed.");
+      if (!isRight(authorization)) throw new ApiError("AuthFailed", "The token in METRICS_TOKEN is required.");
       return { contentType: snapshotContentType, content: await renderSnapshots(await gather()) };
     },
   };

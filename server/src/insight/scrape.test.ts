@@ -40,11 +40,11 @@ describe("GET /_/prometheus", () => {
     const wrong = [token.slice(0, -1), `${token}x`, token.toUpperCase(), "", "Bearer", operator.token, user.token];
     for (const each of wrong) {
       const answer = await send(app.port, "GET", "/_/prometheus", { headers: { authorization: `Bearer ${each}` } });
-      assertError(answer, 401, "AuthFailed", 256, "The token of METRICS_TOKEN is needed.");
+      assertError(answer, 401, "AuthFailed", 256, "The token in METRICS_TOKEN is required.");
     }
     for (const headers of [{}, { authorization: token }, { authorization: `Basic ${token}` }]) {
       const answer = await send(app.port, "GET", `/_/prometheus?token=${token}`, { headers });
-      assertError(answer, 401, "AuthFailed", 256, "The token of METRICS_TOKEN is needed.");
+      assertError(answer, 401, "AuthFailed", 256, "The token in METRICS_TOKEN is required.");
     }
   });
 
@@ -94,7 +94,7 @@ describe("METRICS_PORT", () => {
         401,
         "AuthFailed",
         256,
-        "The token of METRICS_TOKEN is needed.",
+        "The token in METRICS_TOKEN is required.",
       );
       assert.ok((await scrape(port, token)).size > 10);
     } finally {

@@ -72,7 +72,7 @@ describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value",
     for (const json of ['"5"', "true", "[1]", '{"number":1}', '""']) {
       await put("me/text", `{"value":${json}}`);
       const answer = await increment("me/text");
-      assertError(answer, 400, "ParameterIncorrectFormat", 515, "The value of text is no number.");
+      assertError(answer, 400, "ParameterIncorrectFormat", 515, "The value of text is not a number.");
       const { text } = await test.call("GET /metadata/me/text", { token: user.token });
       assert.ok(text.includes(`"value":${json},`));
     }
@@ -100,7 +100,7 @@ describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value",
     );
     const [, refused] = answers;
     assert.ok(refused);
-    assertError(refused, 400, "ParameterOutOfRange", 514, "delta takes the number beyond 1.8e308.");
+    assertError(refused, 400, "ParameterOutOfRange", 514, "delta would raise the number beyond 1.8e308.");
     assert.equal((await increment("me/large", { delta: 0 })).body.result.value, 1.7e308);
   });
 });

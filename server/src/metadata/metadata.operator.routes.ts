@@ -13,7 +13,7 @@ const listItems = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/metadata/{objectId}",
   operation: "listOperatedMetadata",
-  summary: "List the metadata of an object, what is shared first, then what each user keeps, by key",
+  summary: "List the metadata of an object by key: shared values first, then those of each user",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedObjectPath,

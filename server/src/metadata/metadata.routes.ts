@@ -39,7 +39,7 @@ const putMetadata = operation({
   method: "PUT",
   path: "/metadata/{id}/{key}",
   operation: "putMetadata",
-  summary: "Put the value of a key in the place of the one that was there",
+  summary: "Set the value of a key, replacing an existing one",
   tag: "Metadata",
   caller: "device",
   pathParameters: ItemPath,
@@ -98,7 +98,7 @@ const incrementMetadata = operation({
   method: "POST",
   path: "/metadata/{id}/{key}/increment",
   operation: "incrementMetadata",
-  summary: "Add to the number of a key; a missing one starts from 0",
+  summary: "Increment the number of a key; a missing one starts at 0",
   tag: "Metadata",
   caller: "device",
   pathParameters: ItemPath,
@@ -116,7 +116,7 @@ const incrementMetadata = operation({
         throw isNumberOverflow(error) ? beyondDoubles() : error;
       });
       if (incremented === undefined) {
-        throw new ApiError("ParameterIncorrectFormat", `The value of ${path.key} is no number.`);
+        throw new ApiError("ParameterIncorrectFormat", `The value of ${path.key} is not a number.`);
       }
       if (!Number.isFinite(incremented.number)) throw beyondDoubles();
       return incremented;
@@ -158,5 +158,5 @@ export const metadataOperations = [
 ];
 
 function beyondDoubles(): ApiError {
-  return new ApiError("ParameterOutOfRange", "delta takes the number beyond 1.8e308.");
+  return new ApiError("ParameterOutOfRange", "delta would raise the number beyond 1.8e308.");
 }

@@ -20,7 +20,7 @@ before(async () => {
 after(() => test.close());
 
 const applicationFull = `An application has at most ${keysMax} distinct keys of events.`;
-const deviceSpent = `A device adds at most ${newKeysMax} distinct keys of events in an hour.`;
+const deviceSpent = `A device may add at most ${newKeysMax} distinct keys of events per hour.`;
 
 function report(token: string, key: string, body?: object): Promise<Answer> {
   return test.call(`POST /metrics/events/${encodeURIComponent(key)}`, { token, body });
@@ -153,7 +153,7 @@ describe("rate limits count events, not calls: hostile.md 28, 37", () => {
   const many = (count: number) => Array<string>(count).fill("a");
 
   function assertLimited(answer: Answer, retryAfter: number): void {
-    const message = "Too many calls. Try again after the time that Retry-After names.";
+    const message = "Too many calls. Try again after the time in Retry-After.";
     assertError(answer, 429, "RateLimitExceeded", 1282, message);
     assert.equal(answer.headers["retry-after"], String(retryAfter));
     assert.match(String(answer.headers["ratelimit-policy"]), /^"events";q=\d+;w=30$/);

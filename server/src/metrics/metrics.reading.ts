@@ -74,7 +74,7 @@ export function readEvents(
   { sentAt, now }: { readonly sentAt: number | undefined; readonly now: number },
 ): { events: StoredEvent[]; indexes: number[]; rejected: RejectedEvent[] } {
   if (items.length > eventsPerCallMax) {
-    throw new ApiError("RequestTooLarge", `A call brings at most ${eventsPerCallMax} events.`);
+    throw new ApiError("RequestTooLarge", `A call may contain at most ${eventsPerCallMax} events.`);
   }
   const correction = sentAt === undefined ? 0 : now - sentAt;
   const events: StoredEvent[] = [];

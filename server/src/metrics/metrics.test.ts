@@ -199,7 +199,7 @@ describe("POST /metrics/events: many at once", () => {
     assertResult(await reportMany({ events: JSON.stringify(events) }), 201, { accepted: 1_000, rejected: [] });
     assertResult(await reportMany({ events }), 201, { accepted: 1_000, rejected: [] });
     const answer = await reportMany({ events: [...events, null] });
-    assertError(answer, 413, "RequestTooLarge", 1281, "A call brings at most 1000 events.");
+    assertError(answer, 413, "RequestTooLarge", 1281, "A call may contain at most 1000 events.");
   });
 
   it("400 without events and for what is not an array", async () => {

@@ -251,7 +251,7 @@ async function send(appid: string, to: string, services: MoveServices, options: 
   // Compared with what was sent below.
   const answer = fieldsOf(await services.regionCalls.send(to, "takeIn", appid, measured()));
   if (answer["digest"] !== digest.digest("hex") || answer["isWhole"] !== true) {
-    throw new ApiError("ServiceUnavailable", `What came to the region ${to} is not what was sent`);
+    throw new ApiError("ServiceUnavailable", `The region ${to} received other data than was sent`);
   }
   const lost = end?.missing.lost ?? 0;
   if (lost > 0 && !isWithoutLost) {

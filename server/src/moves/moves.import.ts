@@ -57,7 +57,7 @@ export function moveHandlers(services: Services): RegionHandlers {
     }
     const here = await findPresence(appid, database.reads);
     if (here !== undefined && here.deleted_at === null)
-      throw new ApiError("ItemAlreadyExists", `${appid} is here already.`);
+      throw new ApiError("ItemAlreadyExists", `${appid} already exists here.`);
     return here === undefined;
   }
 
@@ -171,7 +171,7 @@ export function moveHandlers(services: Services): RegionHandlers {
           // In the last case the call is repeated.
           const isTheirs = host === undefined || host === was || host === region;
           if (!isTheirs || host === own || region === own || (was !== from && region !== from)) {
-            throw new ApiError("ObjectPermissionDenied", `${appid} lives in the region ${host}.`);
+            throw new ApiError("ObjectPermissionDenied", `${appid} is in the region ${host}.`);
           }
           const row = { application_id: appid, region, state: "there", changed_at: clock.now() } as const;
           await putApplicationRegion(row, queries);
@@ -219,5 +219,5 @@ function onApplication(work: (appid: string, from: string) => Promise<unknown>):
 
 /** @throws ApiError OperationNotFound */
 function requireMain({ isMain }: Regions): void {
-  if (!isMain) throw new ApiError("OperationNotFound", "Only the main region knows where applications live.");
+  if (!isMain) throw new ApiError("OperationNotFound", "Only the main region knows the regions of applications.");
 }

@@ -214,7 +214,7 @@ describe("moveApplication", () => {
     await assert.rejects(deletion(), { condition: "ServiceUnavailable", message: movingError().message });
     await maintain(eu.app);
     assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: null });
-    await assert.rejects(deletion(), { condition: "ObjectPermissionDenied", message: /lives in the region main/ });
+    await assert.rejects(deletion(), { condition: "ObjectPermissionDenied", message: /moved to the region main/ });
   });
 
   it("an application does not move if it is already there, in another region, being deleted or missing", async () => {
@@ -228,7 +228,7 @@ describe("moveApplication", () => {
     await assert.rejects(cancelMove(appid, services), /is not moving/);
     const twin = { application_id: appid, name: "", token_version: 0, created_at: 0, deleted_at: null };
     await eu.app.database.write(({ queries }) => queries.insertInto("applications").values(twin).execute());
-    await assert.rejects(moveApplication(appid, "eu", services), /is here already/);
+    await assert.rejects(moveApplication(appid, "eu", services), /already exists here/);
     const { reads } = main.app.database;
     assert.deepEqual(await findPresence(appid, reads), { deleted_at: null, moving_to: null });
     assert.equal(await findApplicationRegion(appid, reads), undefined);

@@ -38,7 +38,7 @@ async function tokenOf({ name, password }: { readonly name: string; readonly pas
 async function isAlive(token: string, app = test): Promise<boolean> {
   const answer = await app.call("GET /_/api/operators/me", { token });
   if (answer.status === 200) return true;
-  assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+  assertError(answer, 401, "AuthFailed", 256, "An operator token is required.");
   return false;
 }
 

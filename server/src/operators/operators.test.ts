@@ -184,7 +184,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assert.equal((await call(`PATCH /_/api/operators/${operator.id}`, { password })).status, 200);
     for (const app of [test, other]) {
       const answer = await call("GET /_/api/operators/me", undefined, operator, app);
-      assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+      assertError(answer, 401, "AuthFailed", 256, "An operator token is required.");
     }
     assert.equal((await signIn(operator.name, password)).status, 201);
     assert.equal((await call(`PATCH /_/api/operators/${owner.id}`, { password })).status, 200);
@@ -266,7 +266,7 @@ describe("DELETE /_/api/operators/{operatorId}", () => {
     assertResult(await call(`DELETE /_/api/operators/${operator.id}`), 200, true);
     for (const app of [other, test]) {
       const answer = await call("GET /_/api/operators/me", undefined, operator, app);
-      assertError(answer, 401, "AuthFailed", 256, "An operator token is needed.");
+      assertError(answer, 401, "AuthFailed", 256, "An operator token is required.");
     }
     assert.equal((await signIn(operator.name, operator.password)).status, 401);
     await test.createOperator(operator.name);

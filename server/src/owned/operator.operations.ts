@@ -55,7 +55,7 @@ export function operatedOperations<Row extends OwnedRow, Result>(
     ...common,
     path: root,
     operation: `searchOperated${idKind}s`,
-    summary: `Search the ${noun}s of an application, whoever may read them`,
+    summary: `Search the ${noun}s of an application, regardless of permissions`,
     pathParameters: OperatedPath,
     parameters: Search,
     result: Page,

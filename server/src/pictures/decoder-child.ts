@@ -98,7 +98,7 @@ export class DecoderChild {
     try {
       await this.#within(this.#times.startMs, () => this.#receive());
     } catch (cause) {
-      throw new ApiError("ServiceUnavailable", "Pictures cannot be read now.", { cause });
+      throw new ApiError("ServiceUnavailable", "Pictures cannot be decoded at the moment.", { cause });
     }
     this.#isReady = true;
   }

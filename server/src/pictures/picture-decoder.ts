@@ -30,8 +30,8 @@ export interface DecodablePicture {
 /** @throws ApiError FileUploadFailed when it is not a complete picture within the limits; errors of the library */
 export async function openPicture(bytes: Buffer): Promise<DecodablePicture> {
   const contentType = sniffPicture(bytes);
-  if (contentType === undefined) throw new ApiError("FileUploadFailed", "This is no picture.");
-  if (!hasEnd(bytes, contentType)) throw new ApiError("FileUploadFailed", "The picture is cut off.");
+  if (contentType === undefined) throw new ApiError("FileUploadFailed", "This is not a picture.");
+  if (!hasEnd(bytes, contentType)) throw new ApiError("FileUploadFailed", "The picture is incomplete.");
   return open(await loadDecoder(), bytes, contentType);
 }
 

@@ -23,7 +23,7 @@ import { answerHeader, type CallHead, callHeader, createCallSignatures, digestOf
 /** Calls between regions with an attacker in the middle: without REGION_SECRET a region can neither call nor answer. */
 
 const secret = "a secret between regions";
-const refusal = "This is for other regions, which sign what they ask for.";
+const refusal = "Only other regions may call this, with a signature.";
 const names = new Set(["main", "eu", "us"]);
 /** The signatures of a region eu with these entries of REGION_SECRET. */
 const signaturesOf = (...regionSecrets: string[]) =>
@@ -150,7 +150,7 @@ describe("a call of the main region to another region", () => {
     for (const [what, listener] of Object.entries(forged)) {
       answer = listener;
       const answered = await register();
-      assertError(answered, 503, "ServiceUnavailable", 1284, "The region eu is out of reach. Try again.");
+      assertError(answered, 503, "ServiceUnavailable", 1284, "The region eu cannot be reached. Try again.");
       assert.equal(answered.headers["retry-after"], "1", what);
     }
     assert.ok(!JSON.stringify(test.logLines).includes("rk_key"));

@@ -185,7 +185,7 @@ function agentOf<Kind extends HttpAgent>(Agent: new (options: { keepAlive: true;
 }
 
 function unavailable(region: string, cause?: unknown): ApiError {
-  return new ApiError("ServiceUnavailable", `The region ${region} is out of reach. Try again.`, { cause });
+  return new ApiError("ServiceUnavailable", `The region ${region} cannot be reached. Try again.`, { cause });
 }
 
 function bodyOf(message: unknown): Buffer {

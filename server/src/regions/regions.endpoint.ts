@@ -72,7 +72,7 @@ export function regionsEndpoint(
       head.digest.startsWith(streamed) !== (handler.takes === "bytes") ||
       !nonces.take(head.nonce, now)
     ) {
-      throw new ApiError("AuthFailed", "This is for other regions, which sign what they ask for.");
+      throw new ApiError("AuthFailed", "Only other regions may call this, with a signature.");
     }
     return { handler, head };
   }
@@ -119,10 +119,11 @@ async function readMessage(chunks: AsyncIterable<Uint8Array>, digest: string): P
     read.push(chunk);
   }
   const body = Buffer.concat(read);
-  if (digestOf(body) !== digest) throw new ApiError("ParameterIncorrectFormat", "The message is not what was signed.");
+  if (digestOf(body) !== digest)
+    throw new ApiError("ParameterIncorrectFormat", "The message does not match its signature.");
   try {
     return parseJson(body.toString("utf8"));
   } catch (cause) {
-    throw new ApiError("ParameterIncorrectFormat", "The message is no JSON.", { cause });
+    throw new ApiError("ParameterIncorrectFormat", "The message is not JSON.", { cause });
   }
 }

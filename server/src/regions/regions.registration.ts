@@ -46,7 +46,7 @@ export function createRemoteRegistration(services: {
       region = answer.movedTo;
       if (region === regions.own) break; // the application is moving
     }
-    throw new ApiError("ServiceUnavailable", "The application is on its way to another region. Try again.");
+    throw new ApiError("ServiceUnavailable", "The application is moving to another region. Try again.");
   }
 
   return {

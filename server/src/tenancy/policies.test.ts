@@ -33,7 +33,7 @@ const disabled = [
   403,
   "AuthAPICallDisabledByDeveloper",
   257,
-  "This operation is switched off for the application.",
+  "This operation is disabled for the application.",
 ] as const;
 
 describe("disabled operations: spec/operators#disabled-operations", () => {

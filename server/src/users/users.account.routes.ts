@@ -66,7 +66,7 @@ const deleteUser = operation({
   method: "DELETE",
   path: "/users/{userId}",
   operation: "deleteUser",
-  summary: "Delete oneself, and all that one owns",
+  summary: "Delete the current user and everything the user owns",
   tag: "Users",
   caller: "user",
   pathParameters: UserPath,

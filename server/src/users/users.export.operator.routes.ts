@@ -12,7 +12,7 @@ const exportUser = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/users/{userId}/export",
   operation: "exportUser",
-  summary: "Export a user: a ZIP of JSON and files, with a manifest",
+  summary: "Export a user as a ZIP of JSON and files with a manifest",
   tag: "Operators",
   caller: "operator",
   isBatchable: false,

@@ -23,7 +23,7 @@ export function createResetDelays(): ResetDelays {
     requireSlot(applicationId) {
       // Counts requests, not mails, because the number of mails would reveal which users exist.
       if ((waiting.get(applicationId) ?? 0) >= waitingPerApplicationMax) {
-        throw new ApiError("ServiceUnavailable", "Too many password resets are being asked for. Try again.");
+        throw new ApiError("ServiceUnavailable", "Too many password resets are in progress. Try again.");
       }
     },
     async wait(applicationId) {

@@ -25,7 +25,7 @@ const requestPasswordReset = operation({
   method: "POST",
   path: "/users/password",
   operation: "requestPasswordReset",
-  summary: "Mail a one-time code for a new password to a user; the answer is the same whether there is one or not",
+  summary: "Mail a password reset code to a user; the response is the same if no such user exists",
   tag: "Users",
   caller: "device",
   addressLimit: "passwordResets",

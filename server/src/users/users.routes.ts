@@ -27,7 +27,7 @@ const getUser = operation({
   method: "GET",
   path: "/users/{userId}",
   operation: "getUser",
-  summary: "Read a user's profile; the user itself sees all of it",
+  summary: "Read a user's profile; users see all fields of their own",
   tag: "Users",
   caller: "user",
   pathParameters: UserPath,

@@ -60,7 +60,7 @@ async function logIn(device: string): Promise<Answer> {
 }
 
 function assertOutOfReach(answer: Answer): void {
-  const message = "The keys of the identity provider are out of reach. Try again.";
+  const message = "The keys of the identity provider cannot be reached. Try again.";
   assertError(answer, 503, "ServiceUnavailable", 1284, message);
 }
 

@@ -349,7 +349,7 @@ describe("POST /users/login/social refuses", () => {
     await away.close();
     const identityAccessToken = await away.sign({ sub: "x" });
     const answer = await send({ identityProviderName: "away", identityID: "x", identityAccessToken });
-    const message = "The keys of the identity provider are out of reach. Try again.";
+    const message = "The keys of the identity provider cannot be reached. Try again.";
     assertError(answer, 503, "ServiceUnavailable", 1284, message);
     assert.equal(answer.headers["retry-after"], "1");
   });

@@ -16,7 +16,7 @@ const listTokens = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/users/{userId}/tokens",
   operation: "listTokensOfUser",
-  summary: "List the live tokens of a user, newest first",
+  summary: "List the active tokens of a user, newest first",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedUserPath,

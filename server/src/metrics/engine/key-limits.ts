@@ -94,7 +94,7 @@ export function createKeyLimits(
   }
 
   function deviceIsSpent(): ApiError {
-    return new ApiError("RequestTooLarge", `A device adds at most ${newKeysMax} distinct keys of events in an hour.`);
+    return new ApiError("RequestTooLarge", `A device may add at most ${newKeysMax} distinct keys of events per hour.`);
   }
 
   return {
