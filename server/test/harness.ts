@@ -22,7 +22,7 @@ import { newOperator } from "../src/operators/operators.new.ts";
 import { insertOperator } from "../src/operators/operators.store.ts";
 import type { OperatorRole } from "../src/roles.ts";
 import { copyTestDatabase } from "./databases.ts";
-import { noEnvFile, programEnvironment } from "./running-server.ts";
+import { noEnvFile, programEnvironment, serverEnvironment } from "./running-server.ts";
 
 /** A response: the status, the headers and the parsed envelope. */
 export interface Answer {
@@ -289,7 +289,7 @@ export async function runProgram(
   folder = noEnvFile,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const file = join(import.meta.dirname, "..", program);
-  const env = { ...programEnvironment, ...settings };
+  const env = { ...(program.endsWith("/main.ts") ? serverEnvironment : programEnvironment), ...settings };
   const child = spawn(process.execPath, [file, ...args], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
   return { code, stdout, stderr: stderr.replaceAll(progressLines, "") };

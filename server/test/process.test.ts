@@ -28,7 +28,7 @@ import { createIdGenerator } from "../src/lib/ids.ts";
 import { maintain } from "../src/maintenance.ts";
 import { createTestDatabase } from "./databases.ts";
 import { openRaw, runProgram, send } from "./harness.ts";
-import { noEnvFile, programEnvironment, spawnProgram } from "./running-server.ts";
+import { noEnvFile, serverEnvironment, spawnProgram } from "./running-server.ts";
 import { bytesHeaders, metadataOf, tusHeaders } from "./tus.ts";
 import { dataPart, formHeaders, formOf, png } from "./uploads.ts";
 
@@ -83,7 +83,7 @@ interface RunningServer {
 
 /** Starts a server on a free port and waits until it listens. */
 async function start(settings: Settings): Promise<RunningServer> {
-  const env = { ...programEnvironment, PORT: "0", ...settings };
+  const env = { ...serverEnvironment, PORT: "0", ...settings };
   const main = join(import.meta.dirname, "../src/main.ts");
   const child = spawn(process.execPath, [main], { cwd: noEnvFile, env, stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);

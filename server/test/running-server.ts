@@ -17,9 +17,15 @@ export interface RunningServer {
 /** A working directory without a developer's `.env`, which programs would read. */
 export const noEnvFile = import.meta.dirname;
 
-/** The environment of programs: without the settings of a developer, and with the compile cache of the test run. */
+/** The environment of `main.ts`: without the settings of a developer. */
+export const serverEnvironment = { PATH: process.env["PATH"] };
+
+/**
+ * The environment of other programs: with the compile cache of the test run. `main.ts` has one of its own: because it
+ * changes flags of V8, each would replace what the other has cached.
+ */
 export const programEnvironment = {
-  PATH: process.env["PATH"],
+  ...serverEnvironment,
   ...(process.env["NODE_COMPILE_CACHE"] !== undefined && { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
 };
 
@@ -44,7 +50,7 @@ export function spawnProgram(
 ) {
   const main = join(import.meta.dirname, "../src/main.ts");
   const [program = "", ...args] = [...wrapper, process.execPath, main];
-  const env = { ...programEnvironment, PORT: "0", PASSWORD_HASH_MEMORY_KIB: "8", ...settings };
+  const env = { ...serverEnvironment, PORT: "0", PASSWORD_HASH_MEMORY_KIB: "8", ...settings };
   const child = spawn(program, args, { cwd: noEnvFile, env, stdio: ["ignore", stdout, "inherit"] });
   running.add(child);
   /** Resolves with its exit code and signal. */

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
-import { programEnvironment } from "./running-server.ts";
+import { serverEnvironment } from "./running-server.ts";
 
 /** The server over TLS: `TLS_CERT_FILE=… TLS_KEY_FILE=… node server/src/main.ts`. */
 
@@ -21,7 +21,7 @@ before(() => {
   folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   install("a");
   const settings = { TLS_CERT_FILE: join(folder, "cert.pem"), TLS_KEY_FILE: join(folder, "key.pem") };
-  const env = { ...programEnvironment, PORT: "0", DATA_DIR: join(folder, "data"), ...settings };
+  const env = { ...serverEnvironment, PORT: "0", DATA_DIR: join(folder, "data"), ...settings };
   const running = spawn(process.execPath, [join(import.meta.dirname, "../src/main.ts")], {
     env,
     stdio: ["ignore", "pipe", "inherit"],
