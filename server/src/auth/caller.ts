@@ -1,9 +1,9 @@
-import { LRUCache } from "lru-cache";
 import type { Caller, ClientKind } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { ApiError, errorRow } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { LruMap } from "../lib/lru-map.ts";
 import type { Regions } from "../regions/regions.ts";
 import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";
 import { readToken } from "./authorization.ts";
@@ -53,7 +53,7 @@ export function createCallers(
 ): Callers {
   const { tokens, tokenUses, policies, regions, database, clock } = services;
   const schemes = new Set(settings.authSchemes);
-  const known = new LRUCache<string, KnownToken>({ max: settings.tokenCacheItemsMax });
+  const known = new LruMap<string, KnownToken>(settings.tokenCacheItemsMax);
   let revision = 0;
   let hits = 0;
   let misses = 0;

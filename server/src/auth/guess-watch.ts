@@ -1,5 +1,5 @@
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
+import { LruMap } from "../lib/lru-map.ts";
 
 /** Many wrong passwords were given for one name. The only consequence is a notification to operators. */
 export interface Guessing {
@@ -25,7 +25,7 @@ export function createGuessWatch(
 ): GuessWatch {
   const { clock, onGuessing } = services;
   const failuresMax = Math.ceil(failuresPerHour / settings.workers);
-  const names = new LRUCache<string, { failures: number; readonly since: number }>({ max: namesMax });
+  const names = new LruMap<string, { failures: number; readonly since: number }>(namesMax);
   return {
     add(key, applicationId) {
       const now = clock.now();

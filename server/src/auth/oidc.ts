@@ -1,8 +1,8 @@
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyResult } from "jose";
-import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/fields.ts";
+import { LruMap } from "../lib/lru-map.ts";
 import type { Log } from "../log.ts";
 import type { Outgoing } from "../outgoing/outgoing.ts";
 import type { GuardedProvider, OidcProvider } from "../tenancy/identity-provider.ts";
@@ -77,7 +77,7 @@ export function createIdTokens(services: {
   readonly log: Log;
 }): IdTokens {
   const { outgoing, clock, log } = services;
-  const keysByUrl = new LRUCache<string, JWTVerifyGetKey>({ max: urlsMax });
+  const keysByUrl = new LruMap<string, JWTVerifyGetKey>(urlsMax);
 
   async function keysOf({ jwksUrl, isPublicOnly }: GuardedProvider): Promise<JWTVerifyGetKey> {
     const { createRemoteJWKSet, customFetch, errors } = await loadJose();

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
-import { LRUCache } from "lru-cache";
 import { FileResult } from "../contract/file-result.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import { LruMap } from "../lib/lru-map.ts";
 import { type PictureType, sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
@@ -63,7 +63,7 @@ type Content =
   | { readonly kind: "located" | "unknown" };
 
 /** Cached because the bytes of a file never change and players request many ranges of it. */
-const recognized = new LRUCache<string, Content>({ max: 1_000 });
+const recognized = new LruMap<string, Content>(1_000);
 
 async function recognize(file: FileRow, services: VariantServices): Promise<Content> {
   const key = `${file.application_id} ${file.id}`;

@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
-import { LRUCache } from "lru-cache";
 import type { Clock } from "./clock.ts";
+import { LruMap } from "./lru-map.ts";
 
 /** Figures of applications that are counted again from time to time, in the background. */
 export interface Recounts<Figure> {
@@ -35,7 +35,7 @@ export function createRecounts<Figure>({
   recount(applicationId: string, figure: Figure): Promise<void>;
   readonly pauseFactor?: number;
 }): Recounts<Figure> {
-  const counted = new LRUCache<string, Counted<Figure>>({ max: applicationsMax });
+  const counted = new LruMap<string, Counted<Figure>>(applicationsMax);
 
   async function count(applicationId: string, entry: Counted<Figure>): Promise<void> {
     const began = performance.now();

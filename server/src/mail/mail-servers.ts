@@ -1,5 +1,5 @@
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
+import { LruMap } from "../lib/lru-map.ts";
 
 /** The SMTP servers in use: limits the concurrent mails of each, and backs off from failing ones. */
 export interface MailServers {
@@ -32,7 +32,7 @@ export function createMailServers(clock: Clock): MailServers {
   /** By host and port, for servers in use, because applications may share a server. */
   const slots = new Map<string, Slots>();
   /** By the whole URL, so that one application's wrong credentials do not affect another one. */
-  const failures = new LRUCache<string, Failures>({ max: serversMax });
+  const failures = new LruMap<string, Failures>(serversMax);
 
   return {
     async acquire(smtpUrl) {

@@ -1,10 +1,10 @@
 import { isIP, isIPv6 } from "node:net";
 import { join } from "node:path";
-import { LRUCache } from "lru-cache";
 import type { Transporter } from "nodemailer";
 import type { Config } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/fields.ts";
+import { LruMap } from "../lib/lru-map.ts";
 import type { Log } from "../log.ts";
 import type { Outgoing } from "../outgoing/outgoing.ts";
 import { createMailFolder } from "./mail-folder.ts";
@@ -72,7 +72,7 @@ export function createMailer(
   const { clock, log } = services;
   const folder = createMailFolder(join(dataDir, "mail"), clock);
   /** By URL, "" for the folder. None of them keeps a connection open. */
-  const transports = new LRUCache<string, Promise<Transporter>>({ max: transportsMax });
+  const transports = new LruMap<string, Promise<Transporter>>(transportsMax);
 
   function load(url: string | undefined): Promise<Transporter> {
     const transport = transports.get(url ?? "") ?? openTransport(url, { timeoutMs });

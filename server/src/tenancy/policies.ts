@@ -1,4 +1,3 @@
-import { LRUCache } from "lru-cache";
 import {
   type ApplicationPolicy,
   movingError,
@@ -8,6 +7,7 @@ import {
 } from "../contract/policy.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
+import { LruMap } from "../lib/lru-map.ts";
 import { createSealer } from "../lib/seal.ts";
 import type { Limit } from "../lib/token-buckets.ts";
 import { type ApplicationLimits, type GivenLimit, parseApplicationSettings } from "./application-settings.ts";
@@ -54,7 +54,7 @@ const signingSecretPurpose = "signing secret";
 
 export function createPolicies({ secrets, database }: { secrets: readonly string[]; database: Database }): Policies {
   const sealer = createSealer(secrets, signingSecretPurpose);
-  const made = new LRUCache<string, Made>({ max: policiesMax });
+  const made = new LruMap<string, Made>(policiesMax);
 
   function of(applicationId: string, stored: PolicyColumns): ApplicationPolicy {
     const found = made.get(applicationId);

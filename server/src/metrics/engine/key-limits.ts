@@ -1,9 +1,9 @@
-import { LRUCache } from "lru-cache";
 import type { Config } from "../../config.ts";
 import type { Database, Transaction } from "../../db/database.ts";
 import { lockApplication } from "../../db/lock.ts";
 import { ApiError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { LruMap } from "../../lib/lru-map.ts";
 import { createTokenBuckets } from "../../lib/token-buckets.ts";
 import { countKeys, insertKey, listKnownKeys } from "./key-limits.store.ts";
 
@@ -51,8 +51,8 @@ export function createKeyLimits(
 ): KeyLimits {
   const { metricKeysPerApplication: keysMax, metricNewKeysPerHour: newKeysMax } = settings;
   const newKeysLimit = { perSecond: newKeysMax / hourSeconds, burst: newKeysMax };
-  const cache = new LRUCache<string, true>({ max: cachedKeysMax });
-  const fullUntil = new LRUCache<string, number>({ max: applicationsMax });
+  const cache = new LruMap<string, true>(cachedKeysMax);
+  const fullUntil = new LruMap<string, number>(applicationsMax);
   const devices = createTokenBuckets(devicesMax);
   let cachedSince = clock.now();
 

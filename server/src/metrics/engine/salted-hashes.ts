@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from "node:crypto";
-import { LRUCache } from "lru-cache";
+import { LruMap } from "../../lib/lru-map.ts";
 
 /**
  * Replaces the id of a user or device in stored events: it can be counted, but not traced back without the id, which is
@@ -18,8 +18,8 @@ export function createSaltedHashes(secrets: readonly string[]): SaltedHashes {
   const [secret] = secrets;
   if (secret === undefined) throw new Error("createSaltedHashes needs a secret");
   const root = Buffer.from(hkdfSync("sha256", secret, "rollcall", "metric pseudonym", 32));
-  const keys = new LRUCache<string, Buffer>({ max: keysMax });
-  const known = new LRUCache<string, string>({ max: saltedHashesMax });
+  const keys = new LruMap<string, Buffer>(keysMax);
+  const known = new LruMap<string, string>(saltedHashesMax);
 
   function keyOf(applicationId: string): Buffer {
     let key = keys.get(applicationId);
