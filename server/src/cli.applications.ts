@@ -1,144 +1,144 @@
 import { readFileSync } from "node:fs";
-import { presentKey } from "./applications/applications.keys.operator.contract.ts";
-import { countDevices, findKey, listKeys } from "./applications/applications.keys.store.ts";
-import { createKey, liveKeysMax, replaceKeys, retireKey } from "./applications/applications.keys.ts";
+import {
+  createApplicationKey,
+  listApplicationKeys,
+  replaceApplicationKeys,
+  retireApplicationKey,
+  revokeApplicationTokens,
+  revokeKeyTokens,
+} from "./applications/applications.keys.operator.routes.ts";
+import { liveKeysMax } from "./applications/applications.keys.ts";
 import { nameRule, readName } from "./applications/applications.names.ts";
-import { findLiveApplication, updateApplication } from "./applications/applications.store.ts";
-import { createRevocations } from "./auth/revocations.ts";
-import { type Command, createClockAndIds, UsageError, withDatabase } from "./cli.command.ts";
-import { recordCommand } from "./cli.operators.ts";
+import {
+  changeApplication,
+  resumeApplication,
+  suspendApplication,
+} from "./applications/applications.operator.routes.ts";
+import {
+  deleteSigningSecret,
+  putSettings,
+  putSigningSecret,
+} from "./applications/applications.settings.operator.routes.ts";
+import { type Command, UsageError } from "./cli.command.ts";
+import { asOperator, operationCommand, showDate } from "./cli.operator.ts";
 import type { CommandResult } from "./cli.output.ts";
-import type { Config } from "./config.ts";
-import type { Database, Transaction } from "./db/database.ts";
-import { lockApplication } from "./db/lock.ts";
 import { kindOfId } from "./lib/ids.ts";
-import { newSigningSecret, signingSecretCharacters } from "./lib/secrets.ts";
-import { loadSecrets } from "./server-secret.ts";
-import { createPolicies, updateSigningSecret } from "./tenancy/policies.ts";
-
-/** A command caches no tokens, so there is no cache to invalidate; running servers poll the database. */
-export const revocations = createRevocations({ invalidateTokenCache() {} });
+import { signingSecretCharacters } from "./lib/secrets.ts";
+import { parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 
 /** The commands about existing applications. */
-export const applicationCommands: Readonly<Record<string, Command>> = {
-  "apps rename": (config, { name }, [appid]) =>
-    change(config, { command: "apps rename", action: "changeApplication" }, appid, async (id, { queries }) => {
-      const renamed = requireName("apps rename", name);
-      await updateApplication(id, { name: renamed }, queries);
-      return { json: { appid: id, name: renamed }, text: `renamed ${id}` };
+export const applicationCommands = {
+  "apps configure": (config, _values, [given, file]) =>
+    asOperator(config, async ({ perform }) => {
+      const appid = requireAppid("apps configure", given);
+      if (file === undefined) throw new UsageError("apps configure needs a FILE.json");
+      const text = readFileSync(file, "utf8");
+      parseApplicationSettings(text); // throws an error that names every wrong member
+      const parameters = JSON.parse(text);
+      const shown = await perform(putSettings, { path: { appid }, parameters });
+      const settings = parseApplicationSettings(shown);
+      const providers = Object.keys(settings.oidc);
+      const { metricsDays, crashReportsDays } = retentionOf(settings);
+      const kept = `metrics ${metricsDays} days, crash reports ${crashReportsDays} days`;
+      const lines = [`configured ${appid}`, `oidc  ${providers.join(", ") || "none"}`, `kept  ${kept}`];
+      return { json: JSON.parse(shown), text: lines.join("\n") };
     }),
 
-  "apps suspend": (config, _values, [appid]) =>
-    change(config, { command: "apps suspend", action: "suspendApplication" }, appid, async (id, { queries }) => {
-      await updateApplication(id, { suspended_at: createClockAndIds().clock.now() }, queries);
-      return { json: { appid: id, state: "suspended" }, text: `suspended ${id}` };
+  "apps rename": (config, values, [given]) =>
+    asOperator(config, async ({ perform }) => {
+      const appid = requireAppid("apps rename", given);
+      const name = requireName("apps rename", values.name);
+      await perform(changeApplication, { path: { appid }, parameters: { name } });
+      return { json: { appid, name }, text: `renamed ${appid}` };
     }),
 
-  "apps resume": (config, _values, [appid]) =>
-    change(config, { command: "apps resume", action: "resumeApplication" }, appid, async (id, { queries }) => {
-      await updateApplication(id, { suspended_at: null }, queries);
-      return { json: { appid: id, state: "active" }, text: `resumed ${id}` };
+  "apps suspend": operationCommand(suspendApplication, readApplication("apps suspend"), (appid) => ({
+    json: { appid, state: "suspended" },
+    text: `suspended ${appid}`,
+  })),
+
+  "apps resume": operationCommand(resumeApplication, readApplication("apps resume"), (appid) => ({
+    json: { appid, state: "active" },
+    text: `resumed ${appid}`,
+  })),
+
+  "apps revoke-tokens": operationCommand(
+    revokeApplicationTokens,
+    readApplication("apps revoke-tokens"),
+    (appid) => ({ json: { appid, revoked: true }, text: `revoked every token of ${appid}` }),
+    "apps revoke-tokens ends every token of the application: confirm with --yes",
+  ),
+
+  "apps compromised": operationCommand(
+    replaceApplicationKeys,
+    readApplication("apps compromised"),
+    (_appid, key) => showKey(key),
+    "apps compromised ends every token and key: confirm with --yes",
+  ),
+
+  "apps keys list": (config, _values, [given]) =>
+    asOperator(config, async ({ list }) => {
+      const appid = requireAppid("apps keys list", given);
+      const rows = (await list(listApplicationKeys, { path: { appid } })).map((key) => ({
+        id: key.id,
+        label: key.label ?? "",
+        created: showDate(key.created),
+        state: key.state,
+        devices: String(key.devices),
+        lastRegistered: showDate(key.lastRegistered),
+      }));
+      const columns = ["id", "label", "created", "state", "devices", "lastRegistered"];
+      return { json: rows, text: { columns, rows } };
     }),
 
-  "apps revoke-tokens": (config, { yes = false }, [appid]) =>
-    change(
-      config,
-      { command: "apps revoke-tokens", action: "revokeApplicationTokens" },
-      appid,
-      async (id, transaction) => {
-        if (!yes) throw new UsageError("apps revoke-tokens ends every token of the application: confirm with --yes");
-        await revocations.endApplicationTokens(id, transaction);
-        return { json: { appid: id, revoked: true }, text: `revoked every token of ${id}` };
-      },
-    ),
-
-  "apps compromised": (config, { yes = false }, [appid]) =>
-    change(
-      config,
-      { command: "apps compromised", action: "replaceApplicationKeys" },
-      appid,
-      async (id, transaction) => {
-        if (!yes) throw new UsageError("apps compromised ends every token and key: confirm with --yes");
-        return showKey(await replaceKeys(id, { revocations, ...createClockAndIds() }, transaction));
-      },
-    ),
-
-  "apps keys list": (config, _values, [appid]) =>
-    withDatabase(config, async (database) => {
-      const id = requireAppid("apps keys list", appid);
-      await requireApplication(id, database.reads);
-      return listAllKeys(id, database);
+  "apps keys create": (config, values, [given]) =>
+    asOperator(config, async ({ perform }) => {
+      const appid = requireAppid("apps keys create", given);
+      const label = values.label === undefined ? undefined : readName(values.label);
+      if (values.label !== undefined && label === undefined) {
+        throw new UsageError(`apps keys create: --label ${nameRule}`);
+      }
+      const parameters = label === undefined ? {} : { label };
+      const refusals = { ParameterOutOfRange: `an application has at most ${liveKeysMax} active keys` };
+      return showKey(await perform(createApplicationKey, { path: { appid }, parameters, refusals }));
     }),
 
-  "apps keys create": (config, { label }, [appid]) =>
-    change(
-      config,
-      { command: "apps keys create", action: "createApplicationKey" },
-      appid,
-      async (id, transaction, database) => {
-        const text = label === undefined ? null : readName(label);
-        if (text === undefined) throw new UsageError(`apps keys create: --label ${nameRule}`);
-        const created = await createKey(id, text, { database, ...createClockAndIds() }, transaction);
-        if (created === undefined) throw new UsageError(`an application has at most ${liveKeysMax} active keys`);
-        return showKey(created);
-      },
-    ),
-
-  "apps keys retire": (config, { yes = false }, [appid, keyId]) =>
-    change(
-      config,
-      { command: "apps keys retire", action: "retireApplicationKey" },
-      appid,
-      async (id, transaction, database) => {
-        const key = requireKeyId("apps keys retire", keyId);
-        const retired = await retireKey(id, key, yes, { database, revocations, ...createClockAndIds() }, transaction);
-        if (retired === undefined) throw new UsageError(`${id} has no key ${key}`);
-        if (retired === "last") {
-          throw new UsageError(`no device could register any more: create another key first, or confirm with --yes`);
-        }
-        const { state } = presentKey(retired);
-        return { json: { id: key, state }, text: `${state} ${key}` };
-      },
-    ),
-
-  "apps keys revoke-tokens": (config, { yes = false }, [appid, keyId]) =>
-    change(
-      config,
-      { command: "apps keys revoke-tokens", action: "revokeKeyTokens" },
-      appid,
-      async (id, transaction) => {
-        const key = requireKeyId("apps keys revoke-tokens", keyId);
-        if (!yes) throw new UsageError("apps keys revoke-tokens ends every token below the key: confirm with --yes");
-        if ((await findKey(id, key, transaction.queries)) === undefined)
-          throw new UsageError(`${id} has no key ${key}`);
-        await revocations.endKeyTokens(id, key, transaction);
-        return { json: { id: key, revoked: true }, text: `revoked every token of ${key}` };
-      },
-    ),
-
-  "apps secret set": (config, _values, [appid, file]) =>
-    change(
-      config,
-      { command: "apps secret set", action: "putSigningSecret" },
-      appid,
-      async (id, { queries }, database) => {
-        const secret = file === undefined ? newSigningSecret() : readSecret(file);
-        const { seal } = createPolicies({ secrets: loadSecrets(config), database });
-        await updateSigningSecret(id, seal(id, secret), queries);
-        return { json: { secret }, text: `secret  ${secret}` };
-      },
-    ),
-
-  "apps secret delete": (config, { yes = false }, [appid]) =>
-    change(config, { command: "apps secret delete", action: "deleteSigningSecret" }, appid, async (id, { queries }) => {
-      if (!yes)
-        throw new UsageError(
-          "apps secret delete changes which requests are accepted: unsigned ones, or none. Confirm with --yes",
-        );
-      await updateSigningSecret(id, null, queries);
-      return { json: { appid: id, deleted: true }, text: `deleted the shared secret of ${id}` };
+  "apps keys retire": (config, { yes = false }, rest) =>
+    asOperator(config, async ({ perform }) => {
+      const { id, path, refusals } = readKey("apps keys retire")(rest);
+      const { state } = await perform(retireApplicationKey, {
+        path,
+        parameters: yes ? { confirm: id } : {},
+        refusals: {
+          ...refusals,
+          ParameterOutOfRange: "no device could register any more: create another key first, or confirm with --yes",
+        },
+      });
+      return { json: { id, state }, text: `${state} ${id}` };
     }),
-};
+
+  "apps keys revoke-tokens": operationCommand(
+    revokeKeyTokens,
+    readKey("apps keys revoke-tokens"),
+    (id) => ({ json: { id, revoked: true }, text: `revoked every token of ${id}` }),
+    "apps keys revoke-tokens ends every token below the key: confirm with --yes",
+  ),
+
+  "apps secret set": (config, _values, [given, file]) =>
+    asOperator(config, async ({ perform }) => {
+      const appid = requireAppid("apps secret set", given);
+      const parameters = file === undefined ? {} : { secret: readSecret(file) };
+      const { secret } = await perform(putSigningSecret, { path: { appid }, parameters });
+      return { json: { secret }, text: `secret  ${secret}` };
+    }),
+
+  "apps secret delete": operationCommand(
+    deleteSigningSecret,
+    readApplication("apps secret delete"),
+    (appid) => ({ json: { appid, deleted: true }, text: `deleted the shared secret of ${appid}` }),
+    "apps secret delete changes which requests are accepted: unsigned ones, or none. Confirm with --yes",
+  ),
+} satisfies Readonly<Record<string, Command>>;
 
 /** @throws UsageError */
 export function requireName(command: string, text: string | undefined): string {
@@ -147,38 +147,24 @@ export function requireName(command: string, text: string | undefined): string {
   return name;
 }
 
-/** Changes an existing application in one transaction. */
-function change(
-  config: Config,
-  { command, action }: { readonly command: string; readonly action: string },
-  appid: string | undefined,
-  work: (appid: string, transaction: Transaction, database: Database) => Promise<CommandResult>,
-): Promise<CommandResult> {
-  return withDatabase(config, async (database) => {
-    const id = requireAppid(command, appid);
-    return database.write(async (transaction) => {
-      await lockApplication(database.dialect, id, transaction.queries); // serializes with a move
-      await requireApplication(id, transaction.queries);
-      await recordCommand({ action, applicationId: id, target: id }, transaction.queries);
-      return work(id, transaction, database);
-    });
-  });
-}
-
 export function requireAppid(command: string, appid: string | undefined): string {
   if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError(`${command} needs an APPID`);
   return appid;
 }
 
-function requireKeyId(command: string, keyId: string | undefined): string {
-  if (keyId === undefined || kindOfId(keyId) !== "ApplicationKey") throw new UsageError(`${command} needs a KEYID`);
-  return keyId;
+function readApplication(command: string) {
+  return ([given]: readonly string[]) => {
+    const appid = requireAppid(command, given);
+    return { id: appid, path: { appid } };
+  };
 }
 
-async function requireApplication(appid: string, queries: Transaction["queries"]): Promise<void> {
-  const found = await findLiveApplication(appid, queries);
-  if (found === undefined) throw new UsageError(`there is no application ${appid}`);
-  if (found.moving_to !== null) throw new UsageError(`${appid} is moving to the region ${found.moving_to}`);
+function readKey(command: string) {
+  return ([given, id]: readonly string[]) => {
+    const appid = requireAppid(command, given);
+    if (id === undefined || kindOfId(id) !== "ApplicationKey") throw new UsageError(`${command} needs a KEYID`);
+    return { id, path: { appid, keyId: id }, refusals: { ItemDoesNotExist: `${appid} has no key ${id}` } };
+  };
 }
 
 /** Reads a shared secret that the clients already have. */
@@ -190,32 +176,9 @@ function readSecret(file: string): string {
   throw new UsageError(`a shared secret must have ${min} to ${max} characters`);
 }
 
-function showKey(key: { id: string; appkey: string; label: string | null }): CommandResult {
+function showKey(key: { id: string; appkey: string; label?: string }): CommandResult {
   const { id, appkey, label } = key;
-  const json = { id, appkey, ...(label !== null && { label }) };
+  const json = { id, appkey, ...(label !== undefined && { label }) };
   const lines = Object.entries(json).map(([name, value]) => `${name.padEnd(6)}  ${value}`);
   return { json, text: lines.join("\n") };
-}
-
-const keysPerPage = 100;
-
-async function listAllKeys(appid: string, { reads }: Database): Promise<CommandResult> {
-  const rows: Record<string, string>[] = [];
-  for (let offset = 0; ; offset += keysPerPage) {
-    const page = await listKeys(appid, { at: "offset", offset }, keysPerPage, reads);
-    for (const key of page.rows) {
-      const { devices, lastRegisteredAt } = await countDevices(appid, key.id, reads);
-      rows.push({
-        id: key.id,
-        label: key.label ?? "",
-        created: new Date(key.created_at).toISOString(),
-        state: presentKey(key).state,
-        devices: String(devices),
-        lastRegistered: lastRegisteredAt === undefined ? "" : new Date(lastRegisteredAt).toISOString(),
-      });
-    }
-    if (!page.hasNext) break;
-  }
-  const columns = ["id", "label", "created", "state", "devices", "lastRegistered"];
-  return { json: rows, text: { columns, rows } };
 }

@@ -10,8 +10,7 @@ import { restore } from "./archives/restore.ts";
 import { Throttle } from "./archives/throttle.ts";
 import { requireName } from "./cli.applications.ts";
 import { readWithProgress, reportArchive } from "./cli.archive-progress.ts";
-import { type Command, createClockAndIds, UsageError, withDatabase } from "./cli.command.ts";
-import { recordCommand } from "./cli.operators.ts";
+import { type Command, createClockAndIds, recordCommand, UsageError, withDatabase } from "./cli.command.ts";
 import type { CommandResult, Notices } from "./cli.output.ts";
 import { withCalls } from "./cli.regions.ts";
 import type { Config } from "./config.ts";
@@ -27,7 +26,7 @@ import { mainRegion } from "./settings/regions.ts";
 import { openByteStore } from "./storage/open.ts";
 
 /** The commands that write and read archives. */
-export const archiveCommands: Readonly<Record<string, Command>> = {
+export const archiveCommands = {
   backup: async (config, { "without-files": isWithoutFiles = false }, [given], notices) => {
     const file = requireFile("backup", given);
     const throttle = lowerPriority();
@@ -123,7 +122,7 @@ export const archiveCommands: Readonly<Record<string, Command>> = {
       return { json: imported, text: `imported ${applicationId}: ${summary(end)}` };
     });
   },
-};
+} satisfies Readonly<Record<string, Command>>;
 
 /** Asks the main region whether the application is already in another region. @throws UsageError, ApiError */
 async function requireKnownHere(appid: string, config: Config): Promise<void> {

@@ -1,6 +1,8 @@
+import { type AuditEvent, atTerminal, newAuditRow } from "./audit/audit.events.ts";
+import { insertAuditRows } from "./audit/audit.store.ts";
 import type { CommandResult, Notices } from "./cli.output.ts";
 import type { Config } from "./config.ts";
-import type { Database } from "./db/database.ts";
+import type { Database, Queries } from "./db/database.ts";
 import { migrate } from "./db/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import { createClock } from "./lib/clock.ts";
@@ -62,4 +64,10 @@ export async function withDatabase<T>(config: Config, run: (database: Database) 
 export function createClockAndIds() {
   const clock = createClock();
   return { clock, ids: createIdGenerator(() => clock.now()) };
+}
+
+/** Records a command that is no operation in the audit log, in the transaction of its change. */
+export async function recordCommand(event: Omit<AuditEvent, "actor">, queries: Queries): Promise<void> {
+  const { clock, ids } = createClockAndIds();
+  await insertAuditRows([newAuditRow({ ...event, ...atTerminal }, clock.now(), ids)], queries);
 }

@@ -1,57 +1,63 @@
-import { readFileSync } from "node:fs";
-import { applicationCommands } from "./cli.applications.ts";
-import { archiveCommands } from "./cli.archives.ts";
-import { type Command, UsageError, withDatabase } from "./cli.command.ts";
-import { doctorCommands } from "./cli.doctor.ts";
-import { healthCommands } from "./cli.health.ts";
-import { migrateCommands } from "./cli.migrate.ts";
-import { operatorCommands, recordCommand } from "./cli.operators.ts";
-import { regionCommands } from "./cli.regions.ts";
-import { userCommands } from "./cli.users.ts";
-import { kindOfId } from "./lib/ids.ts";
-import { loadSecrets } from "./server-secret.ts";
-import { start } from "./start.ts";
-import { parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
-import { createSettingsSealer } from "./tenancy/sealed-settings.ts";
-import { changeApplicationSettings, shownSettings } from "./tenancy/settings-changes.ts";
+import type { Command } from "./cli.command.ts";
 
-/** All commands, by name. */
-export const commands: Readonly<Record<string, Command>> = {
+type Commands<Name extends string = string> = Readonly<Record<Name, Command>>;
+
+/** All commands, by name. The module of a command is loaded when it runs, because loading all takes half a second. */
+export const commands: Commands = {
   async serve(config, { json = false }) {
+    const { start } = await import("./start.ts");
     await start(config, { isJson: json });
     return undefined;
   },
 
-  "apps configure": (config, _values, [appid, file]) =>
-    withDatabase(config, async (database) => {
-      if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps configure needs an APPID");
-      if (file === undefined) throw new UsageError("apps configure needs a FILE.json");
-      const given = parseApplicationSettings(readFileSync(file, "utf8"));
-      const settings = await database.write(async ({ queries }) => {
-        const changed = await changeApplicationSettings(
-          appid,
-          () => given,
-          { mayReachInternal: true }, // shell access implies access to the network of this machine
-          { dialect: database.dialect, sealer: createSettingsSealer(loadSecrets(config)) },
-          queries,
-        );
-        if (changed === undefined) throw new UsageError(`there is no application ${appid}`);
-        await recordCommand({ action: "configureApplication", applicationId: appid, target: appid }, queries);
-        return changed;
-      });
-      const providers = Object.keys(settings.oidc);
-      const { metricsDays, crashReportsDays } = retentionOf(settings);
-      const kept = `metrics ${metricsDays} days, crash reports ${crashReportsDays} days`;
-      const lines = [`configured ${appid}`, `oidc  ${providers.join(", ") || "none"}`, `kept  ${kept}`];
-      return { json: shownSettings(settings), text: lines.join("\n") };
-    }),
+  ...from(async () => (await import("./cli.doctor.ts")).doctorCommands, ["doctor"]),
+  ...from(async () => (await import("./cli.health.ts")).healthCommands, ["health"]),
+  ...from(async () => (await import("./cli.migrate.ts")).migrateCommands, ["migrate"]),
 
-  ...migrateCommands,
-  ...doctorCommands,
-  ...healthCommands,
-  ...applicationCommands,
-  ...archiveCommands,
-  ...regionCommands,
-  ...operatorCommands,
-  ...userCommands,
+  ...from(
+    async () => (await import("./cli.archives.ts")).archiveCommands,
+    ["backup", "verify-backup", "restore", "apps export", "apps import"],
+  ),
+
+  ...from(
+    async () => (await import("./cli.regions.ts")).regionCommands,
+    ["apps create", "apps list", "apps delete", "apps move", "apps locate", "regions key"],
+  ),
+
+  ...from(
+    async () => (await import("./cli.applications.ts")).applicationCommands,
+    [
+      "apps configure",
+      "apps rename",
+      "apps suspend",
+      "apps resume",
+      "apps revoke-tokens",
+      "apps compromised",
+      "apps keys list",
+      "apps keys create",
+      "apps keys retire",
+      "apps keys revoke-tokens",
+      "apps secret set",
+      "apps secret delete",
+    ],
+  ),
+
+  ...from(
+    async () => (await import("./cli.operators.ts")).operatorCommands,
+    ["operators create", "operators list", "operators role", "operators password", "operators delete", "audit"],
+  ),
+
+  ...from(
+    async () => (await import("./cli.users.ts")).userCommands,
+    ["users disable", "users enable", "users revoke", "users erase", "users export"],
+  ),
 };
+
+/** Some of the commands of a module; the compiler checks that it has them. */
+function from<Name extends string>(load: () => Promise<Commands<Name>>, names: readonly Name[]): Commands {
+  const run =
+    (name: Name): Command =>
+    async (...given) =>
+      (await load())[name](...given);
+  return Object.fromEntries(names.map((name) => [name, run(name)]));
+}

@@ -50,7 +50,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
 };
 
 /** Checks what a server with these settings needs, without starting one. */
-export const doctorCommands: Readonly<Record<string, Command>> = {
+export const doctorCommands = {
   async doctor(config) {
     const findings: (Finding & { readonly check: string })[] = [];
     for (const [check, find] of Object.entries(checks)) {
@@ -65,7 +65,7 @@ export const doctorCommands: Readonly<Record<string, Command>> = {
       failure: failed.length === 0 ? undefined : `failed: ${failed.join(", ")}`,
     };
   },
-};
+} satisfies Readonly<Record<string, Command>>;
 
 /** Connects and compares clocks; does not create a missing database. */
 async function checkDatabase(config: Config): Promise<Finding> {

@@ -7,7 +7,7 @@ import { PlainFailure } from "./failure.ts";
 const timeoutMs = 5_000;
 
 /** Asks the server on this machine whether it is ready; for process managers and containers. */
-export const healthCommands: Readonly<Record<string, Command>> = {
+export const healthCommands = {
   async health({ host, port, tls }) {
     const get = tls === undefined ? getClear : getSecure;
     // The certificate is for the public host name, and the request carries no secrets.
@@ -27,7 +27,7 @@ export const healthCommands: Readonly<Record<string, Command>> = {
     if (degraded.length === 0) return { json: { state: "ready" }, text: "ready" };
     return { json: { state: "ready", degraded }, text: `ready, but degraded: ${degraded.join(", ")}` };
   },
-};
+} satisfies Readonly<Record<string, Command>>;
 
 /** The address to connect to when the server listens on all addresses. */
 const anyAddress: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };

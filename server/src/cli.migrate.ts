@@ -1,7 +1,7 @@
 import { type Command, openForCommand } from "./cli.command.ts";
 import { migrate } from "./db/migrate.ts";
 
-export const migrateCommands: Readonly<Record<string, Command>> = {
+export const migrateCommands = {
   async migrate(config, _values, _rest, { progress }) {
     const database = await openForCommand(config);
     try {
@@ -14,4 +14,4 @@ export const migrateCommands: Readonly<Record<string, Command>> = {
       await database.close();
     }
   },
-};
+} satisfies Readonly<Record<string, Command>>;

@@ -1,128 +1,95 @@
-import { type AuditEvent, atTerminal, newAuditRow } from "./audit/audit.events.ts";
-import { insertAuditRows, listAuditRows } from "./audit/audit.store.ts";
-import { operatorTicket } from "./auth/hash-queue.ts";
-import { createPasswords } from "./auth/passwords.ts";
-import { type Command, createClockAndIds, UsageError, withDatabase } from "./cli.command.ts";
-import type { Queries } from "./db/database.ts";
+import { listAudit } from "./audit/audit.operator.routes.ts";
+import { type Command, UsageError } from "./cli.command.ts";
+import { asOperator, operationCommand, showDate } from "./cli.operator.ts";
 import { kindOfId } from "./lib/ids.ts";
 import { newOperatorPassword } from "./lib/secrets.ts";
 import { readOperatorName } from "./operators/operators.names.ts";
-import { newOperator } from "./operators/operators.new.ts";
-import {
-  deleteOperator,
-  insertOperator,
-  listOperators,
-  type OperatorChange,
-  type OperatorRefusal,
-  updateOperator,
-} from "./operators/operators.store.ts";
+import { changeOperator, createOperator, listOperators, removeOperator } from "./operators/operators.routes.ts";
 import { operatorRoles, parseRole } from "./roles.ts";
 
 /** The maximum number of audit log entries to print. */
 const entriesMax = 1_000;
 
 /** The commands about operators and the audit log. */
-export const operatorCommands: Readonly<Record<string, Command>> = {
+export const operatorCommands = {
   "operators create": (config, { name, role = "viewer" }) =>
-    withDatabase(config, async (database) => {
+    asOperator(config, async ({ perform }) => {
       if (name === undefined) throw new UsageError("operators create needs --name");
-      const wanted = { name: readOperatorName(name), role: requireRole(role) };
-      const passwords = createPasswords(config, database);
-      const { row, password } = await newOperator(wanted, { passwords, ...createClockAndIds() });
-      await database.write(async ({ queries }) => {
-        if (!(await insertOperator(row, queries))) {
-          throw new UsageError(`an operator named ${row.name} already exists`);
-        }
-        await recordCommand({ action: "createOperator", target: row.id, details: { role: row.role } }, queries);
-      });
-      const shown = { id: row.id, name: row.name, role: row.role, password };
+      const parameters = { name: readOperatorName(name), role: requireRole(role) };
+      const refusals = { ItemAlreadyExists: `an operator named ${parameters.name} already exists` };
+      const { id, password } = await perform(createOperator, { parameters, refusals });
+      const shown = { id, ...parameters, password };
       const lines = Object.entries(shown).map(([label, value]) => `${label.padEnd(8)}  ${value}`);
       return { json: shown, text: lines.join("\n") };
     }),
 
   "operators list": (config) =>
-    withDatabase(config, async (database) => {
-      const rows = (await listOperators(database.reads)).map((operator) => ({
-        id: operator.id,
-        name: operator.name,
-        role: operator.role,
-        created: new Date(operator.created_at).toISOString(),
-        lastLogin: operator.last_login_at === null ? "" : new Date(operator.last_login_at).toISOString(),
+    asOperator(config, async ({ list }) => {
+      const operators = await list(listOperators);
+      const rows = operators.map(({ id, name, role, created, lastLogin }) => ({
+        id,
+        name,
+        role,
+        created: showDate(created),
+        lastLogin: showDate(lastLogin),
       }));
       const columns = ["id", "name", "role", "created", "lastLogin"];
       return { json: rows, text: { columns, rows } };
     }),
 
-  "operators role": (config, _values, [given, role]) =>
-    withDatabase(config, async (database) => {
-      const id = requireOperatorId("role", given);
+  "operators role": (config, _values, rest) =>
+    asOperator(config, async ({ perform }) => {
+      const { id, ...call } = readOperator("role")(rest);
+      const [, role] = rest;
       if (role === undefined) throw new UsageError("operators role needs a ROLE");
-      const change: OperatorChange = { role: requireRole(role) };
-      await database.write(async ({ queries }) => {
-        requireSuccess(id, await updateOperator(id, change, database.dialect, queries));
-        await recordCommand({ action: "changeOperator", target: id, details: change }, queries);
-      });
-      return { json: { id, role: change.role }, text: `${id} is ${change.role}` };
+      const parameters = { role: requireRole(role) };
+      await perform(changeOperator, { ...call, parameters });
+      return { json: { id, ...parameters }, text: `${id} is ${parameters.role}` };
     }),
 
-  "operators password": (config, _values, [given]) =>
-    withDatabase(config, async (database) => {
-      const id = requireOperatorId("password", given);
+  "operators password": (config, _values, rest) =>
+    asOperator(config, async ({ perform }) => {
+      const { id, ...call } = readOperator("password")(rest);
       const password = newOperatorPassword();
-      const change: OperatorChange = {
-        password_hash: await createPasswords(config, database).hash(password, operatorTicket(undefined, "command")),
-      };
-      await database.write(async ({ queries }) => {
-        requireSuccess(id, await updateOperator(id, change, database.dialect, queries));
-        await recordCommand({ action: "changeOperator", target: id, details: { password: "given" } }, queries);
-      });
+      await perform(changeOperator, { ...call, parameters: { password } });
       return { json: { id, password }, text: `id        ${id}\npassword  ${password}` };
     }),
 
-  "operators delete": (config, { yes = false }, [given]) =>
-    withDatabase(config, async (database) => {
-      const id = requireOperatorId("delete", given);
-      if (!yes) throw new UsageError("operators delete ends the operator's sessions at once: confirm with --yes");
-      await database.write(async ({ queries }) => {
-        requireSuccess(id, await deleteOperator(id, database.dialect, queries));
-        await recordCommand({ action: "deleteOperator", target: id }, queries);
-      });
-      return { json: { id, deleted: true }, text: `deleted ${id}` };
-    }),
+  "operators delete": operationCommand(
+    removeOperator,
+    readOperator("delete"),
+    (id) => ({ json: { id, deleted: true }, text: `deleted ${id}` }),
+    "operators delete ends the operator's sessions at once: confirm with --yes",
+  ),
 
   audit: (config, { app }) =>
-    withDatabase(config, async (database) => {
+    asOperator(config, async ({ list }) => {
       if (app !== undefined && kindOfId(app) !== "App") throw new UsageError("--app needs an APPID");
-      const { rows } = await listAuditRows({ applicationId: app }, { at: "start" }, entriesMax, database.reads);
-      const entries = rows.map((row) => ({
-        at: new Date(row.at).toISOString(),
-        actor: row.actor_id,
-        name: row.actor_name,
-        action: row.action,
-        app: row.application_id,
-        target: row.target,
-        address: row.address,
-        requestId: row.request_id,
-        details: row.details,
-        ...(row.count > 1 && { count: row.count, lastSeen: new Date(row.last_at ?? row.at).toISOString() }),
+      const parameters = app === undefined ? {} : { appid: app };
+      const entries = await list(listAudit, { parameters }, entriesMax);
+      const shown = entries.map(({ actor, target = "", address = "", requestId = "", ...entry }) => ({
+        at: showDate(entry.at),
+        actor: actor.id ?? actor.kind,
+        name: actor.name ?? "",
+        action: entry.action,
+        app: entry.appid ?? "",
+        target,
+        address,
+        requestId,
+        details: entry.details,
+        ...(entry.count !== undefined && { count: entry.count, lastSeen: showDate(entry.lastSeen) }),
       }));
       const columns = ["at", "actor", "name", "action", "app", "target", "address", "requestId", "details"];
       columns.push("count", "lastSeen"); // at the end, because scripts may read the other columns by position
-      const parsed = entries.map((entry) => ({ ...entry, details: JSON.parse(entry.details) }));
-      const printed = entries.map((entry) => ({
+      const parsed = shown.map((entry) => ({ ...entry, details: JSON.parse(entry.details) }));
+      const printed = shown.map((entry) => ({
         ...entry,
         count: `${entry.count ?? ""}`,
         lastSeen: entry.lastSeen ?? "",
       }));
       return { json: parsed, text: { columns, rows: printed } };
     }),
-};
-
-/** Records a command in the audit log, in the transaction of its change. */
-export async function recordCommand(event: Omit<AuditEvent, "actor">, queries: Queries): Promise<void> {
-  const { clock, ids } = createClockAndIds();
-  await insertAuditRows([newAuditRow({ ...event, ...atTerminal }, clock.now(), ids)], queries);
-}
+} satisfies Readonly<Record<string, Command>>;
 
 function requireRole(text: string) {
   const role = parseRole(text);
@@ -130,12 +97,13 @@ function requireRole(text: string) {
   return role;
 }
 
-function requireOperatorId(command: string, given: string | undefined): string {
-  if (given === undefined || kindOfId(given) !== "Operator") throw new UsageError(`operators ${command} needs an ID`);
-  return given;
-}
-
-function requireSuccess(id: string, done: object | OperatorRefusal | undefined): void {
-  if (done === "is not there") throw new UsageError(`there is no operator ${id}`);
-  if (typeof done === "string") throw new UsageError(`${id} ${done}`);
+function readOperator(verb: string) {
+  return ([id]: readonly string[]) => {
+    if (id === undefined || kindOfId(id) !== "Operator") throw new UsageError(`operators ${verb} needs an ID`);
+    const refusals = {
+      ItemDoesNotExist: `there is no operator ${id}`,
+      ObjectPermissionDenied: `${id} is the last owner`,
+    };
+    return { id, path: { operatorId: id }, refusals };
+  };
 }

@@ -1,25 +1,25 @@
+import { createApplication, deleteApplication } from "./applications/applications.operator.routes.ts";
 import {
   deleteApplicationRows,
   findLiveApplication,
-  insertApplication,
   type ListedApplication,
   listApplications,
   type NewApplication,
   newApplication,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
-import { requireAppid, requireName, revocations } from "./cli.applications.ts";
+import { requireAppid, requireName } from "./cli.applications.ts";
 import { reportArchive } from "./cli.archive-progress.ts";
-import { type Command, createClockAndIds, UsageError, withDatabase } from "./cli.command.ts";
-import { recordCommand } from "./cli.operators.ts";
+import { type Command, createClockAndIds, recordCommand, UsageError, withDatabase } from "./cli.command.ts";
+import { asOperator } from "./cli.operator.ts";
 import type { Notices } from "./cli.output.ts";
 import { formatCount } from "./cli.progress.ts";
+import { log } from "./cli.services.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { lockApplication } from "./db/lock.ts";
 import { ApiError } from "./errors.ts";
 import { fieldsOf } from "./lib/fields.ts";
-import { createLog } from "./log.ts";
 import { cancelMove, MoveRefused, moveApplication } from "./moves/moves.export.ts";
 import { createRegionCalls, type RegionCalls } from "./regions/regions.calls.ts";
 import {
@@ -29,19 +29,20 @@ import {
   putApplicationRegion,
 } from "./regions/regions.directory.store.ts";
 import { loadSecrets } from "./server-secret.ts";
+import type { CommandServices } from "./services.ts";
 import { isRegionKey, keysOfRegion } from "./settings/region-keys.ts";
 import { mainRegion } from "./settings/regions.ts";
 import { openByteStore } from "./storage/open.ts";
 
 /** The commands that may involve another region. */
-export const regionCommands: Readonly<Record<string, Command>> = {
+export const regionCommands = {
   "apps create": (config, { name, region = config.region }, _rest, notices) =>
-    withDatabase(config, async (database) => {
+    asOperator(config, async ({ perform, services: { database } }) => {
       const wanted = requireName("apps create", name);
-      const created = await (region === config.region
-        ? createHere(wanted, database)
+      const { appid, appkey } = await (region === config.region
+        ? perform(createApplication, { parameters: { name: wanted } })
         : createRemotely(wanted, region, { config, database, notices }));
-      return { json: created, text: `appid   ${created.appid}\nappkey  ${created.appkey}` };
+      return { json: { appid, appkey }, text: `appid   ${appid}\nappkey  ${appkey}` };
     }),
 
   "apps list": (config) =>
@@ -101,14 +102,13 @@ export const regionCommands: Readonly<Record<string, Command>> = {
     }),
 
   "apps move": (config, { region, cancel = false, force = false }, [given], { progress }) =>
-    withDatabase(config, async (database) => {
+    asOperator(config, async ({ services: { database, clock, revocations } }) => {
       const appid = requireAppid("apps move", given);
       if (!cancel && (region === undefined || region === config.region || !config.regions.has(region))) {
         throw new UsageError("apps move needs --region, another one of REGIONS");
       }
       const bytes = await openByteStore(config);
       const secrets = loadSecrets(config);
-      const { clock } = createClockAndIds();
       const stopping = new AbortController();
       const stop = () => stopping.abort(new MoveRefused(`${appid} stays in the region ${config.region}`));
       process.once("SIGINT", stop).once("SIGTERM", stop);
@@ -138,42 +138,34 @@ export const regionCommands: Readonly<Record<string, Command>> = {
     }),
 
   "apps delete": (config, { yes = false }, [given], { progress }) =>
-    withDatabase(config, async (database) => {
+    asOperator(config, async ({ perform, services }) => {
+      const { database } = services;
       const appid = requireAppid("apps delete", given);
       if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
-      const { isHere, host } = await database.write(async ({ queries }) => {
-        await lockApplication(database.dialect, appid, queries); // serializes with a move
-        const here = await findLiveApplication(appid, queries);
-        if (here !== undefined && here.moving_to !== null) {
-          throw new UsageError(
-            `${appid} is moving to the region ${here.moving_to}: finish or cancel the move first (apps move)`,
-          );
-        }
-        const host = await findApplicationRegion(appid, queries);
-        const isMarked = await updateApplicationDeleted(appid, createClockAndIds().clock.now(), queries);
-        if (!isMarked && host === undefined) throw new UsageError(`there is no application ${appid}`);
-        await recordCommand({ action: "deleteApplication", applicationId: appid, target: appid }, queries);
-        return { isHere: isMarked, host };
-      });
-      if (isHere) {
-        const bytes = await openByteStore(config);
-        await deleteApplicationRows(
-          appid,
-          { database, bytes },
-          { onStep: (rows) => progress.report({ name: "erased", done: rows, detail: `${formatCount(rows)} rows` }) },
+      const here = await findLiveApplication(appid, database.reads);
+      if (here !== undefined && here.moving_to !== null) {
+        throw new UsageError(
+          `${appid} is moving to the region ${here.moving_to}: finish or cancel the move first (apps move)`,
         );
       }
+      const host = await findApplicationRegion(appid, database.reads);
+      if (here !== undefined) await perform(deleteApplication, { path: { appid }, parameters: { confirm: appid } });
+      else await deleteUnfinished(appid, host !== undefined, services);
+      await deleteApplicationRows(appid, services, {
+        onStep: (rows) => progress.report({ name: "erased", done: rows, detail: `${formatCount(rows)} rows` }),
+      });
       if (host !== undefined) await deleteRemote(appid, host.region, config, database);
       return { json: { appid, deleted: true }, text: `deleted ${appid}` };
     }),
-};
+} satisfies Readonly<Record<string, Command>>;
 
-function createHere(name: string, database: Database): Promise<NewApplication> {
+/** Deletes what no operation shows: an application whose import or deletion has not finished, or a remote one. */
+function deleteUnfinished(appid: string, isRemote: boolean, { database, clock }: CommandServices): Promise<void> {
   return database.write(async ({ queries }) => {
-    const application = await insertApplication(name, createClockAndIds(), queries);
-    const { appid } = application;
-    await recordCommand({ action: "createApplication", applicationId: appid, target: appid }, queries);
-    return application;
+    await lockApplication(database.dialect, appid, queries); // serializes with a move
+    const isMarked = await updateApplicationDeleted(appid, clock.now(), queries);
+    if (!isMarked && !isRemote) throw new UsageError(`there is no application ${appid}`);
+    await recordCommand({ action: "deleteApplication", applicationId: appid, target: appid }, queries);
   });
 }
 
@@ -242,7 +234,7 @@ function requireRegion({ regions }: Config, region: string): void {
 
 /** Opens calls to other regions for the duration of the work. */
 export async function withCalls<T>(config: Config, work: (calls: RegionCalls) => Promise<T>): Promise<T> {
-  const calls = createRegionCalls(config, { clock: createClockAndIds().clock, log: createLog("silent") });
+  const calls = createRegionCalls(config, { clock: createClockAndIds().clock, log });
   try {
     return await work(calls);
   } finally {

@@ -4,6 +4,7 @@ import {
   type CallerKind,
   type CallerOf,
   type Handled,
+  isResult,
   type Route,
   type RouteInput,
   type RouteInterface,
@@ -20,23 +21,32 @@ interface OperationDeclaration<
   Parameters extends ObjectSchema,
   Result extends Schema,
   File extends StoredUpload,
+  Needs,
 > extends RouteInterface<Kind, Path, Parameters, Result> {
   /** See `RouteDeclaration.upload`. */
   readonly upload?: {
-    store(caller: CallerOf<Kind>, part: UploadedPart, call: Call, services: Services): Promise<File>;
+    store(caller: CallerOf<Kind>, part: UploadedPart, call: Call, services: Needs): Promise<File>;
   };
   /** See `RouteDeclaration.download`. */
   readonly download?: {
-    handleSigned(input: SignedInput<Static<Path>, Static<Parameters>>, services: Services): Promise<FileResult>;
+    handleSigned(input: SignedInput<Static<Path>, Static<Parameters>>, services: Needs): Promise<FileResult>;
   };
   handle(
     input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>,
-    services: Services,
+    services: Needs,
   ): Promise<Handled<Static<Result>>>;
 }
 
-/** An operation that can be served once it has its services. */
-export type Operation = (services: Services) => Route;
+/**
+ * An operation that can be served once it has its services. Operations that commands run as well need `CommandServices`
+ * alone.
+ *
+ * @param onResult receives each result as the handler returns it, for a caller in this process
+ */
+export type Operation<Result = unknown, Needs = Services> = (
+  services: Needs,
+  onResult?: (result: Result) => void,
+) => Route;
 
 /** Declares an operation; the types of the handler's input and result are inferred from the schemas. */
 export function operation<
@@ -45,12 +55,25 @@ export function operation<
   Parameters extends ObjectSchema,
   Result extends Schema,
   File extends StoredUpload = StoredUpload,
->({ upload, download, handle, ...declared }: OperationDeclaration<Kind, Path, Parameters, Result, File>): Operation {
-  return (services) =>
+  Needs = Services,
+>({
+  upload,
+  download,
+  handle,
+  ...declared
+}: OperationDeclaration<Kind, Path, Parameters, Result, File, Needs>): Operation<Static<Result>, Needs> {
+  return (services, onResult) =>
     route<Kind, Path, Parameters, Result, File>({
       ...declared,
       ...(upload && { upload: { store: (caller, part, call) => upload.store(caller, part, call, services) } }),
       ...(download && { download: { handleSigned: (input) => download.handleSigned(input, services) } }),
-      handle: (input) => handle(input, services),
+      handle:
+        onResult === undefined
+          ? (input) => handle(input, services)
+          : async (input) => {
+              const handled = await handle(input, services);
+              if (isResult(handled)) onResult(handled);
+              return handled;
+            },
     });
 }

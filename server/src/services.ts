@@ -102,3 +102,25 @@ export interface Services {
   readonly keyLimits: KeyLimits;
   readonly metricRoom: MetricRoom;
 }
+
+/**
+ * The services of the operations that commands run as well. A command has no cache to invalidate, and does follow-up
+ * work itself.
+ */
+export type CommandServices = Pick<
+  Services,
+  | "audit"
+  | "clock"
+  | "database"
+  | "ids"
+  | "outgoing"
+  | "paging"
+  | "passwords"
+  | "policies"
+  | "revocations"
+  | "settingsSealer"
+  | "userExporters"
+> & {
+  readonly background: Pick<Background, "run">;
+  readonly bytes: Pick<ByteStore, "deleteAll" | "read">;
+};

@@ -14,7 +14,7 @@ import { usersExporter } from "./users/users.export.ts";
 /** All exporters of a user's data, in the order in which an export contains them. */
 export function createUserExporters(services: {
   readonly database: Database;
-  readonly bytes: ByteStore;
+  readonly bytes: Pick<ByteStore, "read">;
   readonly saltedHashes: SaltedHashes;
   readonly clock: Clock;
 }): readonly UserExporter[] {

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
 import type { NewApplication } from "../src/applications/applications.store.ts";
+import { commands } from "../src/cli.commands.ts";
+import { noProgress } from "../src/cli.progress.ts";
 import { loadGuardedSettings } from "../src/tenancy/application-settings.ts";
 import { runCommand } from "./command-line.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
@@ -87,6 +90,48 @@ describe("rollcall apps keys, apps compromised", () => {
     assert.deepEqual([await register(application), await register({ appid, appkey: given.appkey })], [401, 201]);
     assert.equal(await printed("apps", "keys", "retire", appid, given.id, "--yes"), `retired ${given.id}\n`);
     assert.equal(await printed("apps", "keys", "retire", appid, first.id), `compromised ${first.id}\n`);
+  });
+});
+
+describe("commands that run operations", () => {
+  it("list the items of all pages", async () => {
+    const { appid } = await test.createApplication();
+    for (let n = 0; n < 4; n += 1) await printed("apps", "keys", "create", appid);
+    const run = await runCommand(["apps", "keys", "list", appid, "--json"], {
+      ...settings,
+      PAGE_ITEMS_DEFAULT: "2",
+      PAGE_ITEMS_MAX: "2",
+    });
+    const ids: string[] = JSON.parse(run.stdout).map(({ id }: { id: string }) => id);
+    assert.equal(new Set(ids).size, 5);
+  });
+
+  it("create neither a secret nor a folder for files if they need none", async () => {
+    const { appid } = await test.createApplication();
+    const missing = join(test.config.dataDir, "missing");
+    const filesUrl = `${pathToFileURL(join(missing, "files"))}`;
+    const config = { ...test.config, secrets: undefined, dataDir: missing, filesUrl };
+    for (const command of ["apps suspend", "apps secret delete", "apps keys list", "audit"]) {
+      await commands[command]?.(config, { yes: true }, [appid], { progress: noProgress, warn() {} });
+    }
+    assert.equal(existsSync(missing), false);
+  });
+
+  it("refuse an application that is moving to another region", async () => {
+    const { appid } = await test.createApplication();
+    const id = test.app.ids.newId("User");
+    await test.app.database.write(({ queries }) =>
+      queries.updateTable("applications").set({ moving_to: "eu" }).where("application_id", "=", appid).execute(),
+    );
+    for (const args of [
+      ["apps", "suspend", appid],
+      ["apps", "keys", "list", appid],
+      ["users", "disable", appid, id],
+    ]) {
+      const { code, stdout, stderr } = await rollcall(...args);
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.ok(stderr.startsWith(`${appid} is moving to the region eu\n`), stderr);
+    }
   });
 });
 

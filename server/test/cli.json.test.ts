@@ -263,6 +263,12 @@ describe("--json", () => {
         `help on ${command}`,
       );
     }
+    for (const { synopsis } of all.commands) {
+      assert.ok(
+        Object.keys(commands).some((command) => `${synopsis} `.startsWith(`${command} `)),
+        `the command of ${synopsis}`,
+      );
+    }
     const one = parseLine((await run("help", ["backup"])).stdout) as { commands: { synopsis: string }[] };
     assert.deepEqual(
       one.commands.map(({ synopsis }) => synopsis),

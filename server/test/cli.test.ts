@@ -141,6 +141,20 @@ describe("rollcall apps configure", () => {
     assert.deepEqual(await stored(appid), {});
   });
 
+  it("settings that are too long as a whole are refused like wrong ones", async () => {
+    const { appid } = await test.createApplication();
+    const oidc = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`provider${n}`, google]));
+    const { code, stdout, stderr } = await rollcall(
+      "apps",
+      "configure",
+      appid,
+      write("l.json", JSON.stringify({ oidc })),
+    );
+    const reason = "Wrong application settings:\n  the settings must have at most 65536 characters as JSON\n";
+    assert.deepEqual([code, stdout, stderr], [2, "", reason]);
+    assert.deepEqual(await stored(appid), {});
+  });
+
   it("needs an existing application and a readable file", async () => {
     const file = write("right.json", "{}");
     const wrong: [args: string[], code: number, reason: RegExp][] = [
@@ -182,7 +196,7 @@ describe("rollcall operators create", () => {
     assert.match(id, /^opr_[0-9a-z]{26}$/);
     assert.match(password, /^[\w-]{20}$/);
     assert.equal((await signIn({ name: "Ädä 😀", password })).operator.role, "owner");
-    assert.deepEqual(await recorded(id), [["createOperator", "", { role: "owner" }]]);
+    assert.deepEqual(await recorded(id), [["createOperator", "", { name: "given", role: "owner" }]]);
 
     const listed = await rollcall("operators", "list", "--json");
     const operators: { id: string; created: string; lastLogin: string }[] = JSON.parse(listed.stdout);
@@ -273,7 +287,7 @@ describe("rollcall operators role and password", () => {
     assert.ok(await signIn({ name, password }));
   });
 
-  it("the last owner keeps the role", async (t) => {
+  it("the last owner keeps the role, and the refusal is in the audit log", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const { id } = await app.createOperator();
@@ -287,7 +301,13 @@ describe("rollcall operators role and password", () => {
       assert.equal(code, 2);
       assert.ok(stderr.startsWith(`${id} is the last owner\n`), stderr);
     }
-    const rows = await app.app.database.reads.selectFrom("operators").select("role").execute();
+    const { reads } = app.app.database;
+    const refused = await reads.selectFrom("audit_log").selectAll().where("target", "=", id).execute();
+    assert.deepEqual(
+      refused.map(({ actor_kind, action, details }) => [actor_kind, action, JSON.parse(details)]).toSorted(),
+      ["changeOperator", "deleteOperator"].map((action) => ["cli", action, { error: "ObjectPermissionDenied" }]),
+    );
+    const rows = await reads.selectFrom("operators").select("role").execute();
     assert.deepEqual(
       rows.map(({ role }) => role),
       ["owner"],
@@ -335,10 +355,14 @@ describe("rollcall audit", () => {
     writeFileSync(file, "{}");
     await rollcall("apps", "configure", appid, file);
     await rollcall("apps", "delete", appid, "--yes");
-    const names = ["createApplication", "configureApplication", "deleteApplication"];
+    const actions = [
+      ["createApplication", { name: "given" }],
+      ["putApplicationSettings", {}],
+      ["deleteApplication", { confirm: "given" }],
+    ] as const;
     assert.deepEqual(
       await recorded(appid),
-      names.map((name) => [name, appid, {}]),
+      actions.map(([action, details]) => [action, appid, details]),
     );
 
     const { code, stdout, stderr } = await rollcall("audit", "--app", appid);
@@ -347,7 +371,9 @@ describe("rollcall audit", () => {
     assert.equal(head, "at\tactor\tname\taction\tapp\ttarget\taddress\trequestId\tdetails\tcount\tlastSeen");
     assert.deepEqual(
       lines.map((line) => line.split("\t").slice(1)),
-      names.toReversed().map((name) => ["cli", "", name, appid, appid, "", "", "{}", "", ""]),
+      actions
+        .toReversed()
+        .map(([action, details]) => ["cli", "", action, appid, appid, "", "", JSON.stringify(details), "", ""]),
     );
 
     const { token } = await test.createOperator("Äda");

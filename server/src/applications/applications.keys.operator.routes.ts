@@ -3,7 +3,7 @@ import { Type } from "../contract/schema.ts";
 import type { Transaction } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import type { CommandServices } from "../services.ts";
 import {
   ChangedKey,
   CreateKey,
@@ -21,7 +21,7 @@ import { countDevices, findKey, listKeys } from "./applications.keys.store.ts";
 import { createKey, liveKeysMax, replaceKeys, retireKey } from "./applications.keys.ts";
 import { nameRule, readName } from "./applications.names.ts";
 
-const listApplicationKeys = operation({
+export const listApplicationKeys = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/keys",
   operation: "listApplicationKeys",
@@ -33,7 +33,7 @@ const listApplicationKeys = operation({
   status: 200,
   result: KeyPage,
   errors: ["ItemDoesNotExist"],
-  async handle({ caller, path: { appid }, parameters, call }, { paging, database: { reads } }) {
+  async handle({ caller, path: { appid }, parameters, call }, { paging, database: { reads } }: CommandServices) {
     await requireApplication(appid, reads);
     const listing = `keys of ${appid}`;
     const request = await paging.read(listing, caller, parameters, call);
@@ -46,7 +46,7 @@ const listApplicationKeys = operation({
   },
 });
 
-const createApplicationKey = operation({
+export const createApplicationKey = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/keys",
   operation: "createApplicationKey",
@@ -58,7 +58,7 @@ const createApplicationKey = operation({
   status: 201,
   result: NewKey,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid }, parameters: { label } }, services) {
+  async handle({ path: { appid }, parameters: { label } }, services: CommandServices) {
     await requireApplication(appid, services.database.reads);
     const text = label === undefined ? null : readName(label);
     if (text === undefined) throw new ApiError("ParameterOutOfRange", `label ${nameRule}.`);
@@ -68,7 +68,7 @@ const createApplicationKey = operation({
   },
 });
 
-const retireApplicationKey = operation({
+export const retireApplicationKey = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/keys/{keyId}/retire",
   operation: "retireApplicationKey",
@@ -80,7 +80,7 @@ const retireApplicationKey = operation({
   status: 200,
   result: ChangedKey,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, keyId }, parameters: { confirm } }, services) {
+  async handle({ path: { appid, keyId }, parameters: { confirm } }, services: CommandServices) {
     const retired = await write(appid, services, (transaction) =>
       retireKey(appid, keyId, confirm === keyId, services, transaction),
     );
@@ -93,7 +93,7 @@ const retireApplicationKey = operation({
   },
 });
 
-const revokeKeyTokens = operation({
+export const revokeKeyTokens = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/keys/{keyId}/revoke-tokens",
   operation: "revokeKeyTokens",
@@ -104,7 +104,7 @@ const revokeKeyTokens = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, keyId } }, services) {
+  async handle({ path: { appid, keyId } }, services: CommandServices) {
     return write(appid, services, async (transaction) => {
       if ((await findKey(appid, keyId, transaction.queries)) === undefined) throw new ApiError("ItemDoesNotExist");
       await services.revocations.endKeyTokens(appid, keyId, transaction);
@@ -113,7 +113,7 @@ const revokeKeyTokens = operation({
   },
 });
 
-const revokeApplicationTokens = operation({
+export const revokeApplicationTokens = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/revoke-tokens",
   operation: "revokeApplicationTokens",
@@ -124,7 +124,7 @@ const revokeApplicationTokens = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid } }, services) {
+  async handle({ path: { appid } }, services: CommandServices) {
     return write(appid, services, async (transaction) => {
       await services.revocations.endApplicationTokens(appid, transaction);
       return true as const;
@@ -132,7 +132,7 @@ const revokeApplicationTokens = operation({
   },
 });
 
-const replaceApplicationKeys = operation({
+export const replaceApplicationKeys = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/compromised",
   operation: "replaceApplicationKeys",
@@ -143,14 +143,18 @@ const replaceApplicationKeys = operation({
   status: 201,
   result: NewKey,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid } }, services) {
+  async handle({ path: { appid } }, services: CommandServices) {
     const created = await write(appid, services, (transaction) => replaceKeys(appid, services, transaction));
     return presentNewKey(created);
   },
 });
 
 /** Runs a transaction on an existing application. */
-function write<T>(appid: string, { database }: Services, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+function write<T>(
+  appid: string,
+  { database }: CommandServices,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
   return database.write(async (transaction) => {
     await requireApplication(appid, transaction.queries);
     return work(transaction);

@@ -2,7 +2,7 @@ import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import type { CommandServices } from "../services.ts";
 import { nameRule, readName } from "./applications.names.ts";
 import {
   Application,
@@ -43,7 +43,7 @@ const listApplications = operation({
   },
 });
 
-const createApplication = operation({
+export const createApplication = operation({
   method: "POST",
   path: "/_/api/applications",
   operation: "createApplication",
@@ -54,7 +54,7 @@ const createApplication = operation({
   status: 201,
   result: CreatedApplication,
   errors: [],
-  async handle({ parameters }, { database, clock, ids }) {
+  async handle({ parameters }, { database, clock, ids }: CommandServices) {
     const name = requireName(parameters.name);
     return database.write(async ({ queries }) => {
       const credentials = await insertApplication(name, { clock, ids }, queries);
@@ -80,7 +80,7 @@ const getApplication = operation({
   },
 });
 
-const changeApplication = operation({
+export const changeApplication = operation({
   method: "PATCH",
   path: "/_/api/applications/{appid}",
   operation: "changeApplication",
@@ -92,7 +92,7 @@ const changeApplication = operation({
   status: 200,
   result: Application,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid }, parameters }, { database }) {
+  async handle({ path: { appid }, parameters }, { database }: CommandServices) {
     if (parameters.name === undefined) return presentFound(await findLiveApplication(appid, database.reads));
     await requireApplication(appid, database.reads);
     const name = requireName(parameters.name);
@@ -104,7 +104,7 @@ const changeApplication = operation({
 function setSuspended(
   appid: string,
   at: number | null,
-  { database, revocations }: Services,
+  { database, revocations }: CommandServices,
 ): Promise<LiveApplication | undefined> {
   return database.write(async (transaction) => {
     await requireApplication(appid, transaction.queries);
@@ -113,7 +113,7 @@ function setSuspended(
   });
 }
 
-const suspendApplication = operation({
+export const suspendApplication = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/suspend",
   operation: "suspendApplication",
@@ -124,12 +124,12 @@ const suspendApplication = operation({
   status: 200,
   result: Application,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid } }, services) {
+  async handle({ path: { appid } }, services: CommandServices) {
     return presentFound(await setSuspended(appid, services.clock.now(), services));
   },
 });
 
-const resumeApplication = operation({
+export const resumeApplication = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/resume",
   operation: "resumeApplication",
@@ -140,12 +140,12 @@ const resumeApplication = operation({
   status: 200,
   result: Application,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid } }, services) {
+  async handle({ path: { appid } }, services: CommandServices) {
     return presentFound(await setSuspended(appid, null, services));
   },
 });
 
-const deleteApplication = operation({
+export const deleteApplication = operation({
   method: "DELETE",
   path: "/_/api/applications/{appid}",
   operation: "deleteApplication",
@@ -158,7 +158,10 @@ const deleteApplication = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid }, parameters: { confirm } }, { database, revocations, background, bytes, clock }) {
+  async handle(
+    { path: { appid }, parameters: { confirm } },
+    { database, revocations, background, bytes, clock }: CommandServices,
+  ) {
     await requireApplication(appid, database.reads);
     if (confirm !== appid) {
       throw new ApiError("ParameterOutOfRange", "confirm must be the id of the application.");

@@ -6,7 +6,7 @@ import { newSigningSecret } from "../lib/secrets.ts";
 import { operation } from "../operation.ts";
 import { OutgoingError } from "../outgoing/outgoing.ts";
 import { mayDo } from "../roles.ts";
-import type { Services } from "../services.ts";
+import type { CommandServices } from "../services.ts";
 import {
   type ApplicationSettings,
   ApplicationSettingsError,
@@ -26,7 +26,7 @@ import {
   SigningSecret,
 } from "./applications.settings.operator.contract.ts";
 
-async function loadOpened(appid: string, { database, settingsSealer }: Services): Promise<ApplicationSettings> {
+async function loadOpened(appid: string, { database, settingsSealer }: CommandServices): Promise<ApplicationSettings> {
   return settingsSealer.open(appid, await loadGuardedSettings(appid, database.reads)).settings;
 }
 
@@ -51,7 +51,7 @@ const getSettings = operation({
 async function requirePublicUrls(
   appid: string,
   read: (current: ApplicationSettings) => ApplicationSettings,
-  services: Services,
+  services: CommandServices,
 ): Promise<void> {
   const current = await loadOpened(appid, services);
   const changed = changedUrls(current, changedSettings(current, read));
@@ -64,7 +64,7 @@ async function requirePublicUrls(
   }
 }
 
-async function isPublic(url: string, { outgoing }: Services): Promise<boolean> {
+async function isPublic(url: string, { outgoing }: CommandServices): Promise<boolean> {
   try {
     await outgoing.findPublicAddresses(new URL(url).hostname);
     return true;
@@ -78,7 +78,7 @@ async function change(
   appid: string,
   { role }: OperatorCaller,
   read: (current: ApplicationSettings) => ApplicationSettings,
-  services: Services,
+  services: CommandServices,
 ): Promise<string> {
   const { database, revocations, settingsSealer } = services;
   await requireApplication(appid, database.reads);
@@ -100,7 +100,7 @@ async function change(
   return present(changed);
 }
 
-const putSettings = operation({
+export const putSettings = operation({
   method: "PUT",
   path: "/_/api/applications/{appid}/settings",
   operation: "putApplicationSettings",
@@ -112,7 +112,7 @@ const putSettings = operation({
   status: 200,
   result: Settings,
   errors: ["ItemDoesNotExist"],
-  handle: ({ caller, path: { appid }, parameters, call }, services) =>
+  handle: ({ caller, path: { appid }, parameters, call }, services: CommandServices) =>
     change(appid, caller, () => readSettings(parameters, call.readParameters()), services),
 });
 
@@ -133,20 +133,16 @@ const changeSettings = operation({
 });
 
 /** @throws ApiError ItemDoesNotExist */
-async function setSecret(
-  appid: string,
-  secret: string | null,
-  { policies, revocations, database }: Services,
-): Promise<void> {
-  const sealed = secret === null ? null : policies.seal(appid, secret);
-  const isSet = await database.write((transaction) => {
-    revocations.invalidatePolicies(transaction);
+async function setSecret(appid: string, secret: string | null, services: CommandServices): Promise<void> {
+  const sealed = secret === null ? null : services.policies.seal(appid, secret);
+  const isSet = await services.database.write((transaction) => {
+    services.revocations.invalidatePolicies(transaction);
     return updateSigningSecret(appid, sealed, transaction.queries);
   });
   if (!isSet) throw new ApiError("ItemDoesNotExist");
 }
 
-const putSigningSecret = operation({
+export const putSigningSecret = operation({
   method: "PUT",
   path: "/_/api/applications/{appid}/signing-secret",
   operation: "putSigningSecret",
@@ -158,13 +154,13 @@ const putSigningSecret = operation({
   status: 200,
   result: SigningSecret,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid }, parameters: { secret = newSigningSecret() } }, services) {
+  async handle({ path: { appid }, parameters: { secret = newSigningSecret() } }, services: CommandServices) {
     await setSecret(appid, secret, services);
     return { secret };
   },
 });
 
-const deleteSigningSecret = operation({
+export const deleteSigningSecret = operation({
   method: "DELETE",
   path: "/_/api/applications/{appid}/signing-secret",
   operation: "deleteSigningSecret",
@@ -175,7 +171,7 @@ const deleteSigningSecret = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid } }, services) {
+  async handle({ path: { appid } }, services: CommandServices) {
     await setSecret(appid, null, services);
     return true as const;
   },
@@ -189,7 +185,7 @@ function present(settings: ApplicationSettings): string {
 
 function refuseWrong(error: unknown): never {
   if (!(error instanceof ApplicationSettingsError)) throw error;
-  throw new ApiError("ParameterOutOfRange", `${error.problems.join("; ")}.`);
+  throw new ApiError("ParameterOutOfRange", `${error.problems.join("; ")}.`, { cause: error });
 }
 
 /** The settings of an application, for operators: changes are effective from the next request on, in every process. */

@@ -164,7 +164,7 @@ const rowsPerStep = 1_000;
  */
 export async function deleteApplicationRows(
   applicationId: string,
-  { database, bytes }: { readonly database: Database; readonly bytes: ByteStore },
+  { database, bytes }: { readonly database: Database; readonly bytes: Pick<ByteStore, "deleteAll"> },
   { onStep, signal }: { onStep?: (rowsErased: number) => void; signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
   let erased = 0;

@@ -1,5 +1,5 @@
 import type { Call } from "../contract/call.ts";
-import type { AnyCaller } from "../contract/route.ts";
+import type { AnyCaller, OperatorCaller } from "../contract/route.ts";
 import type { AuditRow } from "../db/tables.ts";
 import { type ErrorCondition, errorRow } from "../errors.ts";
 import type { IdGenerator } from "../lib/ids.ts";
@@ -31,12 +31,25 @@ export interface AuditEvent {
   readonly details?: Readonly<Record<string, string | number | boolean>>;
 }
 
+/** The actor of commands at the terminal. */
+export const atTerminal = { actor: { kind: "cli" } } as const;
+
+/** The caller of the operations that commands run: shell access to the deployment implies the role owner. */
+export const systemOperator: OperatorCaller = {
+  operatorId: atTerminal.actor.kind,
+  name: "",
+  role: "owner",
+  mustChangePassword: false,
+  sessionId: "",
+};
+
 /** Starts an event with the caller and its application. */
 export function calledBy(
   caller: AnyCaller | undefined,
   { address, requestId }: Pick<Call, "address" | "requestId">,
 ): Pick<AuditEvent, "actor" | "applicationId" | "call"> {
   const call = { address, requestId };
+  if (caller === systemOperator) return atTerminal;
   if (caller === undefined) return { actor: { kind: "nobody" }, call };
   if ("operatorId" in caller) return { actor: { kind: "operator", id: caller.operatorId, name: caller.name }, call };
   const { applicationId, deviceId, userId } = caller;
@@ -48,9 +61,6 @@ export function calledBy(
 export function refusedWith(condition: ErrorCondition): Pick<AuditEvent, "details"> {
   return { details: { error: errorRow(condition).error } };
 }
-
-/** The actor of commands at the terminal. */
-export const atTerminal = { actor: { kind: "cli" } } as const;
 
 /** Longer than any real id or address. Index entries have a bounded size. */
 const charactersMax = 256;

@@ -1,8 +1,9 @@
 import { operation } from "../operation.ts";
+import type { CommandServices } from "../services.ts";
 import { AuditPage, ListAudit, presentAuditEntry, readAuditFilters } from "./audit.operator.contract.ts";
 import { listAuditRows } from "./audit.store.ts";
 
-const listAudit = operation({
+export const listAudit = operation({
   method: "GET",
   path: "/_/api/audit",
   operation: "listAudit",
@@ -13,7 +14,7 @@ const listAudit = operation({
   status: 200,
   result: AuditPage,
   errors: [],
-  async handle({ caller, parameters, call }, { paging, audit, database }) {
+  async handle({ caller, parameters, call }, { paging, audit, database }: CommandServices) {
     const request = await paging.read("audit", caller, parameters, call);
     await audit.save();
     const filters = readAuditFilters(request.filters);

@@ -29,7 +29,7 @@ export function hasPageToken(pagingToken: unknown): boolean {
 }
 
 /** The result of every listing (spec/search#page-tokens). */
-export function PageOf<Item extends Schema>(item: Item) {
+export function PageOf<Item>(item: Schema<Item>) {
   return Type.Object({
     pageResults: Type.Array(item),
     currentToken: Type.String(),

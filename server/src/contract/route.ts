@@ -1,7 +1,7 @@
 import type { ErrorCondition } from "../errors.ts";
 import type { OperatorRole } from "../roles.ts";
 import type { Call, StoredUpload, UploadedPart } from "./call.ts";
-import type { ArchiveResult, FileResult } from "./file-result.ts";
+import { ArchiveResult, FileResult } from "./file-result.ts";
 import type { ApplicationPolicy } from "./policy.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 import { Text } from "./wire.ts";
@@ -145,6 +145,11 @@ export class RawResult {
   constructor(json: string) {
     this.json = json;
   }
+}
+
+/** Whether the handler returned an object of its contract. */
+export function isResult<Result>(handled: Handled<Result>): handled is Result {
+  return ![Created, RawResult, FileResult, ArchiveResult].some((other) => handled instanceof other);
 }
 
 /** A declaration, after its types have been checked against its handler. */

@@ -9,7 +9,10 @@ import { fileKinds } from "./files.kinds.ts";
 import { originalKey } from "./files.uploads.ts";
 
 /** Exports a user's files: the records first, then the bytes as stored. */
-export function filesExporter(services: { readonly database: Database; readonly bytes: ByteStore }): UserExporter {
+export function filesExporter(services: {
+  readonly database: Database;
+  readonly bytes: Pick<ByteStore, "read">;
+}): UserExporter {
   const { database, bytes } = services;
 
   const filesOf = (owner: ExportOwner) => ownedRows<FileRow>("files", owner, database.reads);
@@ -33,7 +36,7 @@ export function filesExporter(services: { readonly database: Database; readonly 
   };
 }
 
-async function openUnlessGone(key: string, bytes: ByteStore): Promise<Readable | undefined> {
+async function openUnlessGone(key: string, bytes: Pick<ByteStore, "read">): Promise<Readable | undefined> {
   try {
     return await bytes.read(key);
   } catch (error) {

@@ -7,7 +7,7 @@ import { isUniqueViolation } from "../db/dialect.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import type { CommandServices, Services } from "../services.ts";
 import {
   ChangeOperator,
   ChangeOwnOperator,
@@ -30,7 +30,7 @@ import {
   updateOperator,
 } from "./operators.store.ts";
 
-const listOperators = operation({
+export const listOperators = operation({
   method: "GET",
   path: "/_/api/operators",
   operation: "listOperators",
@@ -42,14 +42,14 @@ const listOperators = operation({
   status: 200,
   result: OperatorPage,
   errors: [],
-  async handle({ caller, parameters, call }, { database, paging }) {
+  async handle({ caller, parameters, call }, { database, paging }: CommandServices) {
     const request = await paging.read("operators", caller, parameters, call);
     const page = await listOperatorPage(request.position, request.size, database.reads);
     return paging.present("operators", caller, request, page, presentOperator);
   },
 });
 
-const createOperator = operation({
+export const createOperator = operation({
   method: "POST",
   path: "/_/api/operators",
   operation: "createOperator",
@@ -61,7 +61,7 @@ const createOperator = operation({
   status: 201,
   result: CreatedOperator,
   errors: ["ItemAlreadyExists"],
-  async handle({ caller, parameters: { name, role, password: given }, call }, services) {
+  async handle({ caller, parameters: { name, role, password: given }, call }, services: CommandServices) {
     const ticket = operatorTicket(call, caller.operatorId);
     const { row, password } = await newOperator({ name: requireName(name), role, password: given }, services, ticket);
     const isCreated = await services.database.write(({ queries }) => insertOperator(row, queries));
@@ -162,7 +162,7 @@ const getOperator = operation({
   },
 });
 
-const changeOperator = operation({
+export const changeOperator = operation({
   method: "PATCH",
   path: "/_/api/operators/{operatorId}",
   operation: "changeOperator",
@@ -175,7 +175,10 @@ const changeOperator = operation({
   status: 200,
   result: Operator,
   errors: ["ItemDoesNotExist", "ItemAlreadyExists"],
-  async handle({ caller, path: { operatorId }, parameters: { name, role, password }, call }, { database, passwords }) {
+  async handle(
+    { caller, path: { operatorId }, parameters: { name, role, password }, call },
+    { database, passwords }: CommandServices,
+  ) {
     const ticket = operatorTicket(call, caller.operatorId);
     const change = {
       ...(name !== undefined && { name: requireName(name) }),
@@ -192,7 +195,7 @@ const changeOperator = operation({
   },
 });
 
-const removeOperator = operation({
+export const removeOperator = operation({
   method: "DELETE",
   path: "/_/api/operators/{operatorId}",
   operation: "deleteOperator",
@@ -204,7 +207,7 @@ const removeOperator = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { operatorId } }, { database }) {
+  async handle({ path: { operatorId } }, { database }: CommandServices) {
     const refusal = await database.write(({ queries }) => deleteOperator(operatorId, database.dialect, queries));
     if (refusal !== undefined) throw refusalError(refusal);
     return true as const;

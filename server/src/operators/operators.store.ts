@@ -34,11 +34,6 @@ export async function hasOperators(queries: Queries): Promise<boolean> {
   return (await queries.selectFrom("operators").select("id").limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** All operators, oldest first. */
-export function listOperators(queries: Queries): Promise<OperatorRow[]> {
-  return queries.selectFrom("operators").selectAll().orderBy("created_at").orderBy("id").execute();
-}
-
 /** A page of operators, oldest first. */
 export function listOperatorPage(position: Position, size: number, queries: Queries): Promise<Page<OperatorRow>> {
   const scope = {

@@ -4,10 +4,11 @@ import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
 import { archiveUser } from "../exports/user-archive.ts";
 import { operation } from "../operation.ts";
+import type { CommandServices } from "../services.ts";
 import { OperatedUserPath } from "./users.operator.contract.ts";
 import { findUser } from "./users.store.ts";
 
-const exportUser = operation({
+export const exportUser = operation({
   // Not a GET, because an export of personal data belongs in the audit log.
   method: "POST",
   path: "/_/api/applications/{appid}/users/{userId}/export",
@@ -21,7 +22,7 @@ const exportUser = operation({
   status: 200,
   result: Type.String({ format: "binary" }),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, userId } }, { database, userExporters, clock }) {
+  async handle({ path: { appid, userId } }, { database, userExporters, clock }: CommandServices) {
     await requireApplication(appid, database.reads);
     const isThere = async () => (await findUser(appid, userId, database.reads)) !== undefined;
     if (!(await isThere())) throw new ApiError("ItemDoesNotExist");

@@ -1,13 +1,13 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
+import { lockRow } from "../db/lock.ts";
 import { searchPage } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
-import { eraseUser } from "./users.erasure.ts";
-import { deleteUserByOperator, updateUserDisabled } from "./users.operated.ts";
+import type { CommandServices } from "../services.ts";
+import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import {
   EraseUser,
   OperatedUserPage,
@@ -20,7 +20,7 @@ import {
 import { operatedUserSearch } from "./users.operator.search.ts";
 import { countOfUser } from "./users.operator.store.ts";
 import { runInSteps } from "./users.steps.ts";
-import { findUser } from "./users.store.ts";
+import { findUser, updateUser } from "./users.store.ts";
 
 const searchUsers = operation({
   method: "GET",
@@ -60,12 +60,12 @@ const getUser = operation({
   },
 });
 
-async function presentWithCounts(user: UserRow, { database }: Services) {
+async function presentWithCounts(user: UserRow, { database }: CommandServices) {
   const counts = await countOfUser(user.application_id, user.id, database.reads);
   return { ...presentOperatedUser(user), counts };
 }
 
-const disableUser = operation({
+export const disableUser = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/users/{userId}/disable",
   operation: "disableUser",
@@ -77,10 +77,10 @@ const disableUser = operation({
   status: 200,
   result: OperatedUserWithCounts,
   errors: ["ItemDoesNotExist"],
-  handle: ({ path: { appid, userId } }, services) => setDisabled(appid, userId, true, services),
+  handle: ({ path: { appid, userId } }, services: CommandServices) => setDisabled(appid, userId, true, services),
 });
 
-const enableUser = operation({
+export const enableUser = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/users/{userId}/enable",
   operation: "enableUser",
@@ -92,21 +92,24 @@ const enableUser = operation({
   status: 200,
   result: OperatedUserWithCounts,
   errors: ["ItemDoesNotExist"],
-  handle: ({ path: { appid, userId } }, services) => setDisabled(appid, userId, false, services),
+  handle: ({ path: { appid, userId } }, services: CommandServices) => setDisabled(appid, userId, false, services),
 });
 
-async function setDisabled(applicationId: string, userId: string, isDisabled: boolean, services: Services) {
+/** A user who is already disabled keeps the original time. */
+async function setDisabled(applicationId: string, userId: string, isDisabled: boolean, services: CommandServices) {
   const { database, revocations, clock } = services;
-  const user = await database.write(async (transaction) => {
-    await requireUser(applicationId, userId, transaction.queries);
-    const disabledAt = isDisabled ? clock.now() : null;
-    return updateUserDisabled(applicationId, userId, disabledAt, revocations, transaction);
+  const changed = await database.write(async (transaction) => {
+    const user = await requireUser(applicationId, userId, transaction.queries);
+    if ((user.disabled_at !== null) === isDisabled) return user;
+    const disabled_at = isDisabled ? clock.now() : null;
+    await updateUser(applicationId, userId, { disabled_at }, transaction.queries);
+    revocations.invalidatePolicies(transaction);
+    return { ...user, disabled_at };
   });
-  if (user === undefined) throw new ApiError("ItemDoesNotExist");
-  return presentWithCounts(user, services);
+  return presentWithCounts(changed, services);
 }
 
-const endTokens = operation({
+export const endTokensOfUser = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/users/{userId}/revoke-tokens",
   operation: "endTokensOfUser",
@@ -118,7 +121,7 @@ const endTokens = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, userId } }, { database, revocations }) {
+  async handle({ path: { appid, userId } }, { database, revocations }: CommandServices) {
     await database.write(async (transaction) => {
       await requireUser(appid, userId, transaction.queries);
       await revocations.endUserTokens(appid, userId, transaction);
@@ -127,7 +130,7 @@ const endTokens = operation({
   },
 });
 
-const erase = operation({
+export const removeUser = operation({
   method: "DELETE",
   path: "/_/api/applications/{appid}/users/{userId}",
   operation: "eraseUser",
@@ -139,14 +142,13 @@ const erase = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, userId }, parameters: { confirm } }, services) {
+  async handle({ path: { appid, userId }, parameters: { confirm } }, services: CommandServices) {
     if (confirm !== userId) throw new ApiError("ParameterOutOfRange", "confirm must be the id of the user.");
     const { database, revocations, clock } = services;
-    const { dialect } = database;
     await database.write(async (transaction) => {
-      await requireApplication(appid, transaction.queries);
-      const isThere = await deleteUserByOperator(appid, userId, clock.now(), dialect, revocations, transaction);
-      if (!isThere) throw new ApiError("ItemDoesNotExist");
+      await lockRow(database.dialect, "users", appid, userId, transaction.queries); // of concurrent calls one succeeds
+      await requireUser(appid, userId, transaction.queries);
+      await updateUserDeleted(appid, userId, clock.now(), revocations, transaction);
     });
     await runInSteps("eraseUser", (limits) => eraseUser(appid, userId, database, limits), services);
     return true as const;
@@ -162,4 +164,4 @@ async function requireUser(applicationId: string, userId: string, queries: Queri
 }
 
 /** How operators view and manage an application's users. */
-export const userOperatorOperations = [searchUsers, getUser, disableUser, enableUser, endTokens, erase];
+export const userOperatorOperations = [searchUsers, getUser, disableUser, enableUser, endTokensOfUser, removeUser];

@@ -1,4 +1,4 @@
-import type { Services } from "../services.ts";
+import type { CommandServices } from "../services.ts";
 
 /**
  * How many steps of follow-up work run before the answer; the rest runs in the background. This is enough to erase a
@@ -15,7 +15,7 @@ export interface StepLimits {
 export async function runInSteps(
   name: string,
   work: (limits: StepLimits) => Promise<boolean>,
-  { background }: Services,
+  { background }: CommandServices,
 ): Promise<void> {
   // The change itself is committed: a failure here must not turn its answer into an error.
   const isDone = await work({ stepsMax: stepsBeforeAnswer }).catch(() => false);

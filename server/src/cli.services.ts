@@ -1,0 +1,63 @@
+import { createAudit } from "./audit/audit.ts";
+import { createPasswords } from "./auth/passwords.ts";
+import { createRevocations } from "./auth/revocations.ts";
+import type { Config } from "./config.ts";
+import { createPaging } from "./contract/paging.ts";
+import type { Database } from "./db/database.ts";
+import { createClock } from "./lib/clock.ts";
+import { createIdGenerator } from "./lib/ids.ts";
+import { newServerSecret } from "./lib/secrets.ts";
+import { createLog } from "./log.ts";
+import { createSaltedHashes } from "./metrics/engine/salted-hashes.ts";
+import { createLookUp } from "./outgoing/look-up.ts";
+import { createOutgoing } from "./outgoing/outgoing.ts";
+import { loadSecrets } from "./server-secret.ts";
+import type { CommandServices } from "./services.ts";
+import type { ByteStore } from "./storage/byte-store.ts";
+import { openByteStore } from "./storage/open.ts";
+import { createPolicies } from "./tenancy/policies.ts";
+import { createSettingsSealer } from "./tenancy/sealed-settings.ts";
+import { createUserExporters } from "./user-exporters.ts";
+
+/** Commands report failures themselves. */
+export const log = createLog("silent", { write() {} });
+
+/**
+ * Creates the services of a command. Most commands need the database alone, so the secrets are loaded, and the store of
+ * files is opened, at their first use: both may create a file or a folder.
+ */
+export function createCommandServices(config: Config, database: Database): CommandServices {
+  const clock = createClock();
+  const ids = createIdGenerator(() => clock.now());
+  let opened: Promise<ByteStore> | undefined;
+  const openStore = () => {
+    opened ??= openByteStore(config);
+    return opened;
+  };
+  const bytes: CommandServices["bytes"] = {
+    read: async (key, range) => (await openStore()).read(key, range),
+    deleteAll: async (prefix, signal) => (await openStore()).deleteAll(prefix, signal),
+  };
+  return {
+    audit: createAudit({ database, clock, ids, log }),
+    background: { run() {} }, // the command itself does the follow-up work, and reports its progress
+    bytes,
+    clock,
+    database,
+    ids,
+    outgoing: createOutgoing(config, { lookUp: createLookUp() }),
+    paging: createPaging({ ...config, secrets: [newServerSecret()] }), // no page token leaves this process
+    passwords: createPasswords(config, database),
+    revocations: createRevocations({ invalidateTokenCache() {} }), // there is no cache; running servers poll the database
+    get policies() {
+      return createPolicies({ secrets: loadSecrets(config), database });
+    },
+    get settingsSealer() {
+      return createSettingsSealer(loadSecrets(config));
+    },
+    get userExporters() {
+      const saltedHashes = createSaltedHashes(loadSecrets(config));
+      return createUserExporters({ database, bytes, saltedHashes, clock });
+    },
+  };
+}
