@@ -48,8 +48,6 @@ export class DecoderChild {
     });
     this.#frames = readFrames(this.#child.stdout);
     this.ended = this.#end();
-    // Set immediately; threads that the process has already started lower themselves.
-    if (this.#child.pid !== undefined) lowerPriority(this.#child.pid);
     for (const pipe of [this.#child.stdin, this.#child.stdout]) {
       pipe.on("error", () => {}); // errors surface where something is sent or awaited
       if (pipe instanceof Socket) pipe.unref();
@@ -101,6 +99,8 @@ export class DecoderChild {
       throw new ApiError("ServiceUnavailable", "Pictures cannot be decoded at the moment.", { cause });
     }
     this.#isReady = true;
+    // Only now: where all processors are busy, the lowest priority could make it start too late.
+    if (this.#child.pid !== undefined) lowerPriority(this.#child.pid);
   }
 
   async #send(job: PictureJob, bytes: Readable): Promise<void> {
@@ -134,7 +134,11 @@ export class DecoderChild {
     return new Promise((resolve, reject) => {
       stdin.cork();
       stdin.write(frameHead(frame.length));
-      stdin.write(frame, (cause) => (cause ? reject(diedOfIt(cause)) : resolve()));
+      stdin.write(frame, (cause) => {
+        if (!cause) resolve();
+        // Waits, because otherwise a crash and this kill could not be told apart.
+        else this.ended.then(() => reject(diedOfIt(cause)));
+      });
       stdin.uncork();
     });
   }

@@ -16,9 +16,9 @@ process.stdout.on("error", end);
 // A terminal sends these signals to this process too, while the server may have pictures to finish.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 volunteerForOutOfMemory();
-lowerThreads(decoderPriority);
 
 await loadDecoder();
+lowerThreads(decoderPriority);
 process.stdout.write(frameHead(0));
 
 /** Processor time, not wall-clock time: at the lowest priority a picture may wait long for the processor. */

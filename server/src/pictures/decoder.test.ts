@@ -82,7 +82,7 @@ describe("the decoder process", () => {
   });
 
   it("that hangs on a picture is killed, and the picture is refused", { skip: !isLinux }, async () => {
-    const pictures = await openStarted({ decodingMs: 300 });
+    const pictures = await openStarted({ decodingMs: 5_000 }); // enough for the next picture, at the lowest priority
     const stopped = pictures.decoderPid;
     process.kill(stopped, "SIGSTOP");
     const [hit, next] = await Promise.allSettled([
