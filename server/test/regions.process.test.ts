@@ -195,7 +195,7 @@ describe("an unreachable region", () => {
     const { code, stdout, stderr } = await main.run("apps", "create", "--name", "Nowhere", "--region", "us");
     assert.deepEqual([code, stdout], [1, ""]);
     const [, appid = ""] = /apps delete (app_\w+) --yes/.exec(stderr) ?? [];
-    assert.match(stderr, /The region us is out of reach/);
+    assert.match(stderr, /The region us cannot be reached/);
     const { body } = await register(main, { appid, appkey: "rk_wrong" });
     assert.deepEqual([body.status, body.error, body.errorNumber], [503, "ServiceUnavailable", 1284]);
     assert.equal((await register(main, { appid, appkey: "rk_wrong" })).headers["retry-after"], "1");
