@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import type { Call } from "../contract/call.ts";
 import { ApiError } from "../errors.ts";
-import { createFairQueue, type LaneSettings, type LaneStatistics, type Ticket } from "../lib/fair-queue.ts";
+import { FairQueue, type LaneSettings, type LaneStatistics, type Ticket } from "../lib/fair-queue.ts";
 import { networkOf } from "../lib/ip-addresses.ts";
 
 const userLanes = ["user", "unrecognized_user"] as const;
@@ -65,12 +65,12 @@ export function createHashQueue(settings: Pick<Config, "passwordHashThreads" | "
   });
   const { passwordHashThreads, passwordHashQueueMax } = settings;
   const common = { name: "hash password", refuse };
-  const users = createFairQueue<UserLane>({
+  const users = new FairQueue<UserLane>({
     ...common,
     runningMax: passwordHashThreads,
     lanes: { user: laneOf(4, passwordHashQueueMax), unrecognized_user: laneOf(1, passwordHashQueueMax) },
   });
-  const operators = createFairQueue<OperatorLane>({
+  const operators = new FairQueue<OperatorLane>({
     ...common,
     runningMax: 1,
     // Effectively first: the guard admits ten unrecognized attempts per second.

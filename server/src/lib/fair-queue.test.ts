@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createFairQueue, type LaneSettings, type Ticket } from "./fair-queue.ts";
+import { FairQueue, type LaneSettings, type Ticket } from "./fair-queue.ts";
 
 type Lane = "upload" | "link";
 const roomy: LaneSettings = { weight: 1, waitingMax: 100, waitingPerApplicationMax: 50, waitingPerCallerMax: 20 };
 
 /** A queue whose jobs end one at a time, controlled by the test. */
 function start(runningMax = 1, lanes: Partial<Record<Lane, Partial<LaneSettings>>> = {}) {
-  const queue = createFairQueue<Lane>({
+  const queue = new FairQueue<Lane>({
     name: "test",
     runningMax,
     lanes: { upload: { ...roomy, ...lanes.upload }, link: { ...roomy, ...lanes.link } },
@@ -45,7 +45,7 @@ describe("FairQueue", () => {
     assert.deepEqual(begun, ["a0", "a1"]);
     assert.deepEqual([queue.statistics().upload.running, queue.statistics().upload.waiting], [2, 3]);
     await runUntil(5);
-    const free = createFairQueue({
+    const free = new FairQueue({
       name: "test",
       runningMax: 1,
       lanes: { only: roomy },

@@ -42,12 +42,7 @@ export interface LaneStatistics {
   readonly abandoned: number;
 }
 
-/** Runs a bounded number of jobs at a time; the others wait, and take turns by application, then by lane and caller. */
-export interface FairQueue<Lane extends string> {
-  /** @throws the error of `refuse`, and errors of the job */
-  run<T>(ticket: Ticket<Lane>, job: () => Promise<T>): Promise<T>;
-  statistics(): Readonly<Record<Lane, LaneStatistics>>;
-}
+type Counts = { -readonly [Name in keyof LaneStatistics]: number };
 
 interface Entry<Lane extends string> {
   readonly ticket: Ticket<Lane>;
@@ -66,37 +61,77 @@ interface WaitingLane<Lane extends string> {
 type WaitingApplication<Lane extends string> = Map<Lane, WaitingLane<Lane>>;
 
 /**
- * Creates a queue in which no caller can crowd out another. Applications take turns; within an application its lanes,
- * by weight; within a lane its callers. When a bound is reached, a new entry replaces the newest entry of the
- * application (then of the caller) with the most waiting entries, unless that is its own.
+ * A queue in which no caller can crowd out another: it runs a bounded number of jobs at a time. Applications take turns;
+ * within an application its lanes, by weight; within a lane its callers. When a bound is reached, a new entry replaces
+ * the newest entry of the application (then of the caller) with the most waiting entries, unless that is its own.
  */
-export function createFairQueue<Lane extends string>(settings: QueueSettings<Lane>): FairQueue<Lane> {
-  const { lanes, runningMax, refuse } = settings;
-  const laneNames = Object.keys(lanes) as Lane[]; // Object.keys forgets the key type
-  const counts = Object.fromEntries(
-    laneNames.map((lane) => [lane, { running: 0, waiting: 0, refused: 0, abandoned: 0 }]),
-  ) as Record<Lane, { running: number; waiting: number; refused: number; abandoned: number }>; // of exactly these names
+export class FairQueue<Lane extends string> {
+  readonly #settings: QueueSettings<Lane>;
+  readonly #laneNames: readonly Lane[];
+  readonly #counts: Record<Lane, Counts>;
   /** The first application has the next turn. */
-  const applications = new Map<string, WaitingApplication<Lane>>();
-  let running = 0;
+  readonly #applications = new Map<string, WaitingApplication<Lane>>();
+  #running = 0;
 
-  function hasFreeSlot(lane: Lane): boolean {
-    let kept = 0;
-    for (const other of laneNames) {
-      if (other !== lane) kept += Math.max(0, (lanes[other].reserved ?? 0) - counts[other].running);
+  constructor(settings: QueueSettings<Lane>) {
+    this.#settings = settings;
+    this.#laneNames = Object.keys(settings.lanes) as Lane[]; // Object.keys forgets the key type
+    this.#counts = Object.fromEntries(
+      this.#laneNames.map((lane) => [lane, { running: 0, waiting: 0, refused: 0, abandoned: 0 }]),
+    ) as Record<Lane, Counts>; // of exactly these names
+  }
+
+  /** @throws the error of `refuse`, and errors of the job */
+  run<T>(ticket: Ticket<Lane>, job: () => Promise<T>): Promise<T> {
+    return runAsPart(this.#settings.name, () => this.#run(ticket, job));
+  }
+
+  statistics(): Readonly<Record<Lane, LaneStatistics>> {
+    return this.#counts;
+  }
+
+  async #run<T>(ticket: Ticket<Lane>, job: () => Promise<T>): Promise<T> {
+    const { lane } = ticket;
+    if (!isWanted(ticket)) {
+      this.#counts[lane].abandoned += 1;
+      throw this.#settings.refuse("abandoned");
     }
-    return running + kept < runningMax;
+    if (this.#hasFreeSlot(lane)) {
+      this.#occupy(lane); // waiting entries belong to lanes without a free slot
+    } else {
+      if (!this.#makeRoom(ticket)) {
+        this.#counts[lane].refused += 1;
+        throw this.#settings.refuse("full");
+      }
+      await this.#waitForTurn(ticket);
+    }
+    try {
+      return await job();
+    } finally {
+      this.#running -= 1;
+      this.#counts[lane].running -= 1;
+      this.#advance();
+    }
   }
 
-  function occupy(lane: Lane): void {
-    running += 1;
-    counts[lane].running += 1;
+  #hasFreeSlot(lane: Lane): boolean {
+    let kept = 0;
+    for (const other of this.#laneNames) {
+      if (other !== lane)
+        kept += Math.max(0, (this.#settings.lanes[other].reserved ?? 0) - this.#counts[other].running);
+    }
+    return this.#running + kept < this.#settings.runningMax;
   }
 
-  function add(entry: Entry<Lane>): void {
+  #occupy(lane: Lane): void {
+    this.#running += 1;
+    this.#counts[lane].running += 1;
+  }
+
+  #add(entry: Entry<Lane>): void {
     const { application, lane, caller } = entry.ticket;
-    const waiting: WaitingApplication<Lane> = applications.get(application) ?? new Map();
-    applications.set(application, waiting);
+    const waiting: WaitingApplication<Lane> = this.#applications.get(application) ?? new Map();
+    this.#applications.set(application, waiting);
     // A lane that was empty starts level with the others, so that it has not accumulated turns.
     const found = waiting.get(lane) ?? { callers: new Map(), waiting: 0, pass: smallestPass(waiting) };
     waiting.set(lane, found);
@@ -104,51 +139,51 @@ export function createFairQueue<Lane extends string>(settings: QueueSettings<Lan
     found.callers.set(caller, entries);
     entries.push(entry);
     found.waiting += 1;
-    counts[lane].waiting += 1;
+    this.#counts[lane].waiting += 1;
   }
 
   /** @returns false when the entry was no longer waiting */
-  function remove(entry: Entry<Lane>): boolean {
+  #remove(entry: Entry<Lane>): boolean {
     const { application, lane, caller } = entry.ticket;
-    const waiting = applications.get(application);
+    const waiting = this.#applications.get(application);
     const found = waiting?.get(lane);
     const entries = found?.callers.get(caller);
     const at = entries?.indexOf(entry) ?? -1;
     if (waiting === undefined || found === undefined || entries === undefined || at < 0) return false;
     entries.splice(at, 1);
     found.waiting -= 1;
-    counts[lane].waiting -= 1;
+    this.#counts[lane].waiting -= 1;
     if (entries.length === 0) found.callers.delete(caller);
     if (found.waiting === 0) waiting.delete(lane);
-    if (waiting.size === 0) applications.delete(application);
+    if (waiting.size === 0) this.#applications.delete(application);
     return true;
   }
 
-  function abandon(entry: Entry<Lane>): void {
-    if (!remove(entry)) return;
-    counts[entry.ticket.lane].abandoned += 1;
-    entry.drop(refuse("abandoned"));
+  #abandon(entry: Entry<Lane>): void {
+    if (!this.#remove(entry)) return;
+    this.#counts[entry.ticket.lane].abandoned += 1;
+    entry.drop(this.#settings.refuse("abandoned"));
   }
 
   /** Starts jobs until there is no free slot or no job that may use one. */
-  function advance(): void {
-    for (let entry = next(); entry !== undefined; entry = next()) {
+  #advance(): void {
+    for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
       if (!isWanted(entry.ticket)) {
-        abandon(entry);
+        this.#abandon(entry);
         continue;
       }
-      rotate(entry);
-      occupy(entry.ticket.lane);
+      this.#rotate(entry);
+      this.#occupy(entry.ticket.lane);
       entry.begin();
     }
   }
 
-  function next(): Entry<Lane> | undefined {
-    if (running >= runningMax) return undefined;
-    for (const waiting of applications.values()) {
+  #next(): Entry<Lane> | undefined {
+    if (this.#running >= this.#settings.runningMax) return undefined;
+    for (const waiting of this.#applications.values()) {
       let chosen: WaitingLane<Lane> | undefined;
       for (const [lane, each] of waiting) {
-        if (hasFreeSlot(lane) && (chosen === undefined || each.pass < chosen.pass)) chosen = each;
+        if (this.#hasFreeSlot(lane) && (chosen === undefined || each.pass < chosen.pass)) chosen = each;
       }
       const [entries] = chosen?.callers.values() ?? [];
       if (entries !== undefined) return entries[0];
@@ -157,59 +192,59 @@ export function createFairQueue<Lane extends string>(settings: QueueSettings<Lan
   }
 
   /** Removes an entry for its turn, and moves its caller and its application to the end. */
-  function rotate(entry: Entry<Lane>): void {
+  #rotate(entry: Entry<Lane>): void {
     const { application, lane, caller } = entry.ticket;
-    const waiting = applications.get(application);
+    const waiting = this.#applications.get(application);
     const found = waiting?.get(lane);
-    if (found !== undefined) found.pass += 1 / lanes[lane].weight;
-    remove(entry);
-    moveToEnd(applications, application);
+    if (found !== undefined) found.pass += 1 / this.#settings.lanes[lane].weight;
+    this.#remove(entry);
+    moveToEnd(this.#applications, application);
     if (found !== undefined) moveToEnd(found.callers, caller);
   }
 
   /** Makes room for one more entry, possibly by dropping another one. @returns whether there is room */
-  function makeRoom(ticket: Ticket<Lane>): boolean {
+  #makeRoom(ticket: Ticket<Lane>): boolean {
     const { application, caller } = ticket;
-    const limits = lanes[ticket.lane];
-    const own = () => applications.get(application)?.get(ticket.lane);
+    const limits = this.#settings.lanes[ticket.lane];
+    const own = () => this.#applications.get(application)?.get(ticket.lane);
     const isRoom = () =>
-      counts[ticket.lane].waiting < limits.waitingMax &&
+      this.#counts[ticket.lane].waiting < limits.waitingMax &&
       (own()?.waiting ?? 0) < limits.waitingPerApplicationMax &&
       (own()?.callers.get(caller)?.length ?? 0) < limits.waitingPerCallerMax;
     if (isRoom()) return true;
-    dropUnwanted(ticket.lane);
+    this.#dropUnwanted(ticket.lane);
     if (isRoom()) return true;
     const ownCount = own()?.callers.get(caller)?.length ?? 0;
     if (ownCount >= limits.waitingPerCallerMax) return false;
     const isApplicationFull = (own()?.waiting ?? 0) >= limits.waitingPerApplicationMax;
-    const longest = isApplicationFull ? own() : longestApplication(ticket.lane);
+    const longest = isApplicationFull ? own() : this.#longestApplication(ticket.lane);
     if (longest === undefined) return false;
     if (longest !== own() && longest.waiting <= (own()?.waiting ?? 0) + 1) return false;
     const victims = longestOf(longest.callers.values(), (entries) => entries.length);
     if (victims === undefined || (longest === own() && victims.length <= ownCount + 1)) return false;
     const victim = victims.at(-1);
     if (victim === undefined) return false;
-    remove(victim);
-    counts[ticket.lane].refused += 1;
-    victim.drop(refuse("full"));
+    this.#remove(victim);
+    this.#counts[ticket.lane].refused += 1;
+    victim.drop(this.#settings.refuse("full"));
     return true;
   }
 
-  function longestApplication(lane: Lane): WaitingLane<Lane> | undefined {
-    const all = [...applications.values()].flatMap((waiting) => waiting.get(lane) ?? []);
+  #longestApplication(lane: Lane): WaitingLane<Lane> | undefined {
+    const all = [...this.#applications.values()].flatMap((waiting) => waiting.get(lane) ?? []);
     return longestOf(all, (each) => each.waiting);
   }
 
-  function dropUnwanted(lane: Lane): void {
-    const all = [...applications.values()].flatMap((waiting) =>
+  #dropUnwanted(lane: Lane): void {
+    const all = [...this.#applications.values()].flatMap((waiting) =>
       [...(waiting.get(lane)?.callers.values() ?? [])].flat(),
     );
-    for (const entry of all) if (!isWanted(entry.ticket)) abandon(entry);
+    for (const entry of all) if (!isWanted(entry.ticket)) this.#abandon(entry);
   }
 
-  function waitForTurn(ticket: Ticket<Lane>): Promise<void> {
+  #waitForTurn(ticket: Ticket<Lane>): Promise<void> {
     return new Promise<void>((resolve, reject) => {
-      const leave = () => abandon(entry);
+      const leave = () => this.#abandon(entry);
       const settled = () => ticket.signal?.removeEventListener("abort", leave);
       const entry: Entry<Lane> = {
         ticket,
@@ -222,39 +257,10 @@ export function createFairQueue<Lane extends string>(settings: QueueSettings<Lan
           reject(error);
         },
       };
-      add(entry);
+      this.#add(entry);
       ticket.signal?.addEventListener("abort", leave);
     });
   }
-
-  async function run<T>(ticket: Ticket<Lane>, job: () => Promise<T>): Promise<T> {
-    const { lane } = ticket;
-    if (!isWanted(ticket)) {
-      counts[lane].abandoned += 1;
-      throw refuse("abandoned");
-    }
-    if (hasFreeSlot(lane)) {
-      occupy(lane); // waiting entries belong to lanes without a free slot
-    } else {
-      if (!makeRoom(ticket)) {
-        counts[lane].refused += 1;
-        throw refuse("full");
-      }
-      await waitForTurn(ticket);
-    }
-    try {
-      return await job();
-    } finally {
-      running -= 1;
-      counts[lane].running -= 1;
-      advance();
-    }
-  }
-
-  return {
-    run: (ticket, job) => runAsPart(settings.name, () => run(ticket, job)),
-    statistics: () => counts,
-  };
 }
 
 function isWanted({ signal, isWanted: ask }: Ticket<string>): boolean {

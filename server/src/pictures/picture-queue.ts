@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import { createFairQueue, type FairQueue, type Ticket } from "../lib/fair-queue.ts";
+import { FairQueue, type Ticket } from "../lib/fair-queue.ts";
 
 /**
  * Why a picture is decoded: for its size during an upload; for a scaled or stripped variant for the holder of a token;
@@ -17,7 +17,7 @@ export const decodersMax = 2;
  * so that thumbnails delay no upload.
  */
 export function createPictureQueue(): FairQueue<PictureLane> {
-  return createFairQueue<PictureLane>({
+  return new FairQueue<PictureLane>({
     name: "decode picture",
     runningMax: decodersMax,
     lanes: {

@@ -96,7 +96,7 @@ export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictu
       return decoders.flatMap(({ pid }) => pid ?? []);
     },
 
-    statistics: turns.statistics,
+    statistics: () => turns.statistics(),
 
     async close() {
       await Promise.all(decoders.map((decoder) => decoder.close()));
