@@ -27,7 +27,7 @@ import { signingSecretCharacters } from "./lib/secrets.ts";
 import { parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 
 /** The commands about existing applications. */
-export const applicationCommands = {
+export const commands = {
   "apps configure": (config, _values, [given, file]) =>
     asOperator(config, async ({ perform }) => {
       const appid = requireAppid("apps configure", given);

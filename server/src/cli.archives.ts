@@ -26,7 +26,7 @@ import { mainRegion } from "./settings/regions.ts";
 import { openByteStore } from "./storage/open.ts";
 
 /** The commands that write and read archives. */
-export const archiveCommands = {
+export const commands = {
   backup: async (config, { "without-files": isWithoutFiles = false }, [given], notices) => {
     const file = requireFile("backup", given);
     const throttle = lowerPriority();

@@ -50,7 +50,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
 };
 
 /** Checks what a server with these settings needs, without starting one. */
-export const doctorCommands = {
+export const commands = {
   async doctor(config) {
     const findings: (Finding & { readonly check: string })[] = [];
     for (const [check, find] of Object.entries(checks)) {

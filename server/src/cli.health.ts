@@ -7,7 +7,7 @@ import { PlainFailure } from "./failure.ts";
 const timeoutMs = 5_000;
 
 /** Asks the server on this machine whether it is ready; for process managers and containers. */
-export const healthCommands = {
+export const commands = {
   async health({ host, port, tls }) {
     const get = tls === undefined ? getClear : getSecure;
     // The certificate is for the public host name, and the request carries no secrets.

@@ -1,7 +1,7 @@
 import { type Command, openForCommand } from "./cli.command.ts";
 import { migrate } from "./db/migrate.ts";
 
-export const migrateCommands = {
+export const commands = {
   async migrate(config, _values, _rest, { progress }) {
     const database = await openForCommand(config);
     try {

@@ -11,7 +11,7 @@ import { operatorRoles, parseRole } from "./roles.ts";
 const entriesMax = 1_000;
 
 /** The commands about operators and the audit log. */
-export const operatorCommands = {
+export const commands = {
   "operators create": (config, { name, role = "viewer" }) =>
     asOperator(config, async ({ perform }) => {
       if (name === undefined) throw new UsageError("operators create needs --name");

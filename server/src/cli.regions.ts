@@ -35,7 +35,7 @@ import { mainRegion } from "./settings/regions.ts";
 import { openByteStore } from "./storage/open.ts";
 
 /** The commands that may involve another region. */
-export const regionCommands = {
+export const commands = {
   "apps create": (config, { name, region = config.region }, _rest, notices) =>
     asOperator(config, async ({ perform, services: { database } }) => {
       const wanted = requireName("apps create", name);

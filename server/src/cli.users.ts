@@ -10,7 +10,7 @@ import { exportUser } from "./users/users.export.operator.routes.ts";
 import { disableUser, enableUser, endTokensOfUser, removeUser } from "./users/users.operator.routes.ts";
 
 /** The commands about the users of an application. */
-export const userCommands = {
+export const commands = {
   "users disable": operationCommand(disableUser, readUser("disable"), (id) => ({
     json: { id, isDisabled: true },
     text: `disabled ${id}`,

@@ -9,10 +9,8 @@ import { startProxy } from "../../test/regions.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
 import { deletionHandler } from "../applications/applications.remote.ts";
 import { archiveApplication } from "../archives/export-application.ts";
-import { applicationCommands } from "../cli.applications.ts";
+import { commands } from "../cli.commands.ts";
 import { noProgress } from "../cli.progress.ts";
-import { regionCommands } from "../cli.regions.ts";
-import { userCommands } from "../cli.users.ts";
 import { movingError } from "../contract/policy.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { maintain } from "../maintenance.ts";
@@ -393,9 +391,9 @@ describe("PostgreSQL: operator actions at the moment in which a move begins are 
     const deletion = deletionHandler(main.app);
     const notices = { progress: noProgress, warn() {} };
     for (const [name, begin] of Object.entries({
-      "apps delete": () => regionCommands["apps delete"]?.(main.config, { yes: true }, [appid], notices),
-      "apps suspend": () => applicationCommands["apps suspend"]?.(main.config, {}, [appid], notices),
-      "users disable": () => userCommands["users disable"]?.(main.config, {}, [appid, id], notices),
+      "apps delete": () => commands["apps delete"]?.(main.config, { yes: true }, [appid], notices),
+      "apps suspend": () => commands["apps suspend"]?.(main.config, {}, [appid], notices),
+      "users disable": () => commands["users disable"]?.(main.config, {}, [appid, id], notices),
       deletion: () => deletion.answer({ appid }, "main"),
     })) {
       const answered = await beginBesideMark(appid, async () => begin());
