@@ -12,8 +12,9 @@ const marksPerLine = 100;
 const slowestCount = 30;
 
 /**
- * Counts and prints the events of `run()` of node:test: one character for each test as it ends, then the failures with
- * their reasons. Only single tests count; a suite, or a test with subtests, counts when it fails itself, as in a hook.
+ * Counts and prints the events of an engine from `run()` of node:test: one character for each test as it ends, then the
+ * failures with their reasons. Only single tests count; a suite, or a test with subtests, counts when it fails itself,
+ * as in a hook. Around the tests of each file is a suite named by its path.
  */
 export class TestReport {
   passed = 0;
@@ -21,76 +22,100 @@ export class TestReport {
   skipped = 0;
 
   readonly #root: string;
+  readonly #engine: string;
   readonly #failures: string[] = [];
-  readonly #failedFiles = new Set<string>();
+  /** The files that have not ended. */
+  readonly #unfinished: Set<string>;
+  /** The files that each program has begun. */
+  readonly #begun = new Map<string, string[]>();
+  readonly #failedPrograms = new Set<string>();
   readonly #output = new Map<string, string>();
   readonly #parents = new Set<string>();
   readonly #durations = new Map<string, number>();
   /** The names of the test that started last and of its ancestors. */
   readonly #trail: string[] = [];
+  #firstEventAt: number | undefined;
   #marks = 0;
 
-  /** Paths are printed relative to `root`. */
-  constructor(root: string) {
+  /** @param files the test files that must run, relative to `root` */
+  constructor(root: string, engine: string, files: readonly string[]) {
     this.#root = root;
+    this.#engine = engine;
+    this.#unfinished = new Set(files);
   }
 
-  /** Takes the next event of the run. */
-  add(event: TestEvent): void {
+  /** Prints the heading. */
+  begin(): void {
+    console.log(styleText("bold", this.#engine));
+  }
+
+  /** Takes the next event of a program that runs test files. */
+  add(event: TestEvent, program: string): void {
+    this.#firstEventAt ??= performance.now();
     switch (event.type) {
+      case "test:dequeue": // unlike a start, not held back until the programs before this one have ended
+        if (event.data.nesting === 0 && event.data.name !== program) this.#noteBegin(program, event.data.name);
+        break;
       case "test:start":
         this.#trail.splice(event.data.nesting, Infinity, event.data.name);
         break;
       case "test:pass":
-        this.#addPass(event.data);
+        this.#addPass(event.data, program);
         break;
       case "test:fail":
-        this.#addFailure(event.data);
+        this.#addFailure(event.data, program);
         break;
       case "test:stdout":
       case "test:stderr":
-        this.#capture(event.data.file, event.data.message);
-        break;
-      case "test:summary":
-        if (event.data.file !== undefined) this.#durations.set(event.data.file, event.data.duration_ms);
+        this.#capture(program, event.data.message);
         break;
       case "test:diagnostic":
         // Errors that occur after the end of their test are reported only here.
-        if (event.data.file !== undefined) this.#capture(event.data.file, `${event.data.message}\n`);
+        this.#capture(program, `${event.data.message}\n`);
         break;
     }
   }
 
-  /** Counts a failure. `file` is the absolute path of the test file that it is in, if any. */
-  fail(title: string, reason: string, file?: string): void {
+  /** Counts a failure, in a program if there is one. */
+  fail(title: string, reason: string, program?: string): void {
     this.failed++;
     this.#failures.push(`${styleText("red", `✖ ${title}`)}\n${reason}`);
-    if (file !== undefined) this.#failedFiles.add(file);
+    if (program !== undefined) this.#failedPrograms.add(program);
     this.#mark("F");
   }
 
-  /** Prints every failure in full, and the output of files with failures; with `withAllOutput` that of all files. */
-  print(withAllOutput: boolean): void {
+  /**
+   * Prints every failure in full, and the output of programs with failures; with `withAllOutput` that of all programs.
+   */
+  finish(withAllOutput: boolean): void {
+    for (const file of this.#unfinished) this.fail(file, "This file did not run to its end.");
     if (this.#marks % marksPerLine !== 0) console.log();
     for (const failure of this.#failures) console.log(`\n${failure}`);
-    for (const [file, text] of this.#output) {
-      if (!withAllOutput && !this.#failedFiles.has(file)) continue;
-      console.log(`\n${styleText("bold", `Output of ${this.#relative(file)}`)}\n${text.trimEnd()}`);
+    for (const [program, text] of this.#output) {
+      if (!withAllOutput && !this.#failedPrograms.has(program)) continue;
+      console.log(`\n${styleText("bold", `Output of ${this.#filesOf(program)}`)}\n${text.trimEnd()}`);
     }
+    this.#printSlowest();
+    const seconds = ((performance.now() - (this.#firstEventAt ?? performance.now())) / 1000).toFixed(1);
+    console.log(`${this.passed + this.failed} tests in ${seconds} s\n`);
   }
 
   /** Prints the durations of the slowest files of a long run. */
-  printSlowest(): void {
+  #printSlowest(): void {
     if (this.#durations.size <= slowestCount) return;
     const slowest = [...this.#durations].sort(([, a], [, b]) => b - a).slice(0, slowestCount);
     console.log("\nSlowest files, in seconds:");
-    for (const [file, ms] of slowest) console.log(`${(ms / 1000).toFixed(1).padStart(6)}  ${this.#relative(file)}`);
+    for (const [file, ms] of slowest) console.log(`${(ms / 1000).toFixed(1).padStart(6)}  ${file}`);
   }
 
-  #addPass(test: EventData.TestPass): void {
+  #noteBegin(program: string, file: string): void {
+    this.#begun.set(program, [...(this.#begun.get(program) ?? []), file]);
+  }
+
+  #addPass(test: EventData.TestPass, program: string): void {
     const isSingle = this.#isSingle(test);
-    // Node.js reports a file that ends well without a test as a test that passed.
-    if (isWholeFile(test)) this.fail(this.#relative(test.name), "No test ran in this file.", test.name);
+    if (isProgram(test)) return;
+    if (test.nesting === 0) this.#endFile(test, program, false);
     else if (isSkipped(test)) this.#skip();
     else if (isSingle) {
       this.passed++;
@@ -98,34 +123,49 @@ export class TestReport {
     }
   }
 
-  #addFailure(test: EventData.TestFail): void {
+  #addFailure(test: EventData.TestFail, program: string): void {
     this.#isSingle(test);
+    if (!isProgram(test) && test.nesting === 0) this.#endFile(test, program, true);
     const error: TestError = test.details.error;
     if (error.failureType === "subtestsFailed") return;
     if (isSkipped(test)) this.#skip();
-    else if (isWholeFile(test)) {
+    else if (isProgram(test)) {
       const isStopped = error.failureType === "testAborted";
       const end = isStopped
         ? `was stopped: ${error.message}`
         : `ended with ${error.signal ?? `code ${error.exitCode}`}`;
-      this.fail(this.#relative(test.name), `The process of this file ${end}.`, test.name);
+      this.fail(this.#filesOf(program), `The process of these files ${end}.`, program);
     } else {
-      const title = [...this.#trail.slice(0, test.nesting), test.name].join(" › ");
-      const place = `${this.#relative(test.file ?? "")}:${test.line}:${test.column}`;
-      this.fail(title, `at ${place}\n${describe(error.cause)}`, test.entryFile);
+      const title = [...this.#trail.slice(1, test.nesting), test.name].join(" › ");
+      const place = `${path.relative(this.#root, test.file ?? "")}:${test.line}:${test.column}`;
+      this.fail(title, `at ${place}\n${describe(error.cause)}`, program);
     }
   }
 
-  #capture(file: string, text: string): void {
-    this.#output.set(file, (this.#output.get(file) ?? "") + text);
+  #endFile(file: Finished, program: string, isFailed: boolean): void {
+    this.#durations.set(file.name, file.details.duration_ms);
+    if (!this.#unfinished.delete(file.name))
+      this.fail(file.name, "This test is outside the suite of its file.", program);
+    else if (!isFailed && !this.#parents.has(idOf(file.entryFile, file.testId))) {
+      this.fail(file.name, "No test ran in this file.", program);
+    }
+  }
+
+  /** The files that a program has begun, for a message. */
+  #filesOf(program: string): string {
+    return this.#begun.get(program)?.join(", ") ?? "some of the files that did not run to their end";
+  }
+
+  #capture(program: string, text: string): void {
+    this.#output.set(program, (this.#output.get(program) ?? "") + text);
   }
 
   /**
    * Whether a test has no subtests. Must be called for every test, in order: subtests end before the test around them.
    */
   #isSingle(test: Finished): boolean {
-    this.#parents.add(`${test.entryFile} ${test.parentId}`);
-    return test.details.type !== "suite" && !this.#parents.has(`${test.entryFile} ${test.testId}`);
+    this.#parents.add(idOf(test.entryFile, test.parentId));
+    return test.details.type !== "suite" && !this.#parents.has(idOf(test.entryFile, test.testId));
   }
 
   #skip(): void {
@@ -138,15 +178,15 @@ export class TestReport {
     process.stdout.write(symbol === "F" ? styleText("red", symbol) : symbol);
     if (this.#marks % marksPerLine === 0) console.log();
   }
-
-  #relative(file: string): string {
-    return path.relative(this.#root, file);
-  }
 }
 
-/** Node.js reports a file as a test of its own when its process fails or runs no test; only that has no entry file. */
-function isWholeFile(test: Finished): boolean {
+/** Node.js reports a program as a test of its own when its process fails or runs no test; only that has no entry file. */
+function isProgram(test: Finished): boolean {
   return test.entryFile === undefined;
+}
+
+function idOf(program: string | undefined, test: number | undefined): string {
+  return `${program} ${test}`;
 }
 
 function isSkipped(test: Finished): boolean {

@@ -11,8 +11,10 @@ export interface TestDatabase {
 }
 
 /** An empty database: in `dataDir`, or on the PostgreSQL server that TEST_DATABASE_URL names. */
-export async function createTestDatabase(dataDir: string): Promise<TestDatabase> {
-  const server = process.env["TEST_DATABASE_URL"];
+export async function createTestDatabase(
+  dataDir: string,
+  server = process.env["TEST_DATABASE_URL"],
+): Promise<TestDatabase> {
   if (server === undefined) return { url: sqliteUrl(dataDir), drop: async () => {} };
   return createOnServer(server);
 }

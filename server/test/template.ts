@@ -6,10 +6,11 @@ import { createTestDatabase, type TestDatabase } from "./databases.ts";
  * Migrates one database that the tests copy theirs from, because the migrations take longer than many a test file.
  *
  * @param folder for an embedded database
+ * @param server the URL of a PostgreSQL server; undefined for SQLite
  * @returns the database whose URL tests take as TEST_DATABASE_TEMPLATE
  */
-export async function createTemplate(folder: string): Promise<TestDatabase> {
-  const template = await createTestDatabase(folder);
+export async function createTemplate(folder: string, server: string | undefined): Promise<TestDatabase> {
+  const template = await createTestDatabase(folder, server);
   const database = await openDatabase(template.url, { connectionsMax: 2, timeoutMs: 60_000 });
   await migrate(database);
   await database.close();

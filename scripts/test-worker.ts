@@ -1,0 +1,45 @@
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { suite } from "node:test";
+import { pathToFileURL } from "node:url";
+
+/** What one process of the test run does. */
+export interface TestWork {
+  /** The repository. */
+  readonly root: string;
+  /** The variables that name the engine. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Test files relative to the repository; processes with the same `claims` share them. */
+  readonly files: readonly string[];
+  /** A folder in which a process marks the files that it has taken. */
+  readonly claims: string;
+  /** After so many files the process ends, so that it does not collect the leftovers of all. */
+  readonly filesMax: number;
+}
+
+/** Runs test files one after the other in this process, each as a suite named by its path, until none is left. */
+export async function runTestFiles({ root, env, files, claims, filesMax }: TestWork): Promise<void> {
+  Object.assign(process.env, env);
+  const keepAlive = setInterval(() => {}, 60_000); // a test may wait for what does not keep its process running
+  let count = 0;
+  for (const [index, file] of files.entries()) {
+    if (count === filesMax) break;
+    if (!claim(path.join(claims, `${index}`))) continue;
+    count += 1;
+    await suite(file, async () => {
+      await import(pathToFileURL(path.join(root, file)).href);
+    });
+  }
+  clearInterval(keepAlive);
+}
+
+/** Whether no other process has created this folder before. */
+function claim(folder: string): boolean {
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
