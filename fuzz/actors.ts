@@ -56,6 +56,8 @@ export interface Application {
   /** Ids of its objects, for operators. */
   readonly all: Pool;
   readonly fingerprints: string[];
+  /** Ids of locations that operators may change and delete. */
+  readonly publicLocations: string[];
   /** Ids of users, each with the id of a token. */
   readonly tokens: (readonly [userId: string, tokenId: string])[];
   /** Users whom operators may delete, set passwords of, and so on. */

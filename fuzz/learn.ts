@@ -94,6 +94,9 @@ function learnAsOperator(operation: string, caller: Actor, path: string, result:
       for (const { fingerprint } of result?.pageResults ?? [])
         if (application) keepLast(application.fingerprints, fingerprint);
       return;
+    case "createPublicLocation":
+      if (application && result?.id !== undefined) keepLast(application.publicLocations, result.id);
+      return;
     case "listApplicationKeys":
       for (const { id } of result?.pageResults ?? []) application?.all.add(id);
       return;

@@ -89,6 +89,19 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   readVideoFile: unsigned,
   readBlobFile: unsigned,
   searchCheckins: ({ random }) => sparse({ comment: plausibleText(random), description: "x", tag: "x" }, random),
+  createLocation: website,
+  changeLocation: website,
+  createPublicLocation: website,
+  changePublicLocation: (setting) => ({ ...website(setting), ...publicLocation(setting) }),
+  deletePublicLocation: publicLocation,
+  searchLocations: ({ random }) =>
+    sparse(
+      {
+        ...{ name: "x", address1: "x", address2: "x", city: plausibleText(random), region: "x", country: "x" },
+        ...{ postalCode: "x", phone: "x", fax: "x", website: "https://example.org/", category: "x", tag: "x" },
+      },
+      random,
+    ),
   searchUsers: ({ random }) =>
     sparse({ userName: "x", email: "x@y", firstName: "x", lastName: "x", gender: "Male" }, random),
   putManyMetadata: ({ random }) => ({
@@ -159,6 +172,16 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   }),
   listMetricEvents: ({ random }) => ({ key: "level", ...sparse({ from: 0, to: Date.now() }, random) }),
 };
+
+function publicLocation({ application, random }: Setting): Values {
+  const locationId = random.pick(application.publicLocations);
+  return locationId === undefined ? {} : { locationId };
+}
+
+/** A URL, which no other text is. */
+function website({ random }: Setting): Values {
+  return { website: random.pick([undefined, "https://example.org/", "http://[::1]:1/?q=ß"]) };
+}
 
 /** A call with a signature is authorized by that alone. */
 function unsigned(): Values {

@@ -79,7 +79,13 @@ export async function seedUser(
     readPermissions: "App",
   };
   keep(await seeder.call(user, "POST /checkins", open), "a shared check-in", shared);
-  for (const id of [checkinId, "me", "app", "current"]) {
+  const hidden = {
+    location: place(),
+    name: text("name of a location"),
+    description: text("description of a location"),
+  };
+  const locationId = keep(await seeder.call(user, "POST /locations", hidden), "a location");
+  for (const id of [checkinId, locationId, "me", "app", "current"]) {
     await seeder.call(user, `PUT /metadata/${id}/${random.pick(["level", "theme"])}`, {
       value: { [text("metadata name")]: [text("metadata value")] },
     });

@@ -27,12 +27,13 @@ function pathsOf({ sealed }: Client): string[] {
     ...sealed.of("vid").map((id) => `/videos/${id}`),
     ...sealed.of("blb").map((id) => `/blobs/${id}`),
   ];
-  const checkins = sealed.of("chk");
+  const [checkins, locations] = [sealed.of("chk"), sealed.of("loc")];
   return [
     ...["/users/me", "/users/me/identities", "/users/me/tokens", "/users/me/profilepicture", "/devices/current"],
     ...checkins.map((id) => `/checkins/${id}`),
-    ...["me", "app", "current", ...checkins].map((id) => `/metadata/${id}`),
-    "/checkins?userID=me",
+    ...locations.map((id) => `/locations/${id}`),
+    ...["me", "app", "current", ...checkins, ...locations].map((id) => `/metadata/${id}`),
+    ...["/checkins?userID=me", "/locations?userID=me"],
     ...files.flatMap((path) => [path, `${path}/file`]),
   ];
 }

@@ -79,6 +79,11 @@ export async function buildSandboxes({ applications, clients, root }: World, see
     for (const { id } of keys.pageResults) sandbox.all.add(id);
     const crashes = await seeding.seeder.call(root, `GET /_/api/applications/${sandbox.appid}/crashes`);
     for (const { fingerprint } of crashes.pageResults) sandbox.fingerprints.push(fingerprint);
+    const locations = `POST /_/api/applications/${sandbox.appid}/locations`;
+    for (let n = 0; n < 8; n += 1) {
+      const { id } = await seeding.seeder.call(root, locations, { name: `public ${n}`, location: `${n},${n}` });
+      sandbox.publicLocations.push(id);
+    }
     clients.push(device, rich);
     applications.push(sandbox);
   }

@@ -55,6 +55,7 @@ export async function createApplication(
     uses: 0,
     all: createPool(),
     fingerprints: [],
+    publicLocations: [],
     tokens: [],
     victims: [],
   };

@@ -45,7 +45,7 @@ export interface App extends Omit<Services, "observer" | "isDraining"> {
 export async function buildApp(config: Config, overrides: ServiceOverrides = {}): Promise<App> {
   const certificate = config.tls && (await readCertificate(config.tls)); // first, because nothing has to be closed when it fails
   const own = await createServices(config, () => config.publicUrl ?? transport.url(), overrides);
-  const { log, clock, bytes, regions, routeTable, rateLimits } = own;
+  const { log, clock, bytes, regions, routeTable, rateLimits, findLocation } = own;
 
   const maintenance: App["maintenance"] = { finishedAt: undefined };
   const describe = (name: string) => describeOperation(name, routes, endpoints);
@@ -61,7 +61,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const runOnce = createRunOnce({ ...own, limits: config });
   const actionLog = createActionLog(own);
   const operations = routes.map((route) =>
-    createOperation(route, { requireServed, runOnce, actionLog, rateLimits, log }),
+    createOperation(route, { requireServed, findLocation, runOnce, actionLog, rateLimits, log }),
   );
 
   const bytesInFlight = createByteBudget(config.inFlightBytesMax);

@@ -14,6 +14,7 @@ import type { Route } from "./contract/route.ts";
 import type { Queries } from "./db/database.ts";
 import type { ApiError, ErrorCondition } from "./errors.ts";
 import { parseDate } from "./lib/dates.ts";
+import { createLocationFinder } from "./locations/locations.ids.ts";
 import type { Operation } from "./operation.ts";
 import type { CommandServices } from "./services.ts";
 import { ApplicationSettingsError } from "./tenancy/application-settings.ts";
@@ -73,7 +74,8 @@ export function operationCommand<Result>(
 function createOperator(services: CommandServices, pageSize: number) {
   const runOnce: RunOnce = (_caller, _key, _fingerprint, work) => work(); // a command has no idempotency key
   const rateLimits = createRateLimits(undefined, services.clock);
-  const context = { runOnce, rateLimits, actionLog: createActionLog(services), log };
+  const findLocation = createLocationFinder(services);
+  const context = { findLocation, runOnce, rateLimits, actionLog: createActionLog(services), log };
 
   async function answer(route: Route, { path = {}, parameters = {}, refusals = {} }: CommandCall): Promise<Reply> {
     const notOverNetwork = { requestId: "", authorization: undefined, address: "", idempotencyKey: undefined };

@@ -24,6 +24,7 @@ import { createRouteTable, type RouteTable } from "./http/route-table.ts";
 import { createSlowQueryLog } from "./insight/slow-query-log.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator } from "./lib/ids.ts";
+import { createLocationFinder } from "./locations/locations.ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createDelivery } from "./mail/delivery.ts";
 import { createMailer } from "./mail/mailer.ts";
@@ -163,6 +164,7 @@ export async function createServices(
     operatorMarks,
     paging,
     fuzzing,
+    findLocation: createLocationFinder({ database }),
     saltedHashes,
     compactor,
     keyLimits,

@@ -15,6 +15,9 @@ import { fileOperatorOperations } from "./files/files.operator.routes.ts";
 import { profilePictureOperations } from "./files/files.profile-pictures.routes.ts";
 import { fileOperations } from "./files/files.routes.ts";
 import { identityOperations } from "./identities/identities.routes.ts";
+import { locationFlagOperations, locationFlagOperatorOperations } from "./locations/locations.flags.routes.ts";
+import { locationOperatorOperations } from "./locations/locations.operator.routes.ts";
+import { locationOperations } from "./locations/locations.routes.ts";
 import { metadataOperatorOperations } from "./metadata/metadata.operator.routes.ts";
 import { metadataOperations } from "./metadata/metadata.routes.ts";
 import { metricOperatorOperations } from "./metrics/metrics.operator.routes.ts";
@@ -44,6 +47,8 @@ const operations: readonly Operation[] = [
   ...userAccountOperations,
   ...identityOperations,
   ...checkinOperations,
+  ...locationOperations,
+  ...locationFlagOperations,
   ...fileOperations,
   ...profilePictureOperations,
   ...metadataOperations,
@@ -61,6 +66,8 @@ const operations: readonly Operation[] = [
   ...userExportOperatorOperations,
   ...deviceOperatorOperations,
   ...checkinOperatorOperations,
+  ...locationOperatorOperations,
+  ...locationFlagOperatorOperations,
   ...fileOperatorOperations,
   ...metadataOperatorOperations,
   ...crashReportOperatorOperations,

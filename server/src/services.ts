@@ -13,6 +13,7 @@ import type { Tokens } from "./auth/tokens.ts";
 import type { Background } from "./background.ts";
 import type { Config } from "./config.ts";
 import type { Paging } from "./contract/paging.ts";
+import type { FindLocation } from "./contract/sent-locations.ts";
 import type { Database } from "./db/database.ts";
 import type { UserExporter } from "./exports/user-export.ts";
 import type { FileLinks } from "./files/files.links.ts";
@@ -91,6 +92,7 @@ export interface Services {
   readonly delivery: Delivery;
 
   readonly fuzzing: Fuzzing;
+  readonly findLocation: FindLocation;
   readonly userExporters: readonly UserExporter[];
   readonly fileLinks: FileLinks;
   readonly pictures: Pictures;

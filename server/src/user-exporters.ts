@@ -4,6 +4,8 @@ import type { UserExporter } from "./exports/user-export.ts";
 import { filesExporter } from "./files/files.export.ts";
 import { identitiesExporter } from "./identities/identities.export.ts";
 import type { Clock } from "./lib/clock.ts";
+import { locationKind, presentLocation } from "./locations/locations.contract.ts";
+import { locationFlagsExporter } from "./locations/locations.export.ts";
 import { metadataExporter } from "./metadata/metadata.export.ts";
 import type { SaltedHashes } from "./metrics/engine/salted-hashes.ts";
 import { metricsExporter } from "./metrics/metrics.export.ts";
@@ -22,6 +24,8 @@ export function createUserExporters(services: {
     usersExporter(services),
     identitiesExporter(services),
     ownedExporter(checkinKind, presentCheckin, services),
+    ownedExporter(locationKind, presentLocation, services),
+    locationFlagsExporter(services),
     metadataExporter(services),
     metricsExporter(services),
     filesExporter(services),

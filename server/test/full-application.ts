@@ -31,6 +31,10 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
   const checkin = { location: "1.25,-2.5", comment: "x".repeat(3_000), readPermissions: "App" };
   const { id: checkinId } = await succeed("POST /checkins", jane.token, checkin, { "idempotency-key": "once" });
   await succeed("POST /checkins", john.token, { location: "0,0" });
+  const place = { location: "1.25,-2.5", name: "Café", website: "https://example.org", isPublic: true };
+  const { id: locationId } = await succeed("POST /locations", jane.token, place);
+  await succeed("POST /checkins", john.token, { location: locationId });
+  await succeed(`POST /locations/${locationId}/flag`, john.token, { flagReason: "closed" });
   await succeed("POST /users/me/identities/crm", jane.token, { identityId: "12" });
   await succeed(`PUT /metadata/${checkinId}/a`, jane.token, { value: 1.7976931348623157e308 });
   await succeed(`PUT /metadata/${checkinId}/b`, john.token, { value: { nested: [null, "ß"] } });
@@ -74,6 +78,7 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
     await queries.insertInto("application_regions").values(elsewhere).execute();
   });
   const operator = await test.createOperator();
+  await succeed(`POST /_/api/applications/${appid}/locations`, operator.token, { location: "0,180", name: "Public" });
   await succeed(`PATCH /_/api/applications/${appid}`, operator.token, { name: "Full" }); // leaves an entry in the audit log
   return { jane, john, checkinId, blobId, blob, pictureId, picture };
 }

@@ -40,6 +40,10 @@ const seeds: Readonly<Record<string, Seed>> = {
   getCheckin: checkin(true),
   changeCheckin: checkin(true),
   deleteCheckin: checkin(true),
+  getLocation: location(),
+  changeLocation: location(),
+  deleteLocation: location(),
+  flagLocation: location(),
   getUser: user(false),
   changeUser: { ...user(false), denied: "ObjectPermissionDenied" },
   deleteUser: { ...user(false), denied: "ObjectPermissionDenied" },
@@ -116,6 +120,17 @@ function checkin(isPrivate: boolean): Seed {
     },
     invent: () => ({ checkinId: test.app.ids.newId("Checkin") }),
     isPrivate,
+  };
+}
+
+function location(): Seed {
+  return {
+    async create({ token }) {
+      const made = await test.call("POST /locations", { token, body: { location: "1,2", name: "private" } });
+      return { locationId: made.body.result.id };
+    },
+    invent: () => ({ locationId: test.app.ids.newId("Location") }),
+    isPrivate: true,
   };
 }
 
@@ -196,6 +211,9 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   getOperatedDevice: operatedDevice,
   endTokensOfDevice: operatedDevice,
   getOperatedCheckin: owned("getCheckin"),
+  getOperatedLocation: owned("getLocation"),
+  changePublicLocation: publicLocation,
+  deletePublicLocation: publicLocation,
   getOperatedPicture: owned("getPicture"),
   getOperatedVideo: owned("getVideo"),
   getOperatedBlob: owned("getBlob"),
@@ -225,6 +243,13 @@ async function key({ appid }: NewApplication): Promise<PathParameters> {
   return { keyId: created.id };
 }
 
+async function publicLocation({ appid }: NewApplication): Promise<PathParameters> {
+  const { token } = await test.createOperator();
+  const body = { name: "Square", location: "1,2" };
+  const created = await test.call(`POST /_/api/applications/${appid}/locations`, { token, body });
+  return { locationId: created.body.result.id };
+}
+
 async function operatedUser(application: NewApplication): Promise<PathParameters> {
   return { userId: (await test.signUp("Jane", application)).id };
 }
@@ -246,6 +271,7 @@ function owned(operation: string) {
 const operatorBodies: Readonly<Record<string, (path: PathParameters) => object>> = {
   deleteApplication: ({ appid }) => ({ confirm: appid }),
   eraseUser: ({ userId }) => ({ confirm: userId }),
+  createPublicLocation: () => ({ name: "Square", location: "1,2" }),
 };
 
 async function metric(application: NewApplication): Promise<PathParameters> {

@@ -32,6 +32,13 @@ const seeds: Partial<Record<IdKind, Seed>> = {
     collection: "checkins",
     create: async () => (await test.call("POST /checkins", { token: owner.token, body: shared })).body.result,
   },
+  Location: {
+    collection: "locations",
+    async create() {
+      const body = { ...shared, name: "Café" };
+      return (await test.call("POST /locations", { token: owner.token, body })).body.result;
+    },
+  },
   Picture: file("pictures", () => png(2, 1)),
   Video: file("videos", async () => Buffer.from("video")),
   Blob: file("blobs", async () => Buffer.from("blob")),

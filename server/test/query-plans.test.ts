@@ -5,23 +5,26 @@ import { newAuditRow } from "../src/audit/audit.events.ts";
 import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/audit.store.ts";
 import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts";
 import type { Queries } from "../src/db/database.ts";
+import { readPage } from "../src/db/page.ts";
 import { rowsGatheredMax, type Search, searchPage } from "../src/db/search.ts";
 import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
 import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
 import { operatedDeviceSearch } from "../src/devices/devices.operator.search.ts";
 import { fileKinds } from "../src/files/files.kinds.ts";
 import type { Position } from "../src/lib/keyset.ts";
+import { locationKind } from "../src/locations/locations.contract.ts";
+import { flagsStream } from "../src/locations/locations.flags.store.ts";
 import { itemOrders } from "../src/metadata/metadata.contract.ts";
 import { findItem } from "../src/metadata/metadata.reads.store.ts";
 import { itemSearch } from "../src/metadata/metadata.search.ts";
-import { operatedSearch, ownedSearch } from "../src/owned/search.ts";
+import { operatedSearch, ordersOf, ownedSearch } from "../src/owned/search.ts";
 import { userOrders } from "../src/users/users.contract.ts";
 import { operatedUserOrders } from "../src/users/users.operator.contract.ts";
 import { operatedUserSearch } from "../src/users/users.operator.search.ts";
 import { userSearch } from "../src/users/users.search.ts";
 import { listUnfinishedUsers } from "../src/users/users.store.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
-import { checkinRow, fileRow, insertCheckins, insertFiles } from "./rows.ts";
+import { checkinRow, fileRow, insertCheckins, insertFiles, insertLocations, locationRow } from "./rows.ts";
 
 /**
  * How the engines execute the statements of searches. The plans are those for 10,000 check-ins, with statistics on
@@ -105,6 +108,32 @@ before(async () => {
     }),
   );
   await insertFiles(test, files);
+  const locations = Array.from({ length: rowsTotal }, (_, n) => {
+    const texts = locationKind.fields.map(({ column }) => [column, `${column} ${n % 4}`] as const);
+    return locationRow({
+      ...Object.fromEntries(texts.filter((_, at) => (n + at) % 7 < 5)),
+      name: `name ${n % 4}`,
+      application_id: appid,
+      id: test.app.ids.newId("Location"),
+      user_id: n % 10 === 0 ? null : (owners[n % 3]?.id ?? ""),
+      tag: ["a", "b", null, "d"][n % 4] ?? null,
+      read_permission: n % 10 === 0 || n % 5 < 3 ? 1 : 0,
+      lat: n % 90,
+      lng: n % 180,
+      created_at: n,
+      modified_at: 990_000 + ((n * 7) % 10_000),
+    });
+  });
+  await insertLocations(test, locations);
+  const flags = locations.map(({ application_id, id: object_id, created_at }, n) => {
+    const id = test.app.ids.newId("LocationFlag");
+    const flag = { application_id, id, object_id, created_at, modified_at: created_at, reason: null, comment: null };
+    return { ...flag, user_id: owners[n % 3]?.id ?? "" };
+  });
+  for (let start = 0; start < rowsTotal; start += 500) {
+    const some = flags.slice(start, start + 500);
+    await test.app.database.write(({ queries }) => queries.insertInto("location_flags").values(some).execute());
+  }
   if (hasCostPlanner) await sql`analyze`.execute(test.app.database.reads);
 });
 after(() => test.close());
@@ -230,6 +259,22 @@ describe("the statements of a search walk an index in the order of the listing",
             assertWalked(explained);
             for (const { what, plan } of explained) assert.match(plan, /(files|videos)_(own|shared)_/, what);
           }
+        }
+      });
+    }
+  }
+
+  for (const name of ordersOf(locationKind)) {
+    for (const sortOrder of [name, `-${name}`] as const) {
+      it(`GET /locations, sortOrder ${sortOrder}`, async () => {
+        const owners = [{}, { userID: "me" }, { userID: other.id }];
+        for (const filter of [...owners, { city: "city 1" }, { userID: "me", category: "category 0", tag: "a" }]) {
+          const given = { ...filter, sortOrder };
+          const search = ownedSearch(locationKind, test.application.appid, me.id, given);
+          const explained = await explainPages(JSON.stringify(given), search);
+          // With few locations of one value, PostgreSQL may prefer to sort these.
+          assertWalked(explained, "city" in filter || "tag" in filter);
+          for (const { what, plan } of explained) assert.match(plan, /locations_(own|shared)_/, what);
         }
       });
     }
@@ -432,9 +477,33 @@ describe("the listings of operators walk an index", () => {
         assertWalked(
           await explainPages(`checkins ${JSON.stringify(given)}`, operatedSearch(checkinKind, appid, given)),
         );
+        assertWalked(
+          await explainPages(`locations ${JSON.stringify(given)}`, operatedSearch(locationKind, appid, given)),
+        );
         const files = operatedSearch(fileKinds[1], appid, given);
         assertWalked(await explainPages(`files ${JSON.stringify(given)}`, files));
       }
+    }
+  });
+
+  it("flags of locations, all of them, of one location and of one user", async () => {
+    const { appid } = test.application;
+    const found = await test.app.database.reads.selectFrom("location_flags").select("object_id").limit(1).execute();
+    const locationID = found[0]?.object_id ?? "";
+    for (const [filters, index] of [
+      [{}, /location_flags_created/],
+      [{ created: { start: 1_000, end: 9_000 } }, /location_flags_created/],
+      [{ locationID }, /location_flags/],
+      [{ userID: me.id }, /location_flags_by_user/],
+    ] as const) {
+      const explained: Omit<Explained, "what">[] = [];
+      const flags = flagsStream(appid, filters, explaining(explained));
+      const page = await readPage(flags, { at: "start" }, 10);
+      const last = page.rows.at(-1);
+      assert.ok(last !== undefined);
+      await readPage(flags, { at: "after", key: flags.keyOf(last) }, 10);
+      await readPage(flags, { at: "before", key: flags.keyOf(last) }, 10);
+      assertIndexed(explained, index);
     }
   });
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import type { CheckinRow, FileRow } from "../src/db/tables.ts";
+import type { CheckinRow, FileRow, LocationRow } from "../src/db/tables.ts";
 import { cellOf } from "../src/lib/cells.ts";
+import { noFields } from "../src/locations/locations.contract.ts";
+import { trueLocation } from "../src/privacy/fuzzing.ts";
 import type { TestApp, TestUser } from "./harness.ts";
 
 /** A stored check-in: private and without optional values by default. */
@@ -17,6 +19,8 @@ export function checkinRow(
     seen_lng: null,
     seen_cell: cellOf({ lat, lng }),
     comment: null,
+    location_id: null,
+    location_name: null,
     description: null,
     tag: null,
     read_permission: null,
@@ -32,6 +36,33 @@ export async function insertCheckins({ app }: TestApp, rows: readonly CheckinRow
   for (let start = 0; start < rows.length; start += 500) {
     const some = rows.slice(start, start + 500);
     await app.database.write(({ queries }) => queries.insertInto("checkins").values(some).execute());
+  }
+}
+
+/** A stored private location without optional values by default. */
+export function locationRow(
+  row: Pick<LocationRow, "application_id" | "id" | "user_id"> & Partial<LocationRow>,
+): LocationRow {
+  const { lat = 1, lng = 2, created_at = 0 } = row;
+  return {
+    ...trueLocation({ lat, lng }),
+    ...noFields,
+    name: "name",
+    setter_id: null,
+    tag: null,
+    read_permission: null,
+    write_permission: null,
+    created_at,
+    modified_at: created_at,
+    ...row,
+  };
+}
+
+/** Stores locations in chunks, as {@link insertCheckins}. */
+export async function insertLocations({ app }: TestApp, rows: readonly LocationRow[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += 500) {
+    const some = rows.slice(start, start + 500);
+    await app.database.write(({ queries }) => queries.insertInto("locations").values(some).execute());
   }
 }
 

@@ -41,6 +41,7 @@ describe("Dispatcher", () => {
     });
     const services = {
       runOnce: (_caller: unknown, _key: string, _fingerprint: string, work: () => Promise<Reply>) => work(),
+      findLocation: () => Promise.reject(new Error("no parameter is a location")),
       actionLog: noActionLog,
       rateLimits: createRateLimits(undefined, createClock()),
       log,

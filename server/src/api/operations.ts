@@ -16,6 +16,7 @@ import {
   roleOf,
   takesIdempotencyKey,
 } from "../contract/route.ts";
+import { type FindLocation, isLocationInput, resolveLocations } from "../contract/sent-locations.ts";
 import { createSerializer } from "../contract/serializer.ts";
 import { ApiError, Interrupted } from "../errors.ts";
 import type { TokenBucket } from "../lib/token-buckets.ts";
@@ -84,22 +85,27 @@ export function createOperation(
   services: {
     /** Absent when applications cannot move. */
     readonly requireServed?: RequireServed | undefined;
+    readonly findLocation: FindLocation;
     readonly runOnce: RunOnce;
     readonly actionLog: ActionLog;
     readonly rateLimits: RateLimits;
     readonly log: Logger;
   },
 ): Operation {
-  const { requireServed, runOnce, actionLog, rateLimits, log } = services;
+  const { requireServed, findLocation, runOnce, actionLog, rateLimits, log } = services;
   const readPath = compileOptional(route.pathParameters);
   const readParameters = compileOptional(route.parameters);
   const serialize = createSerializer(route.result);
   const isKeyed = takesIdempotencyKey(route);
+  const takesLocations = Object.values(route.parameters?.properties ?? {}).some(isLocationInput);
 
   async function answer(call: Call, caller: AnyCaller | undefined, file?: StoredUpload): Promise<Reply> {
+    const path = readPath(Object.entries(call.path));
+    const read = readParameters(call.readParameters(), call.unread);
+    const reader = isClient(caller) ? caller : undefined;
     const input = {
-      path: readPath(Object.entries(call.path)),
-      parameters: readParameters(call.readParameters(), call.unread),
+      path,
+      parameters: takesLocations ? await resolveLocations(read, reader, findLocation) : read,
       call,
       file: file as never, // stored by this route, or undefined
     };

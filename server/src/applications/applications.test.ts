@@ -31,6 +31,9 @@ async function createFullApplication(): Promise<NewApplication> {
   const user = await test.signUp("Jane", application);
   const { token } = user;
   await test.call("POST /checkins", { token, body: { location: "1,2" }, headers: { "idempotency-key": "1" } });
+  const place = { name: "Place", location: "1,2" };
+  const { id } = (await test.call("POST /locations", { token, body: place })).body.result;
+  await test.call(`POST /locations/${id}/flag`, { token });
   await test.call("POST /users/me/identities/crm", { token, body: { identityId: "4711" } });
   await test.call("POST /devices/current/crashreports", { token, body: { stackTrace: "at nowhere" } });
   await test.call("POST /metrics/events/level", { token });
@@ -101,6 +104,8 @@ const oneRowEach = {
   location_shifts: 1,
   identities: 1,
   checkins: 1,
+  locations: 1,
+  location_flags: 1,
   files: 1,
   loose_bytes: 2,
   resumable_uploads: 1,

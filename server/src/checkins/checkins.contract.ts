@@ -3,7 +3,7 @@ import { type Static, Type } from "../contract/schema.ts";
 import { LocationInput, WireLocation } from "../contract/wire.ts";
 import type { CheckinRow, ShownRow } from "../db/tables.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
-import { changesOf, inputsOf, presentFields, resultsOf, textField } from "../owned/fields.ts";
+import { changesOf, filtersOf, inputsOf, presentFields, resultsOf, textField } from "../owned/fields.ts";
 import type { OwnedKind } from "../owned/kind.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
@@ -20,7 +20,8 @@ export const checkinKind: OwnedKind<CheckinRow> = {
     textField("comment", "comment", textCharactersMax),
     textField("description", "description", textCharactersMax),
   ],
-  columns: ["comment", "description"],
+  columns: ["location_id", "location_name"],
+  placeColumns: (place) => ({ location_id: place?.id ?? null, location_name: place?.name ?? null }),
 };
 
 const { fields } = checkinKind;
@@ -30,11 +31,18 @@ export const CreateCheckin = Type.Object({ location: LocationInput(), ...inputsO
 
 export const checkinOrders = ["created", "lastModified", "comment", "description", "tag"] as const;
 
+/** spec/checkins#named-locations. */
+const CheckinLocation = Type.Object({
+  ...WireLocation.properties,
+  id: Type.Optional(Type.String({ description: "Of the location that was sent by its id." })),
+  name: Type.Optional(Type.String({ description: "Of that location, at that time." })),
+});
+
 /** spec/checkins#check-in-fields. */
 export const Checkin = Type.Object({
   id: Type.String(),
   userID: Type.String(),
-  location: WireLocation,
+  location: CheckinLocation,
   ...resultsOf(fields),
   tag: Type.Optional(Type.String()),
   ...commonResults,
@@ -45,19 +53,42 @@ const { userID, tag, ...searched } = commonSearch(checkinKind, checkinOrders);
 export const checkinContract = {
   Path: pathOf(checkinKind),
   Change: Type.Object({ location, ...changesOf(fields), ...changed }),
-  Search: Type.Object({ userID, tag, ...inputsOf(fields), ...searched }),
+  Search: Type.Object({ userID, tag, ...filtersOf(fields), ...searched }),
   Result: Checkin,
   Page: PageOf(Checkin),
 };
 
-/** A check-in as this user sees it. */
-export function presentCheckin(checkin: ShownRow<CheckinRow>, readerId: string): Static<typeof Checkin> {
+/**
+ * A check-in as this user sees it.
+ *
+ * @param readable those of {@link placesForOthers} that this user may read
+ */
+export function presentCheckin(
+  checkin: ShownRow<CheckinRow>,
+  readerId: string,
+  readable: ReadonlySet<string> = new Set(),
+): Static<typeof Checkin> {
+  const isOwn = checkin.user_id === readerId;
+  const { location_id: id, location_name: name } = checkin;
+  const isNamed =
+    id !== null && name !== null && (isOwn || placesForOthers([checkin]).some((each) => readable.has(each)));
   return {
     id: checkin.id,
     userID: checkin.user_id,
-    location: shownLocation(checkin, checkin.user_id === readerId) ?? { lat: checkin.lat, lng: checkin.lng },
+    location: {
+      ...(shownLocation(checkin, isOwn) ?? { lat: checkin.lat, lng: checkin.lng }),
+      ...(isNamed && { id, name }),
+    },
     ...presentFields(fields, checkin),
     ...(checkin.tag !== null && { tag: checkin.tag }),
     ...presentCommon(checkin),
   };
+}
+
+/**
+ * The locations that check-ins show to other users who may read them: none of a fuzzed check-in, because it would tell
+ * what the shift hides (spec/checkins#named-locations).
+ */
+export function placesForOthers(checkins: readonly ShownRow<CheckinRow>[]): readonly string[] {
+  return checkins.filter(({ seen_lat }) => seen_lat === null).flatMap(({ location_id }) => location_id ?? []);
 }

@@ -3,7 +3,15 @@ import { operation } from "../operation.ts";
 import { createOwned, newColumns } from "../owned/changes.ts";
 import { columnsOf } from "../owned/fields.ts";
 import { ownedOperations } from "../owned/operations.ts";
-import { Checkin, CreateCheckin, checkinContract, checkinKind, presentCheckin } from "./checkins.contract.ts";
+import { listReadable } from "../owned/store.ts";
+import {
+  Checkin,
+  CreateCheckin,
+  checkinContract,
+  checkinKind,
+  placesForOthers,
+  presentCheckin,
+} from "./checkins.contract.ts";
 
 const createCheckin = operation({
   method: "POST",
@@ -23,7 +31,8 @@ const createCheckin = operation({
     const checkin = await database.write(async ({ queries }) => {
       const placing = { applicationId, userId, setterId: userId, location };
       const own = { comment: null, description: null, ...columnsOf(checkinKind.fields, parameters) };
-      const row: CheckinRow = { ...columns, ...own, ...(await fuzzing.locate(placing, queries)) };
+      const place = { location_id: location.place?.id ?? null, location_name: location.place?.name ?? null };
+      const row: CheckinRow = { ...columns, ...own, ...place, ...(await fuzzing.locate(placing, queries)) };
       await createOwned("checkins", row, queries);
       return row;
     });
@@ -38,10 +47,11 @@ const { search, get, change, remove } = ownedOperations(checkinKind, {
     change: "Change a check-in: one's own, or one that its owner lets others write",
     remove: "Delete one's own check-in",
   },
-  presenter:
-    async (_, { userId }) =>
-    (checkin) =>
-      presentCheckin(checkin, userId),
+  async presenter(checkins, { applicationId, userId }, { database }) {
+    const others = checkins.filter(({ user_id }) => user_id !== userId);
+    const readable = await listReadable("locations", applicationId, userId, placesForOthers(others), database.reads);
+    return (checkin) => presentCheckin(checkin, userId, readable);
+  },
 });
 
 /** Check-ins (spec/checkins). */

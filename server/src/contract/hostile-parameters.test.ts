@@ -14,6 +14,8 @@ const agent = new Agent({ keepAlive: true });
 let test: TestApp;
 let user: TestUser;
 let checkinId: string;
+let locationId: string;
+let publicLocationId: string;
 let operatorToken: string;
 let otherOperatorId: string;
 /** The application that operator operations change; other operations use another one. */
@@ -35,6 +37,10 @@ before(async () => {
   operatedUserId = (await test.signUp()).id;
   const checkin = await test.call("POST /checkins", { token: user.token, body: { location: "1,2" } });
   checkinId = checkin.body.result.id;
+  const place = { name: "Place", location: "1,2" };
+  locationId = (await test.call("POST /locations", { token: user.token, body: place })).body.result.id;
+  const locations = `POST /_/api/applications/${operatedId}/locations`;
+  publicLocationId = (await test.call(locations, { token: operatorToken, body: place })).body.result.id;
   for (const name of ["picture", "video", "blob"]) {
     files[`${name}Id`] = (await upload(test, user.token, `/${name}s`, dataPart(picture))).id;
   }
@@ -59,6 +65,7 @@ function valid(name: string, schema: Schema): unknown {
     appid,
     appkey,
     checkinId,
+    locationId,
     operatorId: otherOperatorId,
     name: `name ${Math.random()}`,
     password: "correct horse battery",
@@ -76,6 +83,7 @@ function valid(name: string, schema: Schema): unknown {
   const { "x-wire": wire, "x-kind": kind, enum: words = [] } = schema as Keywords;
   const byWire: Record<string, unknown> = {
     text: "text",
+    url: "https://example.org/",
     integer: 1,
     decimal: 1,
     json: 1,
@@ -97,7 +105,8 @@ function valid(name: string, schema: Schema): unknown {
 /** The path of a route with its parameters filled in; `given` ones unchanged. */
 function pathOf(route: Route, given: Readonly<Record<string, string>> = {}): string {
   // Operators cannot use "me".
-  const others = route.caller === "operator" ? { appid: operatedId, userId: operatedUserId, ...given } : given;
+  const operated = { appid: operatedId, userId: operatedUserId, locationId: publicLocationId };
+  const others = route.caller === "operator" ? { ...operated, ...given } : given;
   return route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const schema = route.pathParameters?.properties[name];
     return encodeURIComponent(`${others[name] ?? (schema === undefined ? "" : valid(name, schema))}`);

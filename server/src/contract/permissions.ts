@@ -54,7 +54,7 @@ export function newPermissions({ readPermissions, writePermissions }: GivenPermi
  * @throws ApiError ObjectPermissionDenied, ParameterOutOfRange like {@link newPermissions}
  */
 export function changedPermissions(
-  object: StoredPermissions & { readonly user_id: string },
+  object: StoredPermissions & { readonly user_id: string | null },
   callerId: string,
   given: GivenPermissions,
 ): StoredPermissions {
@@ -68,7 +68,7 @@ export function changedPermissions(
 }
 
 /** Only the owner may do this. @throws ApiError ObjectPermissionDenied */
-export function requireOwner(object: { readonly user_id: string }, callerId: string): void {
+export function requireOwner(object: { readonly user_id: string | null }, callerId: string): void {
   if (object.user_id !== callerId) throw new ApiError("ObjectPermissionDenied");
 }
 

@@ -4,6 +4,7 @@ import type { Call, StoredUpload, UploadedPart } from "./call.ts";
 import { ArchiveResult, FileResult } from "./file-result.ts";
 import type { ApplicationPolicy } from "./policy.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
+import { isLocationInput } from "./sent-locations.ts";
 import { Text } from "./wire.ts";
 
 /** The clients that may call: any token of an application, or only user tokens. */
@@ -195,6 +196,7 @@ export function conditionsOf(route: Route): ErrorCondition[] {
   const shapes = [route.pathParameters, route.parameters].filter((shape) => shape !== undefined);
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");
   if (shapes.some((shape) => shape.required.length > 0)) conditions.add("ParameterMissingRequiredValue");
+  if (Object.values(route.parameters?.properties ?? {}).some(isLocationInput)) conditions.add("ItemDoesNotExist");
   if (route.method !== "GET") conditions.add("RequestTooLarge").add("ParameterIncorrectFormat");
   if (route.upload !== undefined) conditions.add("FileUploadFailed");
   if (route.download !== undefined) conditions.add("AuthSignatureInvalid").add("RangeOutsideFile");

@@ -2,10 +2,17 @@ import type { ErrorCondition } from "../errors.ts";
 import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
-import { type Location, type LocationRange, parseLocation, parseLocationRange } from "../lib/locations.ts";
+import {
+  type Location,
+  type LocationRange,
+  parseLocation,
+  parseLocationRange,
+  type SentLocation,
+} from "../lib/locations.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
 import { parseLenientJson } from "./lenient-json.ts";
 import { type Schema, type Static, Type } from "./schema.ts";
+import { LocationReference } from "./sent-locations.ts";
 
 /**
  * The wire formats of spec/transport#values. Each is a schema (for OpenAPI), a static type (for handlers) and, for
@@ -48,6 +55,11 @@ export function changedText(current: string | null, given: string | undefined): 
   return given === undefined ? current : given === "" ? null : given;
 }
 
+/** An absolute http or https URL, unchanged. */
+export function Url(options: Pick<TextOptions, "maxLength" | "keepsEmpty">): Schema<string> {
+  return { ...Text(options), "x-wire": "url" };
+}
+
 /**
  * One of the given words, in any case.
  *
@@ -86,9 +98,12 @@ export function DateRangeInput(options: { description?: string } = {}): Schema<D
   return wire<DateRange>("dateRange", { type: "string", examples: ["2026-01-01-2026-01-31T23:59:59Z"], ...options });
 }
 
-/** `<lat>,<lng>` in WGS 84 degrees; an object with lat and lng is accepted too. */
-export function LocationInput(options: { description?: string } = {}): Schema<Location> {
-  return wire<Location>("location", { type: "string", examples: ["48.2082,16.3738"], ...options });
+/**
+ * `<lat>,<lng>` in WGS 84 degrees, or the id of a location, which is resolved before the handler runs; an object with
+ * lat and lng is accepted too.
+ */
+export function LocationInput(options: { description?: string } = {}): Schema<SentLocation> {
+  return wire<SentLocation>("location", { type: "string", examples: ["48.2082,16.3738"], ...options });
 }
 
 /** A circle `<lat>,<lng>,<meters>` or a box `<lat>,<lng>-<lat>,<lng>`. */
@@ -250,11 +265,12 @@ const readers = {
   choice: readChoice,
   date: (value: unknown) => parseDate(plain(value)),
   dateRange: (value: unknown) => parseDateRange(plain(value)),
-  location: (value: unknown) => parseLocation(value),
+  location: readLocation,
   locationRange: (value: unknown) => parseLocationRange(value),
   scalar: readScalar,
   scalarOrMembers: readScalarOrMembers,
   id: readId,
+  url: readUrl,
   raw: (value: unknown) => ({ value }),
   list: readList,
   members: readMembers,
@@ -279,6 +295,13 @@ function readText(value: unknown, { minLength = 0, maxLength = Number.MAX_SAFE_I
     return refuseRange(`must have at most ${maxLength} characters`);
   }
   return { value: text };
+}
+
+function readUrl(value: unknown, keywords: Keywords): Parsed<string> {
+  const text = readText(value, keywords);
+  if ("problem" in text || text.value === "") return text;
+  const protocol = URL.parse(text.value)?.protocol;
+  return protocol === "http:" || protocol === "https:" ? text : refuseFormat("must be an http or https URL");
 }
 
 function readScalar(value: unknown, keywords: Keywords): Parsed<string | number | boolean> {
@@ -380,6 +403,12 @@ function readId(value: unknown, { "x-kind": kind, "x-word": word }: Keywords): P
   if (found === undefined) return refuseFormat("must be an id");
   if (found !== kind) return { problem: "range", rule: "", message: `Incorrect id type, expected ${kind}.` };
   return { value: value as string }; // checked by kindOfId
+}
+
+function readLocation(value: unknown): Parsed<Location | LocationReference> {
+  if (typeof value !== "string" || kindOfId(value) === undefined) return parseLocation(value);
+  const id = readId(value, { "x-wire": "id", "x-kind": "Location" });
+  return "problem" in id ? id : { value: new LocationReference(id.value) };
 }
 
 function readObjectId(value: unknown, { "x-kinds": kinds = [], "x-words": words = [] }: Keywords): Parsed<string> {

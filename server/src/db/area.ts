@@ -265,7 +265,8 @@ function boundingRadius(range: LocationRange): number {
   return ((height + widthOf(range)) / 2 / 180) * halfRoundMeters * 1.001;
 }
 
-function middleOf(range: LocationRange): Location {
+/** The center of a circle or the middle of a box, from which distances are measured. */
+export function middleOf(range: LocationRange): Location {
   if (range.shape === "circle") return range.center;
   const { southWest, northEast } = range;
   const lng = southWest.lng + widthOf(range) / 2;

@@ -16,8 +16,11 @@ export function textFilter<Column extends string>(column: Column, text: string):
   };
 }
 
-/** Equality of a column that is never null and whose index continues by creation time. */
-export function valueFilter<Column extends string>(column: Column, value: string): Filter<Listed<Column, string>> {
+/** Equality of a column whose index continues by creation time. */
+export function valueFilter<Column extends string>(
+  column: Column,
+  value: string,
+): Filter<Listed<Column, string | null>> {
   return {
     conditions: [equals(column, value)],
     isIn: (row) => row[column] === value,

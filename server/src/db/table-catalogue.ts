@@ -1,4 +1,5 @@
-import type { Tables } from "./tables.ts";
+import { ownedTableNames } from "./owned-tables.ts";
+import type { OwnedTableName, Tables } from "./tables.ts";
 
 /** What has to be known of a table besides its columns. */
 interface TableEntry {
@@ -19,14 +20,19 @@ interface TableEntry {
   readonly rowsPerStep?: number;
 }
 
+/** Owned objects do not refer to each other's rows, so their order is free. */
+const ownedEntries = Object.fromEntries(
+  ownedTableNames.map((table) => [table, { owner: "application", key: ["id"], archive: "everywhere" }]),
+) as Record<OwnedTableName, { owner: "application"; key: ["id"]; archive: "everywhere" }>; // an entry for each name
+
 /** One entry for each table, in the order of erasure: a row is erased before those that it refers to. */
 export const tableCatalogue = {
   kept_replies: { owner: "user", key: ["user_id", "device_id", "key"], archive: "backup" },
   idempotency_usage: { owner: "user", key: ["user_id", "device_id", "ends_at"], archive: "backup" },
   metadata: { owner: "application", key: ["object_id", "slot", "key"], archive: "everywhere" },
   unfinished_erasures: { owner: "application", key: ["object_id"], archive: "everywhere" },
-  checkins: { owner: "application", key: ["id"], archive: "everywhere" },
-  files: { owner: "application", key: ["id"], archive: "everywhere" },
+  location_flags: { owner: "user", key: ["object_id", "user_id"], archive: "everywhere" },
+  ...ownedEntries,
   upload_segments: { owner: "application", key: ["upload_id", "first_byte"], archive: "backup" },
   resumable_uploads: { owner: "application", key: ["id"], archive: "backup" },
   loose_bytes: { owner: "application", key: ["key"], archive: "backup" },

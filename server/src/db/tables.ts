@@ -26,6 +26,8 @@ export interface Tables {
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
   checkins: CheckinsTable;
+  locations: LocationsTable;
+  location_flags: LocationFlagsTable;
   kept_replies: KeptRepliesTable;
   idempotency_usage: IdempotencyUsageTable;
   metric_inbox: MetricInboxTable;
@@ -334,7 +336,8 @@ interface Permitted {
 interface Owned extends Permitted {
   application_id: string;
   id: string;
-  user_id: string;
+  /** Null for a public object, which belongs to the application: every user reads it, and operators alone change it. */
+  user_id: string | null;
   /** The user who set the location; null for the owner. */
   setter_id: string | null;
   tag: string | null;
@@ -342,9 +345,42 @@ interface Owned extends Permitted {
   modified_at: number;
 }
 
+/** A place that a user or, if it is public, an operator describes. */
+interface LocationsTable extends Located, Owned {
+  name: string;
+  description: string | null;
+  address1: string | null;
+  address2: string | null;
+  city: string | null;
+  region: string | null;
+  country: string | null;
+  postal_code: string | null;
+  phone: string | null;
+  fax: string | null;
+  website: string | null;
+  category: string | null;
+}
+
+/** What a user says of a location, for operators. */
+interface LocationFlagsTable {
+  application_id: string;
+  id: string;
+  /** The location. */
+  object_id: string;
+  user_id: string;
+  reason: string | null;
+  comment: string | null;
+  created_at: number;
+  modified_at: number;
+}
+
 interface CheckinsTable extends Located, Owned {
+  user_id: string;
   comment: string | null;
   description: string | null;
+  /** The location whose id was sent in place of a point, and its name at that time. */
+  location_id: string | null;
+  location_name: string | null;
 }
 
 /** The stored response of an idempotency key (spec/idempotency#stored-responses). */
@@ -538,6 +574,7 @@ interface UnfinishedErasuresTable {
 
 /** A picture, a video or a blob; its bytes are in the object store (`storage/`), under the id. */
 interface FilesTable extends Nullable<Located>, Owned {
+  user_id: string;
   /** The kind of its id. */
   kind: string;
   content_type: string;
@@ -608,6 +645,8 @@ interface UploadSegmentsTable {
 }
 
 export type UserRow = Selectable<UsersTable>;
+export type LocationRow = Selectable<LocationsTable>;
+export type LocationFlagRow = Selectable<LocationFlagsTable>;
 export type CheckinRow = Selectable<CheckinsTable>;
 export type IdentityRow = Selectable<IdentitiesTable>;
 export type DeviceRow = Selectable<DevicesTable>;
@@ -628,6 +667,10 @@ export type ResumableUploadRow = Selectable<ResumableUploadsTable>;
 export type OwnedRow = Owned & Nullable<Located>;
 /** The tables of owned objects. */
 export type OwnedTableName = { [Name in keyof Tables]: Tables[Name] extends Owned ? Name : never }[keyof Tables];
+/** The tables whose rows belong to one object, by its id. */
+export type AttachedTable = {
+  [Name in keyof Tables]: Tables[Name] extends { object_id: string } ? Name : never;
+}[keyof Tables];
 /** The columns of an owned object that a search reads. */
 export type ShownRow<Row extends OwnedRow> = Omit<Row, "application_id" | "setter_id" | "cell" | "seen_cell">;
 export type LocatedRow = Located;

@@ -1,6 +1,8 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
+import { attachedTables } from "../db/owned-tables.ts";
+import { compilable, prepareShapes } from "../db/prepared.ts";
+import type { AttachedTable } from "../db/tables.ts";
 import { deleteSomeRows, isKey } from "./owned-rows.ts";
 
 /**
@@ -51,7 +53,10 @@ export async function finishErasures(count: number, database: Database, signal?:
 /** @returns true if nothing is left */
 async function eraseSome(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   const owner = { application_id: applicationId, object_id: objectId };
-  return (await deleteSomeRows("metadata", owner, rowsPerStep, queries)) < rowsPerStep;
+  for (const table of attachedTables(objectId)) {
+    if ((await deleteSomeRows(table, owner, rowsPerStep, queries)) >= rowsPerStep) return false;
+  }
+  return true;
 }
 
 /** Deletes some of the metadata that a user keeps in their own slots, on any object. @returns the number of rows */
@@ -110,21 +115,32 @@ export async function deleteSomeOfObjects(
   objectIds: readonly string[],
   queries: Queries,
 ): Promise<boolean> {
-  const found = await Promise.all(objectIds.map((objectId) => findAny(queries, { applicationId, objectId })));
+  const attached = objectIds.flatMap((objectId) => attachedTables(objectId).map((table) => ({ table, objectId })));
+  const isAny = await Promise.all(
+    attached.map(({ table, objectId }) => hasAny(table, applicationId, objectId, queries)),
+  );
   let left = rowsPerStep;
-  for (const { object_id } of found.flat()) {
-    left -= await deleteSomeRows("metadata", { application_id: applicationId, object_id }, left, queries);
+  for (const { table, objectId: object_id } of attached.filter((_, at) => isAny[at])) {
+    left -= await deleteSomeRows(table, { application_id: applicationId, object_id }, left, queries);
     if (left <= 0) return false;
   }
   return true;
 }
 
-/** Finds any item of an object. */
-const findAny = prepare<{ applicationId: string; objectId: string }, { object_id: string }>((queries, parameter) =>
-  queries
-    .selectFrom("metadata")
-    .select("object_id")
-    .where("application_id", "=", parameter("applicationId"))
-    .where("object_id", "=", parameter("objectId"))
-    .limit(1),
-);
+const runShape = prepareShapes();
+
+async function hasAny(
+  table: AttachedTable,
+  applicationId: string,
+  objectId: string,
+  queries: Queries,
+): Promise<boolean> {
+  const found = await runShape<unknown>(queries, `any of ${table}`, { applicationId, objectId }, (parameter) =>
+    compilable(
+      sql`select 1 as found from ${sql.table(table)}
+        where application_id = ${parameter("applicationId")} and object_id = ${parameter("objectId")} limit 1`,
+      queries,
+    ),
+  );
+  return found.length > 0;
+}

@@ -3,7 +3,7 @@ import { type ObjectSchema, type Static, Type } from "../contract/schema.ts";
 import { Raw, Text, UserIdInput, WireLocation } from "../contract/wire.ts";
 import type { FileRow, ShownRow } from "../db/tables.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
-import { changesOf, inputsOf, presentFields, resultsOf } from "../owned/fields.ts";
+import { changesOf, filtersOf, inputsOf, presentFields, resultsOf } from "../owned/fields.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { captionCharactersMax, type FileKind, titleCharactersMax } from "./files.kinds.ts";
 
@@ -20,7 +20,7 @@ export function fileContract(kind: FileKind) {
     Path: pathOf(kind),
     Create: Type.Object({ ...inputsOf(kind.fields), ...commonCreation }),
     Change: Type.Object({ ...changesOf(kind.fields), ...commonChange }),
-    Search: Type.Object({ ...inputsOf(kind.fields), ...commonSearch(kind) }),
+    Search: Type.Object({ ...filtersOf(kind.fields), ...commonSearch(kind) }),
     Result,
     Page: PageOf(Result),
   };

@@ -1,8 +1,8 @@
-import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { pagingParameters } from "../contract/paging.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { alsoAs, Choice, DateRangeInput, IdInput } from "../contract/wire.ts";
 import type { FileRow } from "../db/tables.ts";
-import { operatedPathOf, operatedResults, presentOperated } from "../owned/operator.operations.ts";
+import { operatedPathOf } from "../owned/operator.operations.ts";
 import { fileContract, presentFile, ReadPicture } from "./files.contract.ts";
 import type { FileKind } from "./files.kinds.ts";
 
@@ -22,8 +22,7 @@ export const SearchOperatedFiles = Type.Object({
 export function operatedFileContract(kind: FileKind) {
   // Operators read the bytes with their token.
   const { signedUrl: _, ...shown } = fileContract(kind).Result.properties;
-  const Result = Type.Object({ ...shown, fileName: Type.Optional(Type.String()), ...operatedResults });
-  return { Path: operatedPathOf(kind), Result, Page: PageOf(Result) };
+  return { Path: operatedPathOf(kind), Result: Type.Object({ ...shown, fileName: Type.Optional(Type.String()) }) };
 }
 
 export const ReadOperatedPicture = Type.Object({ size: ReadPicture.properties.size });
@@ -34,7 +33,7 @@ export function presentOperatedFile(
 ): Static<ReturnType<typeof operatedFileContract>["Result"]> {
   const { signedUrl: _, ...shown } = presentFile(kind, file, file.user_id, "");
   const { file_name: fileName } = file;
-  return { ...shown, ...(fileName !== null && { fileName }), ...presentOperated(file) };
+  return { ...shown, ...(fileName !== null && { fileName }) };
 }
 
 /** How much an application stores, and its limits; absent where there is no limit. */

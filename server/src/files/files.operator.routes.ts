@@ -42,8 +42,7 @@ function operationsOf(kind: FileKind): Operation[] {
 
   const { search, get } = operatedOperations(kind, {
     Search: SearchOperatedFiles,
-    ...contract,
-    summary: `Read a ${noun}`,
+    Result: contract.Result,
     present: (file) => presentOperatedFile(kind, file),
   });
 

@@ -1,4 +1,5 @@
 import type { Background } from "../background.ts";
+import { type FindLocation, resolveLocations } from "../contract/sent-locations.ts";
 import type { Database } from "../db/database.ts";
 import type { ResumableUploadRow } from "../db/tables.ts";
 import { ApiError, errorRow } from "../errors.ts";
@@ -25,6 +26,7 @@ export interface FinishingServices {
   readonly pictures: Pictures;
   readonly background: Background;
   readonly fuzzing: Fuzzing;
+  readonly findLocation: FindLocation;
   readonly clock: Clock;
 }
 
@@ -111,11 +113,15 @@ function giveUp(
 }
 
 async function makeFile(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
-  const { database, bytes, background } = services;
+  const { database, bytes, background, findLocation } = services;
   const { application_id, id, user_id } = upload;
-  const { kind, parameters, ...claimed } = describeFile(upload.metadata);
+  const { kind, parameters: described, ...claimed } = describeFile(upload.metadata);
   const keys = await listSegmentKeys(upload, database.reads);
   const owner = { applicationId: application_id, userId: user_id };
+  const parameters = await resolveLocations(described, owner, findLocation).catch((cause) => {
+    if (!isFinal(cause)) throw cause;
+    throw new ApiError("FileUploadFailed", "The location of the upload does not exist any more.", { cause });
+  });
   const stored = await writeOriginal(kind, owner, id, { ...claimed, bytes: readAll(keys, bytes) }, services);
   const prefix = segmentsPrefix(upload);
   await database.write(async ({ queries, afterCommit }) => {

@@ -2,6 +2,7 @@ import type { RateLimits } from "../api/rate-limits.ts";
 import type { ArrivingBytes } from "../contract/endpoint.ts";
 import { requireEnabled } from "../contract/policy.ts";
 import type { UserCaller } from "../contract/route.ts";
+import { resolveLocations } from "../contract/sent-locations.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { ResumableUploadRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
@@ -53,10 +54,11 @@ export async function createUpload(
   caller: UserCaller,
   length: number,
   metadata: string,
-  { database, rateLimits, clock, ids, config }: ResumableUploadServices,
+  { database, rateLimits, findLocation, clock, ids, config }: ResumableUploadServices,
 ): Promise<UploadState> {
   const { applicationId, userId, policy } = caller;
-  const { kind } = describeFile(metadata);
+  const { kind, parameters } = describeFile(metadata);
+  await resolveLocations(parameters, caller, findLocation); // refuses the id of a location that the user does not see
   // The one-request upload of the same kind; its switches and rate limits apply here too.
   const creation = { method: "POST", path: `/${kind.collection}` };
   requireEnabled(policy, creation, {});

@@ -52,7 +52,7 @@ export const tusOperations: readonly EndpointOperation[] = [
       "Upload-Expires": expiry,
       "Content-Location": contentLocation,
     },
-    errors: [...always, ...ofBytes],
+    errors: [...always, ...ofBytes, "ItemDoesNotExist"],
   },
   {
     method: "HEAD",

@@ -17,6 +17,8 @@ const prefixes = {
   Picture: "pic",
   Video: "vid",
   Blob: "blb",
+  Location: "loc",
+  LocationFlag: "flg",
 } as const;
 
 export type IdKind = keyof typeof prefixes;

@@ -3,6 +3,9 @@ import { type Parsed, refuseFormat, refuseRange } from "./parsed.ts";
 /** A point in WGS 84 degrees: latitude -90 to 90, longitude -180 to 180. */
 export type Location = { lat: number; lng: number };
 
+/** A location of a request, with the described place whose id was sent for it (spec/locations#ids-of-locations). */
+export type SentLocation = Location & { readonly place?: { readonly id: string; readonly name: string } };
+
 /**
  * A search area. The box extends east from its south-west to its north-east corner, so it crosses the antimeridian when
  * `southWest.lng` is greater than `northEast.lng`.

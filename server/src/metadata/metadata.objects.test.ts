@@ -210,7 +210,7 @@ describe("{id}", () => {
     }
     for (const kind of ["Token", "CrashReport", "Place", "ApplicationKey"] as const) {
       const answer = await test.call(`GET /metadata/${test.app.ids.newId(kind)}`, { token: owner.token });
-      const message = "Incorrect id type, expected App, Blob, Checkin, Device, Picture, User or Video.";
+      const message = "Incorrect id type, expected App, Blob, Checkin, Device, Location, Picture, User or Video.";
       assertError(answer, 400, "ParameterOutOfRange", 514, message);
     }
   });

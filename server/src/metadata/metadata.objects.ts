@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../contract/route.ts";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
-import { ownedTableOf } from "../db/owned-tables.ts";
+import { mayBePublic, ownedTableOf } from "../db/owned-tables.ts";
 import { compilable, prepareShapes } from "../db/prepared.ts";
 import type { OwnedTableName } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
@@ -119,7 +119,7 @@ interface ById {
 
 /** Selects owned objects whose owner is not being deleted. */
 interface FoundOwned {
-  readonly user_id: string;
+  readonly user_id: string | null;
   readonly read_permission: number | null;
   readonly write_permission: number | null;
   /** See `isLocationReady`. */
@@ -164,6 +164,24 @@ async function findOwned(
         join users as owner
           on owner.application_id = found.application_id and owner.id = found.user_id and owner.deleted_at is null
         where found.application_id = ${parameter("applicationId")} and found.id = ${parameter("id")} ${lock.sql}`,
+      queries,
+    ),
+  );
+  return found === undefined && mayBePublic(table) ? findPublic(table, byId, lock, queries) : found;
+}
+
+/** A statement of its own, because rows of an outer join cannot be locked. */
+async function findPublic(
+  table: OwnedTableName,
+  byId: ById,
+  lock: Lock,
+  queries: Queries,
+): Promise<FoundOwned | undefined> {
+  const [found] = await runShape<FoundOwned>(queries, `public ${table} ${lock.shape}`, { ...byId }, (parameter) =>
+    compilable(
+      sql<FoundOwned>`
+        select user_id, read_permission, write_permission, 1 as is_ready from ${sql.table(table)}
+        where application_id = ${parameter("applicationId")} and id = ${parameter("id")} and user_id is null ${lock.sql}`,
       queries,
     ),
   );

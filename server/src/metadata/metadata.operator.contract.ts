@@ -2,6 +2,7 @@ import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { alsoAs, Choice, IdInput, ObjectIdInput, Text, WireLocation } from "../contract/wire.ts";
+import { ownedIdKinds } from "../db/owned-tables.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import { Item, keyCharactersMax } from "./metadata.contract.ts";
@@ -9,8 +10,8 @@ import { jsonOf } from "./metadata.values.ts";
 
 export const OperatedObjectPath = Type.Object({
   ...applicationPathParameters,
-  objectId: ObjectIdInput(["App", "Blob", "Checkin", "Device", "Picture", "User", "Video"], [], {
-    description: "The id of a check-in, a file, a user, a device or the application.",
+  objectId: ObjectIdInput((["App", "Device", "User", ...ownedIdKinds] as const).toSorted(), [], {
+    description: "The id of an object, a user, a device or the application.",
   }),
 });
 

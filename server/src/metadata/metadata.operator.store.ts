@@ -6,8 +6,9 @@ import { ownedTableOf } from "../db/owned-tables.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { MetadataRow } from "../db/tables.ts";
-import { type IdKind, kindOfId } from "../lib/ids.ts";
+import { kindOfId } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
+import { findLive } from "../owned/store.ts";
 import { keyCharactersMax } from "./metadata.contract.ts";
 import type { ListOperatedItems } from "./metadata.operator.contract.ts";
 
@@ -40,20 +41,10 @@ const bySlot: Order<MetadataRow> = {
 export async function isObjectThere(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   const kind = kindOfId(objectId);
   if (kind === "App") return objectId === applicationId;
-  // Any other kind has no entry.
+  const owned = ownedTableOf(kind);
+  if (owned !== undefined) return (await findLive(owned, applicationId, objectId, queries)) !== undefined;
+  const found = kind === "Device" ? sql`devices where` : sql`users where deleted_at is null and`;
   const { rows } = await sql`
-    ${foundIn(kind)} ${applicationId} and found.id = ${objectId}`.execute(queries);
+    select 1 from ${found} application_id = ${applicationId} and id = ${objectId}`.execute(queries);
   return rows.length > 0;
-}
-
-/** Stops at the id of the application. */
-function foundIn(kind: IdKind | undefined) {
-  if (kind === "Device") return sql`select 1 from devices as found where found.application_id =`;
-  if (kind === "User")
-    return sql`select 1 from users as found where found.deleted_at is null and found.application_id =`;
-  return sql`
-    select 1 from ${sql.table(ownedTableOf(kind) ?? "files")} as found
-    join users as owner
-      on owner.application_id = found.application_id and owner.id = found.user_id and owner.deleted_at is null
-    where found.application_id =`;
 }

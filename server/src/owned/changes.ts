@@ -8,12 +8,12 @@ import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
 import { eraseMetadataOf, finishErasure } from "../erasure/metadata-erasure.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Location } from "../lib/locations.ts";
-import type { Fuzzing } from "../privacy/fuzzing.ts";
+import type { Location, SentLocation } from "../lib/locations.ts";
+import { type Fuzzing, trueLocation } from "../privacy/fuzzing.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { columnsOf } from "./fields.ts";
 import type { OwnedKind } from "./kind.ts";
-import { deleteOwned, getReadable, insertOwned, updateOwned } from "./store.ts";
+import { deleteOwned, findLive, getReadable, insertOwned, updateOwned } from "./store.ts";
 
 interface Owner {
   readonly applicationId: string;
@@ -22,12 +22,17 @@ interface Owner {
 
 /** The parameters that creations and changes of all owned objects have; a kind's fields are read by their names. */
 interface GivenObject extends GivenPermissions {
-  readonly location?: Location;
+  readonly location?: SentLocation;
   readonly tag?: string;
 }
 
 /** The columns of a new object that all kinds have, except for its location. @throws ApiError ParameterOutOfRange */
-export function newColumns({ applicationId, userId }: Owner, id: string, given: GivenObject, clock: Clock) {
+export function newColumns<UserId extends string | null>(
+  { applicationId, userId }: { readonly applicationId: string; readonly userId: UserId },
+  id: string,
+  given: GivenObject,
+  clock: Clock,
+) {
   const now = clock.now();
   return {
     ...{ application_id: applicationId, id, user_id: userId, setter_id: null },
@@ -64,22 +69,69 @@ export async function changeOwned<Row extends OwnedRow>(
   await lockRow(database.dialect, kind.table, applicationId, id, queries);
   const found = await getReadable<Row>(kind.table, applicationId, userId, id, queries);
   const permissions = changedPermissions(found, userId, given);
+  const { user_id: ownerId } = found;
+  if (ownerId === null) throw new ApiError("ObjectPermissionDenied"); // only operators change public objects
   const { location } = given;
+  const isMoved = location !== undefined && !isSeenAt(found, userId, location);
   const row: Row = {
     ...found,
     ...permissions,
-    ...(location !== undefined &&
-      !isSeenAt(found, userId, location) && {
-        setter_id: userId === found.user_id ? null : userId,
-        ...(await fuzzing.locate({ applicationId, userId: found.user_id, setterId: userId, location }, queries)),
-      }),
+    ...(isMoved && {
+      setter_id: userId === ownerId ? null : userId,
+      ...(await fuzzing.locate({ applicationId, userId: ownerId, setterId: userId, location }, queries)),
+    }),
+    ...((isMoved || location?.place) && kind.placeColumns?.(location?.place)),
     ...columnsOf(kind.fields, given),
     tag: changedText(found.tag, given.tag),
     modified_at: clock.now(),
   };
-  await noteSharing(found, row, fuzzing, queries);
+  await noteSharing(found, ownerId, row, fuzzing, queries);
   await updateOwned(kind.table, row, queries);
   return row;
+}
+
+/**
+ * Changes the given fields of a public object, for an operator.
+ *
+ * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied for an object of a user
+ */
+export async function changePublic<Row extends OwnedRow>(
+  kind: OwnedKind<Row>,
+  applicationId: string,
+  id: string,
+  given: Omit<GivenObject, keyof GivenPermissions>,
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
+  queries: Queries,
+): Promise<Row> {
+  const found = await lockPublic(kind, applicationId, id, database, queries);
+  const row: Row = {
+    ...found,
+    ...(given.location && trueLocation(given.location)),
+    ...columnsOf(kind.fields, given),
+    tag: changedText(found.tag, given.tag),
+    modified_at: clock.now(),
+  };
+  await updateOwned(kind.table, row, queries);
+  return row;
+}
+
+/**
+ * A public object, locked until the transaction ends.
+ *
+ * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied for an object of a user
+ */
+export async function lockPublic<Row extends OwnedRow>(
+  { table }: OwnedKind<Row>,
+  applicationId: string,
+  id: string,
+  { dialect }: Database,
+  queries: Queries,
+): Promise<Row> {
+  await lockRow(dialect, table, applicationId, id, queries);
+  const found = await findLive<Row>(table, applicationId, id, queries);
+  if (found === undefined) throw new ApiError("ItemDoesNotExist");
+  if (found.user_id !== null) throw new ApiError("ObjectPermissionDenied");
+  return found;
 }
 
 /**
@@ -92,8 +144,14 @@ function isSeenAt(row: OwnedRow, userId: string, location: Location): boolean {
 }
 
 /** Sharing an object may reveal its true location (see `Fuzzing.noteShown`). */
-async function noteSharing(before: OwnedRow, now: OwnedRow, fuzzing: Fuzzing, queries: Queries): Promise<void> {
-  const { application_id: applicationId, user_id: userId, setter_id, lat, lng } = now;
+async function noteSharing(
+  before: OwnedRow,
+  userId: string,
+  now: OwnedRow,
+  fuzzing: Fuzzing,
+  queries: Queries,
+): Promise<void> {
+  const { application_id: applicationId, setter_id, lat, lng } = now;
   const isShared = now.read_permission === 1 && before.read_permission !== 1;
   const isSameLocation = lat === before.lat && lng === before.lng;
   if (!isShared || !isSameLocation || lat === null || lng === null) return;

@@ -5,7 +5,7 @@ import { condition, numberOrder, type Order, textOrder } from "../db/conditions.
 import { textFilter } from "../db/filters.ts";
 import type { Filter } from "../db/search.ts";
 
-/** A field of one kind of object, which searches can filter and sort by: its column is indexed. */
+/** A field of one kind of object. */
 export interface OwnedField<Row> {
   readonly name: string;
   readonly column: string;
@@ -13,8 +13,13 @@ export interface OwnedField<Row> {
   readonly input: Schema;
   readonly change: Schema;
   readonly result: Schema;
-  readonly order: Order<Row>;
   valueOf(row: Row): string | number | null;
+  /** Searches can filter and sort by the field: its column is indexed. */
+  readonly search?: FieldSearch<Row>;
+}
+
+interface FieldSearch<Row> {
+  readonly order: Order<Row>;
   filterOf(value: string | number): Filter<Row>;
 }
 
@@ -40,10 +45,20 @@ export function textFieldOf<Column extends string>(
   change: Schema<string> = input,
 ): OwnedField<WithColumn<Column, string | null>> {
   return {
-    ...{ name, column, input, change, result: Type.String(), order: textOrder(column) },
+    ...{ name, column, input, change, result: Type.String() },
     valueOf: (row) => row[column],
-    filterOf: (value) => textFilter(column, `${value}`),
+    search: { order: textOrder(column), filterOf: (value) => textFilter(column, `${value}`) },
   };
+}
+
+/** A text that searches do not know. */
+export function unsearchedTextField<Column extends string>(
+  name: string,
+  column: Column,
+  maxLength: number,
+): OwnedField<WithColumn<Column, string | null>> {
+  const { search: _, ...field } = textField(name, column, maxLength);
+  return field;
 }
 
 /** A number from 0 up. */
@@ -54,15 +69,18 @@ export function countField<Column extends string>(
   result: Schema<number>,
 ): OwnedField<WithColumn<Column, number | null>> {
   return {
-    ...{ name, column, input, change: input, result, order: countOrder(column) },
+    ...{ name, column, input, change: input, result },
     valueOf: (row) => row[column],
-    filterOf: (value) => ({
-      conditions: [
-        condition(`${column} =`, { [column]: value }, (parameter) => sql`${countSql(column)} = ${parameter(column)}`),
-      ],
-      isIn: (row) => row[column] === value,
-      index: { order: numberOrder("created_at"), alikeIn: column },
-    }),
+    search: {
+      order: countOrder(column),
+      filterOf: (value) => ({
+        conditions: [
+          condition(`${column} =`, { [column]: value }, (parameter) => sql`${countSql(column)} = ${parameter(column)}`),
+        ],
+        isIn: (row) => row[column] === value,
+        index: { order: numberOrder("created_at"), alikeIn: column },
+      }),
+    },
   };
 }
 
@@ -82,7 +100,12 @@ function countSql(column: string): RawBuilder<unknown> {
 /** Fields that the static type of a contract leaves out, because handlers read them through their declaration. */
 type ByName = Readonly<Record<never, never>>;
 
-/** The parameters of creations and searches, to be spread into the others. */
+/** The parameters of searches, to be spread into the others. */
+export function filtersOf(fields: readonly OwnedField<never>[]): ByName {
+  return inputsOf(fields.filter(({ search }) => search !== undefined));
+}
+
+/** The parameters of creations. */
 export function inputsOf(fields: readonly OwnedField<never>[]): ByName {
   return Object.fromEntries(fields.map(({ name, input }) => [name, Type.Optional(input)]));
 }

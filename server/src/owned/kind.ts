@@ -1,5 +1,6 @@
 import type { OwnedRow, OwnedTableName, ShownRow } from "../db/tables.ts";
 import type { IdKind } from "../lib/ids.ts";
+import type { SentLocation } from "../lib/locations.ts";
 import type { OwnedField } from "./fields.ts";
 
 /**
@@ -19,6 +20,8 @@ export interface OwnedKind<Row extends OwnedRow = OwnedRow> {
   readonly plural: string;
   readonly tag: string;
   readonly fields: readonly OwnedField<ShownRow<Row>>[];
-  /** What a search reads of a row, besides the columns of all owned objects. */
-  readonly columns: readonly (keyof ShownRow<Row> & string)[];
+  /** What a search reads of a row, besides the columns of all owned objects and those of the fields. */
+  readonly columns?: readonly (keyof ShownRow<Row> & string)[];
+  /** The columns that remember the location whose id was sent in place of a point. */
+  placeColumns?(place: SentLocation["place"]): object;
 }

@@ -1,10 +1,11 @@
 import { type GivenPermissions, requireOwner } from "../contract/permissions.ts";
 import type { UserCaller } from "../contract/route.ts";
-import { Type } from "../contract/schema.ts";
+import { type Static, Type } from "../contract/schema.ts";
 import type { Queries, Transaction } from "../db/database.ts";
 import { searchPage } from "../db/search.ts";
 import type { OwnedRow, ShownRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import type { LocationRange } from "../lib/locations.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { changeOwned, removeOwned } from "./changes.ts";
@@ -17,12 +18,15 @@ import { getReadable } from "./store.ts";
 interface OwnedOperations<Row extends OwnedRow, Result> {
   readonly contract: OwnedContract<Result>;
   readonly summaries: { readonly get: string; readonly change: string; readonly remove: string };
-  /** Returns a presenter of these rows for the caller. */
+  /** Returns a presenter of these rows for the caller; `range` is the area of a search. */
   presenter(
     rows: readonly ShownRow<Row>[],
     caller: UserCaller,
     services: Services,
+    range?: LocationRange,
   ): Promise<(row: ShownRow<Row>) => Result>;
+  /** Translates the parameters of a change. */
+  readChange?(given: Static<OwnedContract<Result>["Change"]>): Static<OwnedContract<Result>["Change"]>;
   /** Runs before the object is locked. */
   beforeChange?(caller: UserCaller, id: string, given: GivenPermissions, queries: Queries): Promise<void>;
   /** Deletes an object, if not its row and its metadata alone. @returns false when it was already deleted */
@@ -32,7 +36,7 @@ interface OwnedOperations<Row extends OwnedRow, Result> {
 /** The operations that follow from the declaration of a kind: search, read, change and delete (spec/search). */
 export function ownedOperations<Row extends OwnedRow, Result>(
   kind: OwnedKind<Row>,
-  { contract, summaries, presenter, beforeChange, remove }: OwnedOperations<Row, Result>,
+  { contract, summaries, presenter, readChange, beforeChange, remove }: OwnedOperations<Row, Result>,
 ) {
   const { idKind, collection, noun, table, tag } = kind;
   const path = `/${collection}/{${kind.pathParameter}}`;
@@ -58,7 +62,8 @@ export function ownedOperations<Row extends OwnedRow, Result>(
       const request = await paging.read(collection, caller, parameters, call);
       const found = ownedSearch(kind, caller.applicationId, caller.userId, request.filters);
       const page = await searchPage(found, request.position, request.size, database.reads, call.work);
-      return paging.present(collection, caller, request, page, await presenter(page.rows, caller, services));
+      const presented = await presenter(page.rows, caller, services, request.filters.locationRange);
+      return paging.present(collection, caller, request, page, presented);
     },
   });
 
@@ -94,9 +99,10 @@ export function ownedOperations<Row extends OwnedRow, Result>(
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller, path: given, parameters }, services) {
       const id = idIn(given);
+      const wanted = readChange?.(parameters) ?? parameters;
       const changed = await services.database.write(async ({ queries }) => {
-        await beforeChange?.(caller, id, parameters, queries);
-        return changeOwned(kind, caller, id, parameters, services, queries);
+        await beforeChange?.(caller, id, wanted, queries);
+        return changeOwned(kind, caller, id, wanted, services, queries);
       });
       return present(changed, caller, services);
     },

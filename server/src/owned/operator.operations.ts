@@ -1,8 +1,8 @@
 import { applicationPathParameters, requireApplication } from "../auth/operated-application.ts";
-import type { PresentedPage } from "../contract/paging.ts";
-import { pagingParameters } from "../contract/paging.ts";
-import { type ObjectSchema, type Schema, Type } from "../contract/schema.ts";
-import { alsoAs, DateRangeInput, IdInput, WireLocation } from "../contract/wire.ts";
+import { PageOf } from "../contract/paging.ts";
+import { type ObjectSchema, type Schema, type Static, Type } from "../contract/schema.ts";
+import { searchParameters } from "../contract/search.ts";
+import { alsoAs, IdInput, WireLocation } from "../contract/wire.ts";
 import { searchPage } from "../db/search.ts";
 import type { OwnedRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
@@ -18,38 +18,37 @@ export function operatedPathOf(kind: OwnedKind<never>): ObjectSchema<Readonly<Re
   return Type.Object({ ...applicationPathParameters, [kind.pathParameter]: IdInput(kind.idKind) });
 }
 
-/** The parameters of an operator's search that all kinds have. */
-const operatedFilters = {
+/** The parameters of an operator's search. */
+const SearchOperated = Type.Object({
   userID: Type.Optional(alsoAs("ownerID", IdInput("User"))),
-  created: Type.Optional(DateRangeInput()),
-  lastModified: Type.Optional(DateRangeInput()),
-  sortOrder: Type.Optional(Type.Unsafe<string>({})),
-  ...pagingParameters,
-};
+  ...searchParameters<string>(["created"]),
+});
 
 /** What operators see of an object besides what its owner sees: where others see it. */
-export const operatedResults = { shownLocation: Type.Optional(WireLocation) };
+const operatedResults = { shownLocation: Type.Optional(WireLocation) };
 
-export function presentOperated({ seen_lat: lat, seen_lng: lng }: OwnedRow) {
-  return lat !== null && lng !== null ? { shownLocation: { lat, lng } } : {};
-}
-
-interface OperatedOperations<Row extends OwnedRow, Result> {
-  readonly Search: ObjectSchema<typeof operatedFilters>;
-  readonly Result: Schema<Result>;
-  readonly Page: Schema<PresentedPage<Result>>;
-  readonly summary: string;
-  present(row: Row): Result;
+interface OperatedOperations<Row extends OwnedRow, Result extends ObjectSchema> {
+  /** Replaces the parameters of the search. */
+  readonly Search?: ObjectSchema<Omit<typeof SearchOperated.properties, "locationRange">>;
+  /** What the owner sees. */
+  readonly Result: Result;
+  present(row: Row): Static<Result>;
 }
 
 /** The operators' views that follow from the declaration of a kind: private objects too, at their true locations. */
-export function operatedOperations<Row extends OwnedRow, Result>(
+export function operatedOperations<Row extends OwnedRow, Result extends ObjectSchema>(
   kind: OwnedKind<Row>,
-  { Search, Result, Page, summary, present }: OperatedOperations<Row, Result>,
+  { Search = SearchOperated, Result, present }: OperatedOperations<Row, Result>,
 ) {
   const { idKind, collection, noun, pathParameter, table } = kind;
   const root = `/_/api/applications/{appid}/${collection}`;
   const common = { method: "GET", tag: "Operators", caller: "operator", status: 200 } as const;
+  const OperatedResult: Schema<object> = Type.Object({ ...Result.properties, ...operatedResults });
+
+  function presentOperated(row: Row): object {
+    const { seen_lat: lat, seen_lng: lng } = row;
+    return { ...present(row), ...(lat !== null && lng !== null && { shownLocation: { lat, lng } }) };
+  }
 
   const search = operation({
     ...common,
@@ -58,7 +57,7 @@ export function operatedOperations<Row extends OwnedRow, Result>(
     summary: `Search the ${noun}s of an application, regardless of permissions`,
     pathParameters: OperatedPath,
     parameters: Search,
-    result: Page,
+    result: PageOf(OperatedResult),
     errors: ["ItemDoesNotExist"],
     async handle({ caller, path: { appid }, parameters, call }, { paging, database }) {
       const listing = `${collection} of ${appid}`;
@@ -66,7 +65,7 @@ export function operatedOperations<Row extends OwnedRow, Result>(
       await requireApplication(appid, database.reads);
       const found = operatedSearch<Row>(kind, appid, request.filters);
       const page = await searchPage(found, request.position, request.size, database.reads, call.work);
-      return paging.present(listing, caller, request, page, present);
+      return paging.present(listing, caller, request, page, presentOperated);
     },
   });
 
@@ -74,16 +73,16 @@ export function operatedOperations<Row extends OwnedRow, Result>(
     ...common,
     path: `${root}/{${pathParameter}}`,
     operation: `getOperated${idKind}`,
-    summary,
+    summary: `Read a ${noun}`,
     pathParameters: operatedPathOf(kind),
-    result: Result,
+    result: OperatedResult,
     errors: ["ItemDoesNotExist"],
     async handle({ path }, { database }) {
       const { appid = "", [pathParameter]: id = "" } = path; // its only parameters
       await requireApplication(appid, database.reads);
       const row = await findLive<Row>(table, appid, id, database.reads);
       if (row === undefined) throw new ApiError("ItemDoesNotExist");
-      return present(row);
+      return presentOperated(row);
     },
   });
 

@@ -31,7 +31,7 @@ const commonOrders = {
 
 /** The names of the orders in which clients list a kind, beside `distance`. */
 export function ordersOf({ fields }: OwnedKind<never>): readonly string[] {
-  return [...Object.keys(commonOrders), ...fields.map(({ name }) => name)];
+  return [...Object.keys(commonOrders), ...fields.filter(({ search }) => search !== undefined).map(({ name }) => name)];
 }
 
 /**
@@ -72,7 +72,7 @@ export function ownedSearch<Row extends OwnedRow>(
 
 function orderOf<Row extends OwnedRow>(kind: OwnedKind<Row>, name: string): Order<ShownRow<Row>> {
   const field = kind.fields.find((each) => each.name === name);
-  const order = field?.order ?? Object.entries(commonOrders).find(([common]) => common === name)?.[1];
+  const order = field?.search?.order ?? Object.entries(commonOrders).find(([common]) => common === name)?.[1];
   if (order === undefined) throw new Error(`${kind.idKind} has no order ${name}`);
   return order;
 }
@@ -84,7 +84,8 @@ function filtersOf<Row extends OwnedRow>(kind: OwnedKind<Row>, filters: OwnedFil
   if (tag !== undefined) found.push(textFilter("tag", tag));
   for (const field of kind.fields) {
     const value = given[field.name];
-    if (typeof value === "string" || typeof value === "number") found.push(field.filterOf(value));
+    if (typeof value === "string" || typeof value === "number")
+      found.push(...(field.search ? [field.search.filterOf(value)] : []));
   }
   if (created !== undefined) found.push(rangeFilter("created_at", created, commonOrders.created));
   if (lastModified !== undefined) found.push(rangeFilter("modified_at", lastModified, commonOrders.lastModified));
@@ -120,8 +121,9 @@ const commonColumns = [
   ...(["read_permission", "write_permission", "created_at", "modified_at"] as const),
 ] satisfies (keyof ShownRow<OwnedRow>)[];
 
-function shownColumns({ columns }: OwnedKind<never>): RawBuilder<unknown> {
-  return sql.join([...commonColumns, ...columns].map((column) => sql.ref(column)));
+function shownColumns({ fields, columns = [] }: OwnedKind<never>): RawBuilder<unknown> {
+  const own = fields.map(({ column }) => column);
+  return sql.join([...new Set([...commonColumns, ...own, ...columns])].map((column) => sql.ref(column)));
 }
 
 /**

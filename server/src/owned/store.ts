@@ -40,6 +40,22 @@ export async function getReadable<Row extends OwnedRow>(
   return row;
 }
 
+/** Those of the given objects that this user may read. */
+export async function listReadable(
+  table: OwnedTableName,
+  applicationId: string,
+  readerId: string,
+  ids: readonly string[],
+  queries: Queries,
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const { rows } = await sql<{ id: string }>`
+    select id from ${sql.table(table)}
+    where application_id = ${applicationId} and id in (${sql.join([...new Set(ids)])})
+      and (user_id = ${readerId} or read_permission = 1 and ${isShownToOthers(table)})`.execute(queries);
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** An object regardless of its permissions, unless its owner or its application is being deleted. */
 export async function findLive<Row extends OwnedRow>(
   table: OwnedTableName,

@@ -99,7 +99,9 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
   }
 
   async function findOrInsertPlace(placing: Placing, secret: ShiftSecret, queries: Queries): Promise<Place> {
-    const { applicationId, userId, setterId, location } = placing;
+    const { applicationId, userId, setterId } = placing;
+    const { lat, lng } = placing.location;
+    const location = { lat, lng };
     for (const statement of dialect.takeTurns(`places ${userId}`)) await statement.execute(queries);
     const found = await findPlace(placing, secret, queries);
     if (found !== undefined) return found;
@@ -116,9 +118,8 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
   }
 
   async function locateAs(secret: ShiftSecret | undefined, placing: Placing, queries: Queries): Promise<LocatedRow> {
-    const { location } = placing;
-    const truth = { lat: location.lat, lng: location.lng, cell: cellOf(location) };
-    if (secret === undefined) return { ...truth, seen_lat: null, seen_lng: null, seen_cell: truth.cell };
+    const truth = trueLocation(placing.location);
+    if (secret === undefined) return truth;
     const seen = shownPointOf(await findOrInsertPlace(placing, secret, queries));
     return { ...truth, seen_lat: seen.lat, seen_lng: seen.lng, seen_cell: cellOf(seen) };
   }
@@ -172,6 +173,12 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
       return spent === undefined ? generation : generation + 1;
     },
   };
+}
+
+/** The location columns of an object that others see at its true location. */
+export function trueLocation(location: Location): LocatedRow {
+  const cell = cellOf(location);
+  return { lat: location.lat, lng: location.lng, cell, seen_lat: null, seen_lng: null, seen_cell: cell };
 }
 
 /** The row that marks the secrets of a generation as known. */

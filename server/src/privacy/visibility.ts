@@ -1,4 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
+import { mayBePublic } from "../db/owned-tables.ts";
+import type { OwnedTableName } from "../db/tables.ts";
 
 /**
  * Whether other users may see a row with the location of a user (spec/privacy#fuzzed-locations): with locationFuzzing
@@ -33,11 +35,16 @@ export function locationReadiness(table: string, userColumn: string): RawBuilder
  * estimates that nearly all rows pass, for "=" that nearly none do, and then it would sort them all instead of walking an
  * index for one page.
  */
-export function isShownToOthers(table: string): RawBuilder<boolean> {
-  return sql<boolean>`${locationReadiness(table, "user_id")} <> 0`;
+export function isShownToOthers(table: OwnedTableName): RawBuilder<boolean> {
+  return orPublic(table, sql<boolean>`${locationReadiness(table, "user_id")} <> 0`);
 }
 
 /** Whether the owner is not being deleted. A subquery for the same reasons. */
-export function isOwnerThere(table: string): RawBuilder<boolean> {
-  return sql<boolean>`${ofUser(table, "user_id", () => sql<boolean>`1 = 1`)} <> 0`;
+export function isOwnerThere(table: OwnedTableName): RawBuilder<boolean> {
+  return orPublic(table, sql<boolean>`${ofUser(table, "user_id", () => sql<boolean>`1 = 1`)} <> 0`);
+}
+
+/** Every user sees public objects, which say nothing of where a user is. */
+function orPublic(table: OwnedTableName, condition: RawBuilder<boolean>): RawBuilder<boolean> {
+  return mayBePublic(table) ? sql<boolean>`(${sql.ref(`${table}.user_id`)} is null or ${condition})` : condition;
 }

@@ -123,6 +123,8 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
           "devices.ndjson",
           "identities.ndjson",
           "checkins.ndjson",
+          "locations.ndjson",
+          "flags.ndjson",
           "metadata.ndjson",
         ],
         ...["metrics.ndjson", "files.ndjson", ...[pictureName, blobName].sort(), "manifest.json"],
@@ -137,6 +139,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
       created: now,
       counts: {
         ...{ profile: 1, tokens: 1, devices: 1, identities: 1, checkins: 1, metadata: 5, metrics: 2, files: 2 },
+        ...{ locations: 0, flags: 0 },
       },
       missing: [],
     });

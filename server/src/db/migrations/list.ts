@@ -28,6 +28,7 @@ import { publicOnly } from "./0028-public-only.ts";
 import { foldedRefusals } from "./0030-folded-refusals.ts";
 import { sealedSettings } from "./0031-sealed-settings.ts";
 import { metricBytes } from "./0032-metric-bytes.ts";
+import { locations } from "./0033-locations.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   foldedRefusals,
   sealedSettings,
   metricBytes,
+  locations,
 ];

@@ -1,0 +1,18 @@
+import type { Database } from "../db/database.ts";
+import { eachRow } from "../db/stream.ts";
+import type { UserExporter } from "../exports/user-export.ts";
+import { presentFlag } from "./locations.flags.contract.ts";
+import { flagsStream } from "./locations.flags.store.ts";
+
+const rowsAtOnce = 500;
+
+/** What a user has reported of locations, for the user's export. */
+export function locationFlagsExporter({ database }: { readonly database: Database }): UserExporter {
+  return async function* ({ applicationId, userId: userID }) {
+    async function* rows() {
+      const flags = flagsStream(applicationId, { userID }, database.reads);
+      for await (const flag of eachRow(flags, rowsAtOnce)) yield presentFlag(flag);
+    }
+    yield { name: "flags.ndjson", rows: rows() };
+  };
+}

@@ -1,0 +1,50 @@
+import { type RawBuilder, sql } from "kysely";
+import { type Condition, condition, equals, numberOrder, within } from "../db/conditions.ts";
+import type { Queries } from "../db/database.ts";
+import { scopeStream } from "../db/scope.ts";
+import type { Stream } from "../db/stream.ts";
+import type { LocationFlagRow } from "../db/tables.ts";
+import type { DateRange } from "../lib/dates.ts";
+
+/** Stores what a user says of a location, in place of what the user has said before. */
+export async function putFlag(flag: LocationFlagRow, queries: Queries): Promise<void> {
+  const { reason, comment, modified_at } = flag;
+  await queries
+    .insertInto("location_flags")
+    .values(flag)
+    .onConflict((conflict) =>
+      conflict.columns(["application_id", "object_id", "user_id"]).doUpdateSet({ reason, comment, modified_at }),
+    )
+    .execute();
+}
+
+interface FlagFilters {
+  readonly locationID?: string;
+  readonly userID?: string;
+  readonly created?: DateRange;
+}
+
+/** The flags of an application, newest first. */
+export function flagsStream(
+  applicationId: string,
+  { locationID, userID, created = {} }: FlagFilters,
+  queries: Queries,
+): Stream<LocationFlagRow> {
+  const conditions: Condition[] = [equals("application_id", applicationId), ...within("created_at", created)];
+  if (locationID !== undefined) conditions.push(equals("object_id", locationID));
+  if (userID !== undefined) conditions.push(equals("user_id", userID));
+  conditions.push(
+    condition("user is there", { applicationId }, (parameter) => isUserThere(parameter("applicationId"))),
+  );
+  const scope = { shape: "flags", from: sql`location_flags`, select: sql`location_flags.*`, conditions };
+  return scopeStream<LocationFlagRow>(scope, numberOrder("created_at"), true, queries);
+}
+
+/** Whether the user of a flag is not being deleted; a subquery for the reason of `isShownToOthers`. */
+function isUserThere(applicationId: never): RawBuilder<boolean> {
+  return sql<boolean>`(
+    select 1 from users as flagging
+    where flagging.application_id = ${applicationId} and flagging.id = location_flags.user_id
+      and flagging.deleted_at is null
+  ) <> 0`;
+}

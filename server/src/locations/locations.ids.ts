@@ -1,0 +1,16 @@
+import type { FindLocation } from "../contract/sent-locations.ts";
+import type { Database } from "../db/database.ts";
+import type { LocationRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import { getReadable } from "../owned/store.ts";
+import { presentLocation } from "./locations.contract.ts";
+
+/** Locations whose ids are sent in place of a point (spec/locations#ids-of-locations). */
+export function createLocationFinder({ database }: { readonly database: Database }): FindLocation {
+  return async (reader, id) => {
+    if (reader?.userId === undefined) throw new ApiError("ItemDoesNotExist");
+    const { applicationId, userId } = reader;
+    const row = await getReadable<LocationRow>("locations", applicationId, userId, id, database.reads);
+    return { ...presentLocation(row, userId).location, place: { id, name: row.name } };
+  };
+}
