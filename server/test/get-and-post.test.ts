@@ -89,6 +89,13 @@ it("registers, signs up, and reaches every client operation, whatever its method
   await tunnel(`PATCH /checkins/${checkin.id}`, { comment: "tunnelled" });
   assert.equal(await tunnel(`DELETE /checkins/${checkin.id}`), true);
 
+  const location = await tunnel("POST /locations", { name: "Square", location: "1,2" });
+  await tunnel("GET /locations");
+  await tunnel(`GET /locations/${location.id}`);
+  await tunnel(`PATCH /locations/${location.id}`, { city: "tunnelled" });
+  assert.equal(await tunnel(`POST /locations/${location.id}/flag`, { flagReason: "closed" }), true);
+  assert.equal(await tunnel(`DELETE /locations/${location.id}`), true);
+
   // Files are transferred by GET and POST directly; all other operations go through a batch.
   for (const [collection, data] of [
     ["pictures", dataPart(await png(1, 1))],
