@@ -50,6 +50,7 @@ export const OperatedUserWithCounts = Type.Object({
     tokens: Count,
     identities: Count,
     checkins: Count,
+    locations: Count,
     files: Type.Integer(),
     fileBytes: Type.Integer(),
   }),

@@ -7,11 +7,12 @@ import { countMax, type UserCounts } from "./users.operator.contract.ts";
 export async function countOfUser(applicationId: string, userId: string, queries: Queries): Promise<UserCounts> {
   const [counts] = await countAll(queries, { applicationId, userId });
   if (counts === undefined) throw new Error("A select of numbers has a row");
-  const { tokens, identities, checkins, files, fileBytes } = counts;
+  const { tokens, identities, checkins, locations, files, fileBytes } = counts;
   return {
     tokens: Number(tokens),
     identities: Number(identities),
     checkins: Number(checkins),
+    locations: Number(locations),
     files: Number(files),
     fileBytes: Number(fileBytes),
   };
@@ -35,6 +36,7 @@ const countAll = prepare<{ applicationId: string; userId: string }, UserCounts>(
     upTo(goodTokens).as("tokens"),
     upTo(own("identities")).as("identities"),
     upTo(own("checkins")).as("checkins"),
+    upTo(own("locations")).as("locations"),
     used("files").as("files"),
     used("bytes").as("fileBytes"),
   ]);

@@ -117,6 +117,7 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
     };
     await test.call("PATCH /users/me", { token: jane.token, body: profile });
     for (let n = 0; n < 3; n += 1) await test.call("POST /checkins", { token: jane.token, body: { location: "1,2" } });
+    await test.call("POST /locations", { token: jane.token, body: { name: "Home", location: "1,2" } });
     await test.call("POST /users/me/identities/crm", { token: jane.token, body: { identityId: "4711" } });
     const now = date(test.now());
     assertResult(await ask(`GET /users/${jane.id}`), 200, {
@@ -135,7 +136,7 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
       created: now,
       lastModified: now,
       hasPassword: true,
-      counts: { tokens: 1, identities: 1, checkins: 3, files: 0, fileBytes: 0 },
+      counts: { tokens: 1, identities: 1, checkins: 3, locations: 1, files: 0, fileBytes: 0 },
     });
   });
 
