@@ -34,7 +34,7 @@ export class TestReport {
   readonly #durations = new Map<string, number>();
   /** The names of the test that started last and of its ancestors. */
   readonly #trail: string[] = [];
-  #firstEventAt: number | undefined;
+  #begunAt: number | undefined;
   #marks = 0;
 
   /** @param files the test files that must run, relative to `root` */
@@ -51,9 +51,9 @@ export class TestReport {
 
   /** Takes the next event of a program that runs test files. */
   add(event: TestEvent, program: string): void {
-    this.#firstEventAt ??= performance.now();
     switch (event.type) {
       case "test:dequeue": // unlike a start, not held back until the programs before this one have ended
+        this.#begunAt ??= performance.now();
         if (event.data.nesting === 0 && event.data.name !== program) this.#noteBegin(program, event.data.name);
         break;
       case "test:start":
@@ -96,7 +96,7 @@ export class TestReport {
       console.log(`\n${styleText("bold", `Output of ${this.#filesOf(program)}`)}\n${text.trimEnd()}`);
     }
     this.#printSlowest();
-    const seconds = ((performance.now() - (this.#firstEventAt ?? performance.now())) / 1000).toFixed(1);
+    const seconds = ((performance.now() - (this.#begunAt ?? performance.now())) / 1000).toFixed(1);
     console.log(`${this.passed + this.failed} tests in ${seconds} s\n`);
   }
 
