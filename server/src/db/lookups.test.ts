@@ -51,6 +51,18 @@ const find = prepare<Key, Found>(
   { isLookup: true },
 );
 
+const findNamed = prepare<{ "row.application_id": string }, { name: string }>(
+  (queries, parameter) =>
+    queries.selectFrom("applications").select("name").where("application_id", "=", parameter("row.application_id")),
+  { isLookup: true },
+);
+
+const findAnywhere = prepare<{ name: string }, { application_id: string }>(
+  (queries, parameter) =>
+    queries.selectFrom("applications").select("application_id").where("name", "=", parameter("name")),
+  { isLookup: true },
+);
+
 /** Divides, so that a value can make the statement fail. */
 const divide = prepare<{ applicationId: string; by: number }, { quotient: number }>(
   (queries, parameter) =>
@@ -122,6 +134,42 @@ describe("lookups", () => {
     const keys = Array.from({ length: 20 }, (_, index) => keyOf(index % 2));
     await Promise.all(keys.map((key) => find(database.reads, key)));
     assert.equal(statements() - earlier, 2);
+  });
+
+  it("find the application's id under any of its names, and run alone without one", async () => {
+    const indexes = [0, 1, 2, 1];
+    const found = await Promise.all(
+      indexes.map((index) => findNamed(database.reads, { "row.application_id": `app ${index}` })),
+    );
+    assert.deepEqual(
+      found.map((rows) => rows.map(({ name }) => name)),
+      indexes.map((index) => [names[index]]),
+    );
+    const anywhere = await Promise.all(
+      indexes.map((index) => findAnywhere(database.reads, { name: names[index] ?? "" })),
+    );
+    assert.deepEqual(
+      anywhere.map((rows) => rows.map(({ application_id }) => application_id)),
+      indexes.map((index) => [`app ${index}`]),
+    );
+  });
+
+  it("a value that is undefined fails its own statement alone", {
+    skip: !isPostgres && "SQLite binds null",
+  }, async () => {
+    const missing = { "row.application_id": undefined as unknown as string }; // as a mistake in the code could
+    const outcomes = await Promise.allSettled([
+      find(database.reads, keyOf(0)),
+      findNamed(database.reads, missing),
+      findNamed(database.reads, missing),
+      find(database.reads, keyOf(1)),
+      findAnywhere(database.reads, { name: names[2] ?? "" }),
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ["fulfilled", "rejected", "rejected", "fulfilled", "fulfilled"],
+    );
+    assert.equal((await find(database.reads, keyOf(1)))[0]?.name, names[1]);
   });
 
   it("fail alone when one of them fails", { skip: !isPostgres && "SQLite divides by zero" }, async () => {

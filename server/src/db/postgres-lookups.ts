@@ -26,8 +26,6 @@ interface Waiting {
 
 /** Bounds the time of one statement, for which the lookups in it wait. */
 const lookupsMax = 32;
-/** The names of the value that every statement has: a distributed database finds the one shard to ask with it. */
-const shardedBy: ReadonlySet<string> = new Set(["applicationId", "application_id"]);
 
 /**
  * Sends equal lookups in one application that are requested in one tick of the event loop as one statement: a statement
@@ -57,7 +55,7 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
     const { sql, names, rowsOf } = togetherOf(lookup, first.values);
     const lists = names.map((name) => arrayLiteral(waiting.map(({ values }) => values[name])));
     const calls = waiting.map(({ call }) => call);
-    runners.together(sql, [applicationOf(first.values), ...lists], calls).then(
+    runners.together(sql, [first.values[lookup.application], ...lists], calls).then(
       (found) => {
         const rows = rowsOf(found, waiting.length);
         for (const [index, { resolve }] of waiting.entries()) resolve(rows[index] ?? []);
@@ -81,16 +79,12 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
         byApplication = new Map();
         groups.set(lookup, byApplication);
       }
-      const application = applicationOf(values);
+      const application = values[lookup.application];
       const waiting = byApplication.get(application);
       const one: Waiting = { values, call: currentCall(), resolve, reject };
       if (waiting === undefined) byApplication.set(application, [one]);
       else waiting.push(one);
     });
-}
-
-function applicationOf(values: Values): unknown {
-  return values["applicationId"] ?? values["application_id"];
 }
 
 /** The statement for several lookups. */
@@ -108,12 +102,12 @@ const statements = new WeakMap<Lookup, Together>();
 function togetherOf(lookup: Lookup, values: Values): Together {
   const known = statements.get(lookup);
   if (known !== undefined) return known;
-  const names = [...new Set(lookup.names)].filter((name) => !shardedBy.has(name));
+  const names = [...new Set(lookup.names)].filter((name) => name !== lookup.application);
   const lists = names.map((name, index) => `$${index + 2}::${typeof values[name] === "number" ? "bigint" : "text"}[]`);
   const aliases = names.map((_, index) => `value_${index}`);
   const one = lookup.sql.replaceAll(/\$(\d+)/g, (_, position) => {
     const name = lookup.names[Number(position) - 1] ?? "";
-    return shardedBy.has(name) ? "$1" : `given.value_${names.indexOf(name)}`;
+    return name === lookup.application ? "$1" : `given.value_${names.indexOf(name)}`;
   });
   // `offset 0` keeps the planner from merging the two queries, so each lookup has the plan of a single one.
   const sql = `select given.position, found.*

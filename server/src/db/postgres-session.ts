@@ -145,6 +145,8 @@ export class PostgresSession {
   /** @throws Error with the code CONNECTION_CLOSED if the connection is or gets broken; errors of PostgreSQL */
   run(text: string, values: readonly unknown[], options: StatementOptions = {}): Promise<Rows> {
     if (this.#isBroken) return Promise.reject(connectionClosed());
+    // The driver would fail the statement before this one, and mix up the answers of those behind it.
+    if (values.includes(undefined)) return Promise.reject(new Error(`A value of a statement is undefined: ${text}`));
     const { isPrepared = false, asArrays = false, isUnbounded = false } = options;
     if (isUnbounded) this.#isUnbounded = true;
     this.#beginToWait();

@@ -17,12 +17,14 @@ export interface Lookup {
   readonly sql: string;
   /** Which value each of its placeholders stands for. */
   readonly names: readonly string[];
+  /** The name of the application's id, by which a distributed database finds the one shard to ask. */
+  readonly application: string;
 }
 
 export interface PrepareOptions {
   /**
-   * The statement finds few rows by an index, its values are texts and integers, and `applicationId` or
-   * `application_id` is one of them. Several of them may be sent as one statement.
+   * The statement finds few rows by an index, its values are texts and integers, and the application's id is one of
+   * them. Several of them may be sent as one statement.
    */
   readonly isLookup?: boolean;
 }
@@ -127,10 +129,11 @@ export function runLookups(queries: Queries, runner: LookupRunner): void {
   lookupRunners.set(queries, runner);
 }
 
-/** @returns undefined when the statement binds a value that is not one of its parameters */
+/** @returns undefined when the statement names no application, or binds a value that is not one of its parameters */
 function lookupOf({ sql, parameters }: CompiledQuery): Lookup | undefined {
   const names = parameters.flatMap((bound) => (bound instanceof Placeholder ? [bound.name] : []));
-  return names.length === parameters.length ? { sql, names } : undefined;
+  const application = names.find((name) => /(^|\.)(applicationId|application_id)$/.test(name));
+  return names.length === parameters.length && application !== undefined ? { sql, names, application } : undefined;
 }
 
 function engineOf(queries: Queries): string {
