@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import type { Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
@@ -60,6 +60,12 @@ const findNamed = prepare<{ "row.application_id": string }, { name: string }>(
 const findAnywhere = prepare<{ name: string }, { application_id: string }>(
   (queries, parameter) =>
     queries.selectFrom("applications").select("application_id").where("name", "=", parameter("name")),
+  { isLookup: true },
+);
+
+const findWhole = prepare<{ applicationId: string }, object>(
+  (queries, parameter) =>
+    queries.selectFrom("applications").selectAll().where("application_id", "=", parameter("applicationId")),
   { isLookup: true },
 );
 
@@ -122,6 +128,23 @@ describe("lookups", () => {
     }
   });
 
+  it("get the columns that a migration leaves", { skip: !isPostgres && "SQLite sends none together" }, async () => {
+    const alter = (change: RawBuilder<unknown>) => sql`alter table applications ${change}`.execute(database.reads);
+    const findTwice = () =>
+      Promise.all([1, 2].map((index) => findWhole(database.reads, { applicationId: `app ${index}` })));
+    await findTwice();
+    await alter(sql`add column added bigint not null default 7`);
+    await alter(sql`rename column signing_secret to renamed`);
+    try {
+      const [[row] = []] = await findTwice();
+      assert.deepEqual({ ...row }, { ...row, application_id: "app 1", added: 7 });
+      assert.deepEqual(["renamed" in (row ?? {}), "signing_secret" in (row ?? {})], [true, false]);
+    } finally {
+      await alter(sql`drop column added`);
+      await alter(sql`rename column renamed to signing_secret`);
+    }
+  });
+
   it("get the same rows as alone", async () => {
     const alone = await find(database.reads, keyOf(1));
     const [together] = await Promise.all([find(database.reads, keyOf(1)), find(database.reads, keyOf(1))]);
@@ -134,6 +157,15 @@ describe("lookups", () => {
     const keys = Array.from({ length: 20 }, (_, index) => keyOf(index % 2));
     await Promise.all(keys.map((key) => find(database.reads, key)));
     assert.equal(statements() - earlier, 2);
+  });
+
+  it("find nothing for null, also beside a text that reads like it", async () => {
+    const nothing = { ...keyOf(4), name: null as unknown as string }; // as a mistake in the code could
+    const found = await Promise.all([nothing, keyOf(4)].map((key) => find(database.reads, key)));
+    assert.deepEqual(
+      found.map(({ length }) => length),
+      [0, 1],
+    );
   });
 
   it("find the application's id under any of its names, and run alone without one", async () => {

@@ -109,16 +109,22 @@ function togetherOf(lookup: Lookup, values: Values): Together {
     const name = lookup.names[Number(position) - 1] ?? "";
     return name === lookup.application ? "$1" : `given.value_${names.indexOf(name)}`;
   });
-  // `offset 0` keeps the planner from merging the two queries, so each lookup has the plan of a single one.
+  // `offset 0` keeps the planner from merging the two queries, so each lookup has the plan of a single one. A lateral
+  // query runs once per outer row, in a nested loop, so the rows of each lookup keep their order.
   const sql = `select given.position, found.*
     from unnest(${lists.join(", ")}) with ordinality as given (${[...aliases, "position"].join(", ")}),
     lateral (${one} offset 0) as found`;
-  let toRow: ((values: readonly unknown[]) => unknown) | undefined;
+  let named: readonly string[] = [];
+  let toRow = compileRow(named);
   const made: Together = {
     sql,
     names,
     rowsOf({ columns, rows }, count) {
-      toRow ??= compileRow(columns.slice(1), 1);
+      // A migration may have changed the columns.
+      if (columns.length !== named.length || columns.some((name, index) => name !== named[index])) {
+        named = columns;
+        toRow = compileRow(columns.slice(1), 1);
+      }
       const each: unknown[][] = Array.from({ length: count }, () => []);
       for (const row of rows) each[Number(row[0]) - 1]?.push(toRow(row));
       return each;
@@ -130,6 +136,8 @@ function togetherOf(lookup: Lookup, values: Values): Together {
 
 /** An array in the text format of PostgreSQL. */
 function arrayLiteral(values: readonly unknown[]): string {
-  const items = values.map((value) => `"${String(value).replaceAll(/["\\]/g, "\\$&")}"`);
+  const items = values.map((value) =>
+    value === null || value === undefined ? "null" : `"${String(value).replaceAll(/["\\]/g, "\\$&")}"`,
+  );
   return `{${items.join()}}`;
 }
