@@ -272,11 +272,13 @@ describe("DELETE /_/api/operators/{operatorId}", () => {
     await test.createOperator(operator.name);
   });
 
-  it("concurrent with a sign-in, in any order, leaves no session", async () => {
+  it("concurrent with a sign-in, in any order, leaves no session", async (t) => {
+    const unlimited = await startTestApp({ DATABASE_URL: test.config.databaseUrl, RATE_LIMITS: "off" });
+    t.after(() => unlimited.close());
     for (let round = 0; round < 5; round += 1) {
       const { id, name, password } = await test.createOperator();
       const signIns = [0, 1, 2].map(async () => {
-        const { status, body } = await signIn(name, password);
+        const { status, body } = await unlimited.call("POST /_/api/sessions", { body: { name, password } });
         if (status === 201) return [body.result.token as string];
         assert.equal(status, 401);
         return [];
