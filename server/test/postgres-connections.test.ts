@@ -10,6 +10,7 @@ import { migrate } from "../src/db/migrate.ts";
 import { migrations } from "../src/db/migrations/list.ts";
 import type { Migration } from "../src/db/migrations/migration.ts";
 import { openDatabase } from "../src/db/open.ts";
+import { prepare } from "../src/db/prepared.ts";
 import { ApiError } from "../src/errors.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { startTestApp } from "./harness.ts";
@@ -61,6 +62,18 @@ describe("PostgreSQL", { skip }, () => {
     const rows = await direct.reads.selectFrom("applications").select("name").orderBy("name").execute();
     return rows.map(({ name }) => name).filter((name) => name.startsWith(start));
   }
+
+  it("lookups whose joint statement loses every connection fail, and are not sent again one by one", async () => {
+    const find = prepare<{ applicationId: string }, object>(
+      (queries, parameter) =>
+        queries.selectFrom("applications").select("name").where("application_id", "=", parameter("applicationId")),
+      { isLookup: true },
+    );
+    proxy.cutAt("lateral", "before", Number.POSITIVE_INFINITY);
+    const looked = await Promise.allSettled([1, 2, 3].map(() => find(database.reads, { applicationId: "none" })));
+    for (const each of looked) assert.ok(each.status === "rejected" && isUnavailable(each.reason), each.status);
+    assert.equal((await find(database.reads, { applicationId: "none" })).length, 0);
+  });
 
   it("a transaction whose connection breaks between its statements is retried as a whole", async () => {
     let runs = 0;

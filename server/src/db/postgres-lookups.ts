@@ -1,8 +1,7 @@
+import { ApiError } from "../errors.ts";
 import { type CurrentCall, currentCall, runInCall } from "../lib/current-call.ts";
-import type { Lookup } from "./prepared.ts";
+import type { Lookup, Values } from "./prepared.ts";
 import { compileRow } from "./row-of-values.ts";
-
-type Values = Readonly<Record<string, unknown>>;
 
 /** Rows as arrays of values. */
 export interface ArrayRows {
@@ -12,9 +11,9 @@ export interface ArrayRows {
 
 export interface LookupRunners {
   /** Runs the statement of one lookup. */
-  alone(sql: string, values: readonly unknown[]): Promise<unknown[]>;
+  alone(sql: string, values: unknown[]): Promise<unknown[]>;
   /** Runs one statement for lookups of several calls. */
-  together(sql: string, values: readonly unknown[], calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows>;
+  together(sql: string, values: unknown[], calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows>;
 }
 
 interface Waiting {
@@ -60,7 +59,10 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
         const rows = rowsOf(found, waiting.length);
         for (const [index, { resolve }] of waiting.entries()) resolve(rows[index] ?? []);
       },
-      () => sendAlone(lookup, waiting), // one of them may be the reason
+      (error) => {
+        if (!(error instanceof ApiError)) return sendAlone(lookup, waiting); // one of them may be the reason
+        for (const { reject } of waiting) reject(error); // the database cannot be used now
+      },
     );
   }
 

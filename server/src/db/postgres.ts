@@ -51,11 +51,11 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   const lookups = createLookups({
     async alone(statement, values) {
       const connection = new PostgresConnection(pool, options, activity);
-      return (await connection.executeQuery(CompiledQuery.raw(statement, [...values]))).rows;
+      return (await connection.executeQuery(CompiledQuery.raw(statement, values))).rows;
     },
     together(statement, values, calls) {
       const connection = new PostgresConnection(pool, options, activity);
-      return connection.executeTogether(CompiledQuery.raw(statement, [...values]), calls);
+      return connection.executeTogether(CompiledQuery.raw(statement, values), calls);
     },
   });
   const writing = new Set<Promise<unknown>>();

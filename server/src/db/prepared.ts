@@ -10,7 +10,7 @@ class Placeholder {
 }
 
 /** The values of a statement, by name. */
-type Values = Readonly<Record<string, unknown>>;
+export type Values = Readonly<Record<string, unknown>>;
 
 /** A compiled statement that finds few rows by their keys. */
 export interface Lookup {
