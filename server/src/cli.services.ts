@@ -13,7 +13,6 @@ import { createLookUp } from "./outgoing/look-up.ts";
 import { createOutgoing } from "./outgoing/outgoing.ts";
 import { loadSecrets } from "./server-secret.ts";
 import type { CommandServices } from "./services.ts";
-import type { ByteStore } from "./storage/byte-store.ts";
 import { openByteStore } from "./storage/open.ts";
 import { createPolicies } from "./tenancy/policies.ts";
 import { createSettingsSealer } from "./tenancy/sealed-settings.ts";
@@ -29,15 +28,17 @@ export const log = createLog("silent", { write() {} });
 export function createCommandServices(config: Config, database: Database): CommandServices {
   const clock = createClock();
   const ids = createIdGenerator(() => clock.now());
-  let opened: Promise<ByteStore> | undefined;
-  const openStore = () => {
-    opened ??= openByteStore(config);
-    return opened;
-  };
+  const secrets = once(() => loadSecrets(config));
+  const openStore = once(() => openByteStore(config));
   const bytes: CommandServices["bytes"] = {
     read: async (key, range) => (await openStore()).read(key, range),
     deleteAll: async (prefix, signal) => (await openStore()).deleteAll(prefix, signal),
   };
+  const policies = once(() => createPolicies({ secrets: secrets(), database }));
+  const settingsSealer = once(() => createSettingsSealer(secrets()));
+  const userExporters = once(() =>
+    createUserExporters({ database, bytes, saltedHashes: createSaltedHashes(secrets()), clock }),
+  );
   return {
     audit: createAudit({ database, clock, ids, log }),
     background: { run() {} }, // the command itself does the follow-up work, and reports its progress
@@ -50,14 +51,22 @@ export function createCommandServices(config: Config, database: Database): Comma
     passwords: createPasswords(config, database),
     revocations: createRevocations({ invalidateTokenCache() {} }), // there is no cache; running servers poll the database
     get policies() {
-      return createPolicies({ secrets: loadSecrets(config), database });
+      return policies();
     },
     get settingsSealer() {
-      return createSettingsSealer(loadSecrets(config));
+      return settingsSealer();
     },
     get userExporters() {
-      const saltedHashes = createSaltedHashes(loadSecrets(config));
-      return createUserExporters({ database, bytes, saltedHashes, clock });
+      return userExporters();
     },
+  };
+}
+
+/** @returns a function that creates the value at its first call, and returns it from then on */
+function once<Value>(create: () => Value): () => Value {
+  let created: { readonly value: Value } | undefined;
+  return () => {
+    created ??= { value: create() };
+    return created.value;
   };
 }

@@ -34,9 +34,9 @@ export async function resolveLocations<Parameters extends object>(
   reader: Reader | undefined,
   find: FindLocation,
 ): Promise<Parameters> {
-  const resolved: Record<string, SentLocation> = {};
+  let resolved = parameters;
   for (const [name, value] of Object.entries(parameters)) {
-    if (value instanceof LocationReference) resolved[name] = await find(reader, value.id);
+    if (value instanceof LocationReference) resolved = { ...resolved, [name]: await find(reader, value.id) };
   }
-  return { ...parameters, ...resolved };
+  return resolved;
 }
