@@ -29,7 +29,7 @@ const create = operation({
   method: "POST",
   path,
   operation: "createPublicLocation",
-  summary: "Describe a public place, which every user reads",
+  summary: "Create a public location, readable by every user",
   pathParameters: OperatedPath,
   parameters: CreatePublicLocation,
   status: 201,

@@ -17,7 +17,7 @@ const createLocation = operation({
   method: "POST",
   path: "/locations",
   operation: "createLocation",
-  summary: "Describe a place",
+  summary: "Create a location",
   tag: "Locations",
   caller: "user",
   parameters: CreateLocation,
@@ -42,7 +42,7 @@ const createLocation = operation({
 const { search, get, change, remove } = ownedOperations(locationKind, {
   contract: locationContract,
   summaries: {
-    get: "Read one location",
+    get: "Read a location",
     change: "Change a location: one's own, or one that its owner lets others write",
     remove: "Delete one's own location",
   },
