@@ -88,7 +88,7 @@ export class TestReport {
    * Prints every failure in full, and the output of programs with failures; with `withAllOutput` that of all programs.
    */
   finish(withAllOutput: boolean): void {
-    for (const file of this.#unfinished) this.fail(file, "This file did not run to its end.");
+    if (this.#unfinished.size > 0) this.fail([...this.#unfinished].join(", "), "These files did not run to their end.");
     if (this.#marks % marksPerLine !== 0) console.log();
     for (const failure of this.#failures) console.log(`\n${failure}`);
     for (const [program, text] of this.#output) {
