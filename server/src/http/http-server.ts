@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
+import { createServer } from "../lib/node-http.ts";
 import { workerNumber } from "../worker-number.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";

@@ -1,7 +1,8 @@
-import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
+import type { IncomingMessage, RequestOptions } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { fieldsOf } from "../lib/fields.ts";
+import { Agent as HttpAgent, request as requestHttp } from "../lib/node-http.ts";
 import { createAddressRule } from "./address-rule.ts";
 import type { LookUp } from "./look-up.ts";
 

@@ -1,4 +1,4 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import type { Agent, IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import type { Config } from "../config.ts";
@@ -6,6 +6,7 @@ import { ApiError, type ErrorCondition, errorCatalogue } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { writeJson } from "../lib/json.ts";
+import { Agent as HttpAgent, request as requestHttp } from "../lib/node-http.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 import type { Log } from "../log.ts";
 import {
@@ -180,8 +181,8 @@ class SocketClosed extends Error {
   }
 }
 
-function agentOf<Kind extends HttpAgent>(Agent: new (options: { keepAlive: true; maxSockets: number }) => Kind): Kind {
-  return new Agent({ keepAlive: true, maxSockets: socketsMax });
+function agentOf<Kind extends Agent>(AgentClass: new (options: { keepAlive: true; maxSockets: number }) => Kind): Kind {
+  return new AgentClass({ keepAlive: true, maxSockets: socketsMax });
 }
 
 function unavailable(region: string, cause?: unknown): ApiError {

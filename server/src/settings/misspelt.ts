@@ -40,7 +40,10 @@ export function findMisspeltSettings(
 }
 
 function findMeant(name: string, known: readonly string[], isStrict: boolean): string | undefined {
-  const [nearest] = rankSimilar(name, known);
+  const [nearest] = rankSimilar(
+    name,
+    known.filter((each) => Math.abs(each.length - name.length) <= toleranceMax),
+  );
   if (nearest !== undefined && nearest.distance <= toleranceOf(name, nearest.word, isStrict)) return nearest.word;
   if (name.startsWith(ownPrefix)) {
     const bare = name.slice(ownPrefix.length);
@@ -51,6 +54,9 @@ function findMeant(name: string, known: readonly string[], isStrict: boolean): s
     known.filter((each) => sharesBeginning(name, each)),
   )[0]?.word;
 }
+
+/** No word whose length differs by more is within any tolerance. */
+const toleranceMax = 3;
 
 function toleranceOf(name: string, known: string, isStrict: boolean): number {
   if (known.length <= 4) return isStrict || isSlip(name, known) ? 1 : 0;

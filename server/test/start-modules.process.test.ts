@@ -1,0 +1,21 @@
+// Runs on one engine: no database takes part.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { programEnvironment } from "./running-server.ts";
+
+const program = fileURLToPath(import.meta.resolve("../src/serve.ts"));
+
+describe("what a start loads", () => {
+  it("undici, which a server without outgoing calls never uses, is not loaded", async () => {
+    const script = `await import(${JSON.stringify(program)}); console.log(process.moduleLoadList.join("\\n"));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
+      env: programEnvironment,
+    });
+    const builtIns = stdout.split("\n");
+    assert.ok(builtIns.includes("NativeModule http"));
+    assert.ok(!builtIns.some((name) => name.includes("undici")), "import node:http from lib/node-http.ts");
+  });
+});
