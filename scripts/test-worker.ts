@@ -1,7 +1,16 @@
+import asyncHooks from "node:async_hooks";
 import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
-import { suite } from "node:test";
-import { pathToFileURL } from "node:url";
+
+// By default, the runner follows every promise of the server under test, which takes up to a fourth of the processor time.
+const { createHook } = asyncHooks;
+Object.assign(asyncHooks, {
+  createHook: (callbacks: asyncHooks.HookCallbacks) => createHook({ ...callbacks, trackPromises: false }),
+});
+const { suite } = await import("node:test");
+
+const require = createRequire(import.meta.url);
 
 /** What one process of the test run does. */
 export interface TestWork {
@@ -17,18 +26,25 @@ export interface TestWork {
   readonly filesMax: number;
 }
 
-/** Runs test files one after the other in this process, each as a suite named by its path, until none is left. */
+/**
+ * Runs test files one after the other in this process, each as a suite named by its path, until none is left.
+ *
+ * The runner knows the parent of a test, and the test of an uncaught error, from synchronous calls only: files are loaded
+ * synchronously, and an uncaught error may fail the process instead of its test.
+ */
 export async function runTestFiles({ root, env, files, claims, filesMax }: TestWork): Promise<void> {
   Object.assign(process.env, env);
   const keepAlive = setInterval(() => {}, 60_000); // a test may wait for what does not keep its process running
   let count = 0;
+  let current = "";
+  const printUncaught = (error: unknown) => console.error(`Uncaught in ${current}:`, error);
+  process.on("uncaughtExceptionMonitor", printUncaught).on("unhandledRejection", printUncaught);
   for (const [index, file] of files.entries()) {
     if (count === filesMax) break;
     if (!claim(path.join(claims, `${index}`))) continue;
     count += 1;
-    await suite(file, async () => {
-      await import(pathToFileURL(path.join(root, file)).href);
-    });
+    current = file;
+    await suite(file, () => void require(path.join(root, file)));
   }
   clearInterval(keepAlive);
 }

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { runProgram, startTestApp } from "./harness.ts";
 import { waitUntil } from "./mails.ts";
 
 describe("rollcall health", () => {
-  it("names the failed dependencies of a degraded server", async () => {
+  it("names the failed dependencies of a degraded server", async (t) => {
     const test = await startTestApp({
       FILES_URL: "s3://files?endpoint=http://127.0.0.1:1",
       AWS_ACCESS_KEY_ID: "key",
       AWS_SECRET_ACCESS_KEY: "secret",
     });
-    after(test.close);
+    t.after(test.close);
     const readyHeaders = async () => (await test.call("GET /_/health/ready")).headers;
     await waitUntil(async () => (await readyHeaders())["rollcall-degraded"] === "files");
     const settings = { DATA_DIR: test.config.dataDir, PORT: `${test.port}` };
@@ -19,9 +19,9 @@ describe("rollcall health", () => {
     assert.deepEqual(JSON.parse((await health("--json")).stdout), { state: "ready", degraded: ["files"] });
   });
 
-  it("prints only ready if all checks succeed", async () => {
+  it("prints only ready if all checks succeed", async (t) => {
     const test = await startTestApp();
-    after(test.close);
+    t.after(test.close);
     const settings = { DATA_DIR: test.config.dataDir, PORT: `${test.port}` };
     assert.equal((await runProgram("src/cli.ts", ["health"], settings)).stdout, "ready\n");
   });

@@ -65,10 +65,9 @@ describe("rollcall doctor", () => {
     assert.ok(!existsSync(settings.DATA_DIR));
   });
 
-  it("checks the database of a deployment, and prints a line for each failure", async () => {
+  it("checks the database of a deployment, and prints a line for each failure", async (t) => {
     const deployment = await createTestDeployment();
-    after(deployment.remove);
-    await runProgram("src/cli.ts", ["migrate"], deployment.settings);
+    t.after(deployment.remove);
     const well = await runProgram("src/cli.ts", ["doctor"], deployment.settings);
     assert.match(well.stdout, /^ok {4}database {2}DATABASE_URL: /m);
     const { code, stdout } = await runProgram("src/cli.ts", ["doctor"], {

@@ -185,9 +185,9 @@ describe("--json", () => {
     }
   });
 
-  it("restore prints the header and the trailer of the backup", async () => {
-    const empty = await createTestDeployment();
-    after(empty.remove);
+  it("restore prints the header and the trailer of the backup", async (t) => {
+    const empty = await createTestDeployment({ isMigrated: false });
+    t.after(empty.remove);
     await run("backup", [pathOf("restored.tar")]);
     const { DATA_DIR, DATABASE_URL } = empty.settings;
     const { code, stdout, stderr } = await run("restore", [pathOf("restored.tar")], { DATA_DIR, DATABASE_URL });
@@ -201,9 +201,9 @@ describe("--json", () => {
     assert.deepEqual([code, Object.keys(parseLine(stdout))], [0, ["REGION_SECRET"]]);
   });
 
-  it("serve prints lines of JSON, beginning with the credentials of a first start", async () => {
-    const empty = await createTestDeployment();
-    after(empty.remove);
+  it("serve prints lines of JSON, beginning with the credentials of a first start", async (t) => {
+    const empty = await createTestDeployment({ isMigrated: false });
+    t.after(empty.remove);
     const env = { ...programEnvironment, ...settings, ...empty.settings, PORT: "0" };
     const cli = join(import.meta.dirname, "../src/cli.ts");
     const stdio = ["ignore", "pipe", "inherit"] as const;

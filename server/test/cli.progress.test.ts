@@ -60,9 +60,9 @@ describe("progress of long commands", () => {
     assertShown(await progressOf(["verify-backup", backup]), [/^checked: \d+ % \([\d.]+ of 3 MiB\)$/]);
   });
 
-  it("restore shows both of its passes", async () => {
-    const empty = await createTestDeployment();
-    after(empty.remove);
+  it("restore shows both of its passes", async (t) => {
+    const empty = await createTestDeployment({ isMigrated: false });
+    t.after(empty.remove);
     const { DATA_DIR, DATABASE_URL } = empty.settings;
     const lines = await progressOf(["restore", backup], { DATA_DIR, DATABASE_URL });
     assertShown(lines, [/^checked: \d+ % \(/, /^restored: \d+ % \(/]);
@@ -78,9 +78,9 @@ describe("progress of long commands", () => {
     assertShown(await progressOf(["apps", "import", archive]), [/^imported: \d+ % \(/]);
   });
 
-  it("migrate shows the current migration", async () => {
-    const empty = await createTestDeployment();
-    after(empty.remove);
+  it("migrate shows the current migration", async (t) => {
+    const empty = await createTestDeployment({ isMigrated: false });
+    t.after(empty.remove);
     const { DATA_DIR, DATABASE_URL } = empty.settings;
     assertShown(await progressOf(["migrate"], { DATA_DIR, DATABASE_URL }), [/^migrations: 0 % \(0001-/]);
   });

@@ -1,18 +1,19 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTestDatabase } from "./databases.ts";
+import { copyTestDatabase, createTestDatabase } from "./databases.ts";
 
-/** What the processes of one deployment share: a folder, an empty database, and a secret. */
+/** What the processes of one deployment share: a folder, a database without data, and a secret. */
 export interface TestDeployment {
   readonly folder: string;
   readonly settings: Readonly<Record<"DATA_DIR" | "DATABASE_URL" | "ROLLCALL_SECRET", string>>;
   remove(): Promise<void>;
 }
 
-export async function createTestDeployment(): Promise<TestDeployment> {
+/** @param isMigrated whether the database has its tables */
+export async function createTestDeployment({ isMigrated = true } = {}): Promise<TestDeployment> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  const { url, drop } = await createTestDatabase(folder);
+  const { url, drop } = await (isMigrated ? copyTestDatabase : createTestDatabase)(folder);
   return {
     folder,
     settings: { DATA_DIR: folder, DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests" },

@@ -12,7 +12,7 @@ import type { Migration } from "../src/db/migrations/migration.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { createClock } from "../src/lib/clock.ts";
 import { createIdGenerator } from "../src/lib/ids.ts";
-import { createTestDatabase, type TestDatabase } from "./databases.ts";
+import { copyTestDatabase, type TestDatabase } from "./databases.ts";
 import { runProgram, send } from "./harness.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
 
@@ -41,10 +41,9 @@ let application: NewApplication;
 let settings: Readonly<Record<string, string>>;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  testDatabase = await createTestDatabase(folder);
+  testDatabase = await copyTestDatabase(folder);
   settings = { DATA_DIR: folder, DATABASE_URL: testDatabase.url, ROLLCALL_SECRET: "a secret for tests" };
   database = await openDatabase(testDatabase.url, { connectionsMax: 2, timeoutMs: 5_000 });
-  await migrate(database);
   const [clock, ids] = [createClock(), createIdGenerator(Date.now)];
   application = await database.write(({ queries }) => insertApplication("Test", { clock, ids }, queries));
 });

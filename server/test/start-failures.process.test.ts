@@ -66,9 +66,9 @@ describe("a start that cannot reach its database names DATABASE_URL, the target 
     assert.match(said, new RegExp(`^DATABASE_URL: no answer from 127\\.0\\.0\\.1:${port} \\(CONN`));
   });
 
-  it("when the server has no such database or user, or takes no TLS", async () => {
+  it("when the server has no such database or user, or takes no TLS", async (t) => {
     const { settings, remove } = await createTestDeployment();
-    after(remove);
+    t.after(remove);
     const url = new URL(settings.DATABASE_URL);
     if (url.protocol === "file:") {
       // The embedded engine has neither; its file can be wrong.
@@ -160,9 +160,9 @@ describe("a start that cannot listen", () => {
     assert.ok(!existsSync(dataDir));
   });
 
-  it("a second start on the same port does not affect the first server", async () => {
+  it("a second start on the same port does not affect the first server", async (t) => {
     const { settings, remove } = await createTestDeployment();
-    after(remove);
+    t.after(remove);
     const first = await startProgram(settings);
     const other = join(folder, "second");
     const said = await failureOf({ DATA_DIR: other, PORT: `${first.port}` });
@@ -173,11 +173,11 @@ describe("a start that cannot listen", () => {
 });
 
 describe("a start with a bucket", () => {
-  it("fails if the store refuses it, and serves without files while the store is unreachable", async () => {
+  it("fails if the store refuses it, and serves without files while the store is unreachable", async (t) => {
     const { settings, remove } = await createTestDeployment();
-    after(remove);
+    t.after(remove);
     const store = await startS3Server(join(folder, "s3"));
-    after(() => store.close());
+    t.after(() => store.close());
     const keys = { AWS_ACCESS_KEY_ID: store.keys.awsAccessKeyId, AWS_SECRET_ACCESS_KEY: store.keys.awsSecretAccessKey };
     const there = new URL(store.url).searchParams.get("endpoint") ?? "";
     const url = (bucket: string, endpoint = there) => `s3://${bucket}?endpoint=${endpoint}`;

@@ -7,7 +7,6 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
-import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { createClock } from "../src/lib/clock.ts";
 import { createIdGenerator } from "../src/lib/ids.ts";
@@ -24,7 +23,6 @@ before(async () => {
   deployment = await createTestDeployment();
   settings = { ...deployment.settings, PASSWORD_HASH_PASSES: "1", WORKERS: "2" };
   const opened = await openDatabase(deployment.settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
-  await migrate(opened);
   const [clock, ids] = [createClock(), createIdGenerator(Date.now)];
   application = await opened.write(({ queries }) => insertApplication("Test", { clock, ids }, queries));
   await opened.close();

@@ -26,7 +26,7 @@ async function readyWith(test: TestApp, status: number, degraded?: string): Prom
 
 // spec/transport#health
 describe("GET /_/health/ready", () => {
-  it("answers 503 with the cause while the bucket does not exist, and 200 when it is back", async () => {
+  it("answers 503 with the cause while the bucket does not exist, and 200 when it is back", async (t) => {
     const directory = join(folder, "s3");
     const store = await startS3Server(directory);
     const test = await startTestApp({
@@ -35,7 +35,7 @@ describe("GET /_/health/ready", () => {
       AWS_ACCESS_KEY_ID: store.keys.awsAccessKeyId,
       AWS_SECRET_ACCESS_KEY: store.keys.awsSecretAccessKey,
     });
-    after(async () => {
+    t.after(async () => {
       await test.close();
       await store.close();
     });
@@ -58,21 +58,21 @@ describe("GET /_/health/ready", () => {
     ]);
   });
 
-  it("answers 200 and reports files as degraded while the bucket is unreachable", async () => {
+  it("answers 200 and reports files as degraded while the bucket is unreachable", async (t) => {
     const test = await startTestApp({
       FILES_URL: "s3://files?endpoint=http://127.0.0.1:1",
       AWS_ACCESS_KEY_ID: "key",
       AWS_SECRET_ACCESS_KEY: "secret",
     });
-    after(test.close);
+    t.after(test.close);
     assertResult(await readyWith(test, 200, "files"), 200, "ready");
     const answer = await test.call("GET /_/health/ready");
     assert.equal(answer.headers["rollcall-degraded"], "files");
   });
 
-  it("leaves nothing in the folders that it checks", async () => {
+  it("leaves nothing in the folders that it checks", async (t) => {
     const test = await startTestApp();
-    after(test.close);
+    t.after(test.close);
     await Promise.all(Array.from({ length: 50 }, () => test.call("GET /_/health/ready")));
     const names = readdirSync(test.config.dataDir, { recursive: true }).map(String);
     assert.deepEqual(
