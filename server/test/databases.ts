@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { sqliteUrl } from "./harness.ts";
@@ -26,7 +26,6 @@ export async function copyTestDatabase(dataDir: string): Promise<TestDatabase> {
   const server = process.env["TEST_DATABASE_URL"];
   if (server !== undefined) return createOnServer(server, new URL(template).pathname.slice(1));
   const url = sqliteUrl(dataDir);
-  mkdirSync(dataDir, { recursive: true });
   copyFileSync(fileURLToPath(template), fileURLToPath(url));
   return { url, drop: async () => {} };
 }
