@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { copyFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
+import type { Database, DatabaseOptions } from "../src/db/database.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { openDatabase } from "../src/db/open.ts";
 import { sqliteUrl } from "./harness.ts";
 
 /** A database of one test file. */
@@ -28,6 +33,33 @@ export async function copyTestDatabase(dataDir: string): Promise<TestDatabase> {
   const url = sqliteUrl(dataDir);
   copyFileSync(fileURLToPath(template), fileURLToPath(url));
   return { url, drop: async () => {} };
+}
+
+/** A migrated database of one test file, opened. */
+export interface OpenTestDatabase {
+  readonly url: string;
+  readonly database: Database;
+  /** A folder of this test file alone. */
+  readonly folder: string;
+  /** Closes the database and deletes it. */
+  close(): Promise<void>;
+}
+
+export async function openTestDatabase(options: DatabaseOptions): Promise<OpenTestDatabase> {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+  const { url, drop } = await copyTestDatabase(folder);
+  const database = await openDatabase(url, options);
+  await migrate(database);
+  return {
+    url,
+    database,
+    folder,
+    async close() {
+      await database.close();
+      await drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 async function createOnServer(server: string, template?: string): Promise<TestDatabase> {

@@ -28,14 +28,17 @@ const createCheckin = operation({
     const { applicationId, userId } = caller;
     const { location } = parameters;
     const columns = newColumns(caller, ids.newId("Checkin"), parameters, clock);
-    const checkin = await database.write(async ({ queries }) => {
-      const placing = { applicationId, userId, setterId: userId, location };
-      const own = { comment: null, description: null, ...columnsOf(checkinKind.fields, parameters) };
-      const place = { location_id: location.place?.id ?? null, location_name: location.place?.name ?? null };
-      const row: CheckinRow = { ...columns, ...own, ...place, ...(await fuzzing.locate(placing, queries)) };
-      await createOwned("checkins", row, queries);
-      return row;
-    });
+    const checkin = await database.write(
+      async ({ queries }) => {
+        const placing = { applicationId, userId, setterId: userId, location };
+        const own = { comment: null, description: null, ...columnsOf(checkinKind.fields, parameters) };
+        const place = { location_id: location.place?.id ?? null, location_name: location.place?.name ?? null };
+        const row: CheckinRow = { ...columns, ...own, ...place, ...(await fuzzing.locate(placing, queries)) };
+        await createOwned("checkins", row, queries);
+        return row;
+      },
+      { addsTo: applicationId },
+    );
     return presentCheckin(checkin, userId);
   },
 });

@@ -1,35 +1,27 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
-import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
+import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
 import type { Database, Queries } from "./database.ts";
-import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 
 /** The contract of `Database` on both engines. */
 
-let folder: string;
-let testDatabase: TestDatabase;
+const patient = { connectionsMax: 4, timeoutMs: 10_000 };
+
+let opened: OpenTestDatabase;
 let database: Database;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  testDatabase = await createTestDatabase(folder);
-  database = await open();
-  await migrate(database);
+  opened = await openTestDatabase(patient);
+  database = opened.database;
 });
-after(async () => {
-  await database.close();
-  await testDatabase.drop();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => opened.close());
 
 function open(): Promise<Database> {
-  return openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 2_000 });
+  return openDatabase(opened.url, patient);
 }
 
 /** Inserts a row with this name. */
@@ -214,7 +206,7 @@ describe("Database", () => {
 
 describe("a busy database", () => {
   it("a write fails with ServiceUnavailable after DATABASE_TIMEOUT_MS, and later writes succeed", async () => {
-    const impatient = await openDatabase(testDatabase.url, { connectionsMax: 2, timeoutMs: 200 });
+    const impatient = await openDatabase(opened.url, { connectionsMax: 2, timeoutMs: 200 });
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();
     const holder = database.write(async ({ queries }) => {
@@ -265,7 +257,7 @@ describe("a database that accepts connections and never answers", () => {
 
 describe("a new database file that another process is initializing", () => {
   it("opens once the other process has finished", async () => {
-    const file = join(folder, "new.db");
+    const file = join(opened.folder, "new.db");
     const writer = new Worker(
       `const { DatabaseSync } = require("node:sqlite");
       const database = new DatabaseSync(require("node:worker_threads").workerData);
@@ -275,9 +267,9 @@ describe("a new database file that another process is initializing", () => {
       { eval: true, workerData: file },
     );
     await once(writer, "message");
-    const opened = await openDatabase(`file://${file}`, { connectionsMax: 1, timeoutMs: 5_000 });
-    await opened.ping();
-    await opened.close();
+    const fresh = await openDatabase(`file://${file}`, { connectionsMax: 1, timeoutMs: 5_000 });
+    await fresh.ping();
+    await fresh.close();
     await once(writer, "exit");
   });
 });

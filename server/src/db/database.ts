@@ -38,6 +38,14 @@ export interface ApartOptions {
   readonly hasEffect?: boolean;
 }
 
+export interface WriteOptions {
+  /**
+   * The application of work that adds rows and depends on no others that such work adds at the same time. It may share
+   * its transaction with other work of this kind.
+   */
+  readonly addsTo?: string;
+}
+
 /** The storage of one deployment, with the same behaviour on SQLite and PostgreSQL. */
 export interface Database {
   readonly dialect: Dialect;
@@ -54,7 +62,7 @@ export interface Database {
    * @throws ApiError ServiceUnavailable if the database is unreachable, full or locked, and if the connection broke at
    * the commit, so that the outcome is unknown
    */
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
 
   /**
    * Runs work whose writes form one transaction: each nested `write` becomes a part of it. The transaction begins with

@@ -1,10 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import type { Kysely } from "kysely";
-import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { isSqliteBusy, translateDatabaseError } from "./dialect.ts";
 import type { EngineTransaction, EngineWrite } from "./joint-work.ts";
-import type { CommitStatistics } from "./statistics.ts";
+import { type CommitStatistics, createCommitStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
 
 /** Writes that arrive in the same tick share one transaction and one fsync. */
@@ -26,8 +25,6 @@ interface Unit {
   fail(error: unknown): void;
 }
 
-/** Histogram buckets of the group size. */
-const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Bounds how long one group blocks the event loop, to some ten milliseconds. */
 const groupItemsMax = 512;
 /** How often to poll whether another process's transaction has ended. */
@@ -64,7 +61,7 @@ export function createGroupCommit(
   const rollbackToPart = database.prepare("rollback to part");
   const releasePart = database.prepare("release part");
 
-  const commits = { sizes: new Histogram(sizeBounds), seconds: new Histogram(durationBounds) };
+  const commits = createCommitStatistics();
 
   let waiting: Unit[] = [];
   let running: Promise<void> | undefined;

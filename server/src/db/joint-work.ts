@@ -18,6 +18,9 @@ export interface EngineTransaction extends Transaction {
 /** Begins a transaction, runs the work in it, and resolves when it is on disk. */
 export type EngineWrite = <T>(work: (transaction: EngineTransaction) => Promise<T>) => Promise<T>;
 
+/** Like `EngineWrite`, for work that may share its transaction (`WriteOptions.addsTo`). */
+export type GroupedWrite = <T>(work: (transaction: Transaction) => Promise<T>, applicationId: string) => Promise<T>;
+
 /** Ends a transaction that is no longer wanted. */
 class RolledBack extends Error {}
 

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
-import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
+import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
 import { ApiError } from "../errors.ts";
 import type { Database, Joint, Queries } from "./database.ts";
 import { createJoints, type Joints } from "./joint.ts";
 import type { EngineTransaction, EngineWrite } from "./joint-work.ts";
-import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 
 /** `Database.together` on top of a failing engine or connection. */
@@ -144,20 +140,13 @@ describe("Database.together on an engine that fails", () => {
 });
 
 describe("Database.together", () => {
-  let folder: string;
-  let testDatabase: TestDatabase;
+  let opened: OpenTestDatabase;
   let database: Database;
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-    testDatabase = await createTestDatabase(folder);
-    database = await openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 1_000 });
-    await migrate(database);
+    opened = await openTestDatabase({ connectionsMax: 4, timeoutMs: 10_000 });
+    database = opened.database;
   });
-  after(async () => {
-    await database.close();
-    await testDatabase.drop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => opened.close());
 
   function write(name: string): Promise<void> {
     return database.write(async ({ queries }) => {
@@ -204,7 +193,7 @@ describe("Database.together", () => {
       await joint.part(() => write("long 1"));
       await joint.part(() => new Promise((resolve) => setTimeout(resolve, 100)));
       await joint.part(async () => {
-        const other = await openDatabase(testDatabase.url, { connectionsMax: 1, timeoutMs: 1_000 });
+        const other = await openDatabase(opened.url, { connectionsMax: 1, timeoutMs: 1_000 });
         const rows = await other.reads.selectFrom("applications").select("name").where("name", "=", "long 1").execute();
         await other.close();
         assert.equal(rows.length, 1);

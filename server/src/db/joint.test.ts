@@ -1,38 +1,27 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
+import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
 import { ApiError } from "../errors.ts";
 import type { Database, Joint, Queries } from "./database.ts";
-import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 
 /** The contract of `Database.together` on both engines. */
 
-const timeoutMs = 1_000;
-let folder: string;
-let testDatabase: TestDatabase;
+const patient = { connectionsMax: 4, timeoutMs: 10_000 };
+let opened: OpenTestDatabase;
 let database: Database;
+/** Another connection to it. */
 let outside: Database;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  testDatabase = await createTestDatabase(folder);
-  database = await open();
-  outside = await open();
-  await migrate(database);
+  opened = await openTestDatabase(patient);
+  database = opened.database;
+  outside = await openDatabase(opened.url, patient);
 });
 after(async () => {
-  await Promise.all([database.close(), outside.close()]);
-  await testDatabase.drop();
-  rmSync(folder, { recursive: true, force: true });
+  await outside.close();
+  await opened.close();
 });
-
-function open(): Promise<Database> {
-  return openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs });
-}
 
 let count = 0;
 /** Returns a new prefix for the names that a test uses. */
@@ -214,15 +203,18 @@ describe("Database.together", () => {
 
   it("a joint that takes too long is given up so that others can continue; its later writes fail", async () => {
     const start = newStart();
-    const slow = database.together(async () => {
-      await write(`${start}a`);
-      await wait(timeoutMs * 1.5);
-      await write(`${start}b`);
+    const impatient = await openDatabase(opened.url, { ...patient, timeoutMs: 500 });
+    const add = (name: string) => impatient.write(({ queries }) => insert(`${start}${name}`, queries));
+    const slow = impatient.together(async () => {
+      await add("a");
+      await wait(750);
+      await add("b");
     }, whole);
     await nextTurn();
     const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
     await Promise.all([assert.rejects(slow, isUnavailable), write(`${start}other`)]);
     assert.deepEqual(await found(start), ["other"]);
+    await impatient.close();
   });
 
   it("work that continues after the joint has ended writes in its own transaction", async () => {

@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ApiError } from "../errors.ts";
 import { currentCall, runAsPart, runInCall } from "../lib/current-call.ts";
-import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
+import type { ApartOptions, Joint, Queries, Transaction, WriteOptions } from "./database.ts";
 import { isUndone } from "./dialect.ts";
-import { attemptsMax, type EngineWrite, JointWork } from "./joint-work.ts";
+import { attemptsMax, type EngineWrite, type GroupedWrite, JointWork } from "./joint-work.ts";
 import type { Outcomes } from "./outcomes.ts";
 import { retryUntilSuccess } from "./retry.ts";
 import { createSemaphore } from "./semaphore.ts";
 
 /** The implementation behind `Database`; see the methods there. */
 export interface Joints {
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
   together<T>(work: (joint: Joint) => Promise<T>, options: { readonly isSplittable: boolean }): Promise<T>;
   apart<T>(key: string, work: () => Promise<T>, options?: ApartOptions): Promise<T>;
   afterwards(effect: () => void): void;
@@ -21,6 +21,13 @@ export interface Joints {
   lose(cause: unknown): void;
   /** How many times work was run again. */
   readonly reruns: number;
+}
+
+export interface JointsOptions {
+  /** How many transactions of joints may be open at once. */
+  readonly openMax?: number;
+  /** Runs work with the option `addsTo`, if the engine groups it separately. */
+  readonly writeInGroup?: GroupedWrite;
 }
 
 /** How many times unsplittable work is run again after conflicts. */
@@ -39,10 +46,13 @@ const lossesMax = 2;
  * ```
  *
  * @param timeoutMs how long one transaction may be open, and how long it may wait to begin
- * @param openMax how many may be open at once
  */
-export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Number.POSITIVE_INFINITY): Joints {
-  const engineWrite = traceWrites(write);
+export function createJoints(
+  write: EngineWrite,
+  timeoutMs: number,
+  { openMax = Number.POSITIVE_INFINITY, writeInGroup }: JointsOptions = {},
+): Joints {
+  const engineWrite: EngineWrite = (work) => traced(work, write);
   const current = new AsyncLocalStorage<JointWork | undefined>();
   let reruns = 0;
   const acquire = createSemaphore(openMax, timeoutMs);
@@ -98,9 +108,13 @@ export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Nu
   }
 
   return {
-    write(work) {
+    write(work, { addsTo } = {}) {
       const joint = running();
-      return joint === undefined ? retryUntilSuccess(() => engineWrite(work), timeoutMs) : joint.write(work);
+      if (joint !== undefined) return joint.write(work);
+      if (addsTo === undefined || writeInGroup === undefined) {
+        return retryUntilSuccess(() => engineWrite(work), timeoutMs);
+      }
+      return retryUntilSuccess(() => traced(work, (each) => writeInGroup(each, addsTo)), timeoutMs);
     },
     together(work, { isSplittable }) {
       const joint = running();
@@ -127,10 +141,12 @@ export function createJoints(write: EngineWrite, timeoutMs: number, openMax = Nu
 /**
  * Runs the work of a transaction in the context of the call that requested it, even if the group contains other calls.
  */
-function traceWrites(write: EngineWrite): EngineWrite {
-  return (work) =>
-    runAsPart("transaction", () => {
-      const call = currentCall();
-      return write((transaction) => runInCall(call, () => work(transaction)));
-    });
+function traced<T, Given>(
+  work: (transaction: Given) => Promise<T>,
+  write: (work: (transaction: Given) => Promise<T>) => Promise<T>,
+): Promise<T> {
+  return runAsPart("transaction", () => {
+    const call = currentCall();
+    return write((transaction) => runInCall(call, () => work(transaction)));
+  });
 }

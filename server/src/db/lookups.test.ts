@@ -1,31 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type RawBuilder, sql } from "kysely";
-import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
+import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
 import type { Database } from "./database.ts";
-import { migrate } from "./migrate.ts";
-import { openDatabase } from "./open.ts";
 import { prepare } from "./prepared.ts";
 
 const isPostgres = process.env["TEST_DATABASE_URL"] !== undefined;
 
-let folder: string;
-let testDatabase: TestDatabase;
+let opened: OpenTestDatabase;
 let database: Database;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  testDatabase = await createTestDatabase(folder);
-  database = await openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 2_000 });
-  await migrate(database);
+  opened = await openTestDatabase({ connectionsMax: 4, timeoutMs: 10_000 });
+  database = opened.database;
 });
-after(async () => {
-  await database.close();
-  await testDatabase.drop();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => opened.close());
 
 interface Key {
   readonly applicationId: string;

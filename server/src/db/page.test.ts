@@ -1,33 +1,21 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { sql } from "kysely";
-import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
+import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
 import type { Key, Page, Position, Side } from "../lib/keyset.ts";
 import { equals, numberOrder } from "./conditions.ts";
 import type { Database } from "./database.ts";
-import { migrate } from "./migrate.ts";
-import { openDatabase } from "./open.ts";
 import { readPage } from "./page.ts";
 import { type Scope, scopeStream } from "./scope.ts";
 
-let folder: string;
-let testDatabase: TestDatabase;
+let opened: OpenTestDatabase;
 let database: Database;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-  testDatabase = await createTestDatabase(folder);
-  database = await openDatabase(testDatabase.url, { connectionsMax: 4, timeoutMs: 2_000 });
-  await migrate(database);
+  opened = await openTestDatabase({ connectionsMax: 4, timeoutMs: 10_000 });
+  database = opened.database;
 });
-after(async () => {
-  await database.close();
-  await testDatabase.drop();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => opened.close());
 
 /** A row of a listing in descending order of both columns. */
 interface Row {

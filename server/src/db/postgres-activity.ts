@@ -1,6 +1,5 @@
-import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { createStatementWatch, type StatementWatch, type StatementWatchOptions } from "./statement-watch.ts";
-import type { CommitStatistics } from "./statistics.ts";
+import { type CommitStatistics, createCommitStatistics } from "./statistics.ts";
 
 /** The current use of all connections. */
 export interface PostgresActivity {
@@ -14,7 +13,7 @@ export interface PostgresActivity {
 export function createPostgresActivity(options: Partial<StatementWatchOptions>): PostgresActivity {
   return {
     watch: createStatementWatch("postgresql", { slowQueryMs: 0, ...options }),
-    commits: { sizes: new Histogram([1]), seconds: new Histogram(durationBounds) },
+    commits: createCommitStatistics(),
     waiting: 0,
     inTransaction: 0,
   };

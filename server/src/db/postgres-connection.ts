@@ -99,7 +99,8 @@ export class PostgresConnection implements DatabaseConnection {
 
   streamQuery = refuseStreaming;
 
-  async begin(): Promise<void> {
+  /** @param settings statements that set limits of this transaction, sent together with `begin` */
+  async begin(settings = ""): Promise<void> {
     const { timeoutMs, isPooled } = this.#settings;
     this.#activity.waiting += 1;
     try {
@@ -112,11 +113,12 @@ export class PostgresConnection implements DatabaseConnection {
     this.#activity.inTransaction += 1;
     this.#isInTransaction = true;
     const begin = isPooled ? `begin${setBoundsOfTransaction(timeoutMs)}` : "begin";
-    this.#begun = this.#session.run(begin, []);
+    this.#begun = this.#session.run(settings === "" ? begin : `${begin}; ${settings}`, []);
     this.#begun.catch(() => {}); // the first statement reports it
   }
 
-  async end(statement: "commit" | "rollback"): Promise<void> {
+  /** @param writes how many writes the transaction is made of */
+  async end(statement: "commit" | "rollback", writes = 1): Promise<void> {
     // There is nothing to undo after a failed commit or a lost session.
     if (!this.#isInTransaction || (statement === "rollback" && this.#session?.isBroken)) return;
     const isSent = this.#session?.isBroken === false;
@@ -136,7 +138,7 @@ export class PostgresConnection implements DatabaseConnection {
       // PostgreSQL answers a commit after a failed statement with a rollback, and reports no error.
       throw new Error("A statement of the transaction has failed, so the transaction was rolled back");
     }
-    if (statement === "commit") this.#noteCommit(startedAt);
+    if (statement === "commit") this.#noteCommit(startedAt, writes);
   }
 
   release(): void {
@@ -147,10 +149,10 @@ export class PostgresConnection implements DatabaseConnection {
     this.#session = undefined;
   }
 
-  #noteCommit(startedAt: number): void {
+  #noteCommit(startedAt: number, writes: number): void {
     const { watch, commits } = this.#activity;
     watch.ended("commit", startedAt, 0);
-    commits.sizes.observe(1);
+    commits.sizes.observe(writes);
     commits.seconds.observe((performance.now() - startedAt) / 1_000);
   }
 

@@ -9,15 +9,16 @@ import {
   sql,
 } from "kysely";
 import { ApiError } from "../errors.ts";
-import type { Database, DatabaseOptions } from "./database.ts";
+import type { Database, DatabaseOptions, Queries } from "./database.ts";
 import { postgresDialect } from "./dialect.ts";
 import { createJoints } from "./joint.ts";
 import type { EngineWrite } from "./joint-work.ts";
 import { createPostgresActivity } from "./postgres-activity.ts";
 import { PostgresConnection, refuseStreaming } from "./postgres-connection.ts";
+import { createWriteGroups } from "./postgres-groups.ts";
 import { createLookups } from "./postgres-lookups.ts";
 import { createPostgresPool } from "./postgres-pool.ts";
-import { runLookups } from "./prepared.ts";
+import { runPrepared } from "./prepared.ts";
 import type { Tables } from "./tables.ts";
 
 const shareOfJoints = 0.7;
@@ -29,37 +30,21 @@ const shareOfJoints = 0.7;
 export function openPostgres(url: string, options: DatabaseOptions): Database {
   const pool = createPostgresPool(url, options);
   const activity = createPostgresActivity(options);
-  const kysely = new Kysely<Tables>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-      createDriver: () => ({
-        init: async () => {},
-        acquireConnection: async () => connectionOfJoint() ?? new PostgresConnection(pool, options, activity),
-        beginTransaction: async (connection: PostgresConnection) => connection.begin(),
-        commitTransaction: async (connection: PostgresConnection) => connection.end("commit"),
-        rollbackTransaction: async (connection: PostgresConnection) => connection.end("rollback"),
-        releaseConnection: async (connection) => {
-          if (connection instanceof PostgresConnection) connection.release();
-        },
-        destroy: async () => {},
-      }),
-    },
-  });
-
+  const connect = () => new PostgresConnection(pool, options, activity);
+  const kysely = kyselyOver(() => connectionOfJoint() ?? connect());
   const lookups = createLookups({
-    async alone(statement, values) {
-      const connection = new PostgresConnection(pool, options, activity);
-      return (await connection.executeQuery(CompiledQuery.raw(statement, values))).rows;
-    },
-    together(statement, values, calls) {
-      const connection = new PostgresConnection(pool, options, activity);
-      return connection.executeTogether(CompiledQuery.raw(statement, values), calls);
-    },
+    alone: async (statement, values) => (await connect().executeQuery(CompiledQuery.raw(statement, values))).rows,
+    together: (statement, values, calls) => connect().executeTogether(CompiledQuery.raw(statement, values), calls),
   });
   const writing = new Set<Promise<unknown>>();
   let isClosed = false;
+
+  function untilWritten<T>(written: Promise<T>): Promise<T> {
+    writing.add(written);
+    const forget = () => void writing.delete(written);
+    written.then(forget, forget);
+    return written;
+  }
 
   const write: EngineWrite = (work) => {
     if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
@@ -84,16 +69,23 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
         for (const effect of effects) effect();
         return result;
       });
-    writing.add(written);
-    const forget = () => void writing.delete(written);
-    written.then(forget, forget);
-    return written;
+    return untilWritten(written);
   };
+  const inGroups = createWriteGroups({
+    alone: write,
+    connect,
+    queriesOver: (connection) => kyselyOver(() => connection),
+  });
   // Each joint holds a connection, possibly for long; some are reserved for short statements.
   const jointsMax = Math.max(1, Math.floor(options.connectionsMax * shareOfJoints));
-  const joints = createJoints(write, options.timeoutMs, jointsMax);
+  const joints = createJoints(write, options.timeoutMs, {
+    openMax: jointsMax,
+    writeInGroup: (work, applicationId) => untilWritten(inGroups(work, applicationId)),
+  });
 
-  runLookups(kysely, (lookup, values) => (joints.queries() === undefined ? lookups(lookup, values) : undefined));
+  runPrepared(kysely, {
+    lookUp: (lookup, values) => (joints.queries() === undefined ? lookups(lookup, values) : undefined),
+  });
 
   /** Reads inside a joint use its connection, so that they see its writes. */
   function connectionOfJoint(): DatabaseConnection | undefined {
@@ -139,4 +131,26 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
       await pool.close();
     },
   };
+}
+
+/** @param choose returns the connection of each statement */
+function kyselyOver(choose: () => DatabaseConnection): Queries {
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createDriver: () => ({
+        init: async () => {},
+        acquireConnection: async () => choose(),
+        beginTransaction: async (connection: PostgresConnection) => connection.begin(),
+        commitTransaction: async (connection: PostgresConnection) => connection.end("commit"),
+        rollbackTransaction: async (connection: PostgresConnection) => connection.end("rollback"),
+        releaseConnection: async (connection) => {
+          if (connection instanceof PostgresConnection) connection.release();
+        },
+        destroy: async () => {},
+      }),
+    },
+  });
 }

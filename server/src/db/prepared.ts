@@ -100,33 +100,27 @@ async function run<Row>(
   }
   const { compiled, lookup } = prepared;
   const named = parameters as Values; // an object of any interface can be read by name
-  const looked = lookup && lookupRunners.get(queries)?.(lookup, named);
+  const runner = runners.get(queries);
+  const looked = lookup && runner?.lookUp?.(lookup, named);
   // `Row` is the type that the builder declares for the selected columns.
   if (looked !== undefined) return (await looked) as Row[];
   const values = compiled.parameters.map((bound) => (bound instanceof Placeholder ? named[bound.name] : bound));
-  const direct = directRunners.get(queries);
-  if (direct !== undefined) return direct(compiled.sql, values) as Row[];
+  if (runner?.run !== undefined) return (await runner.run(compiled.sql, values)) as Row[];
   return (await queries.executeQuery<Row>(CompiledQuery.raw(compiled.sql, values))).rows;
 }
 
-/** Runs a statement on a connection that is always available. */
-export type DirectRunner = (sql: string, values: readonly unknown[]) => unknown[];
-
-const directRunners = new WeakMap<Queries, DirectRunner>();
-
-/** Makes prepared statements of these queries bypass Kysely's executor and use their only connection directly. */
-export function runDirectly(queries: Queries, runner: DirectRunner): void {
-  directRunners.set(queries, runner);
+/** Runs prepared statements without Kysely's executor. */
+export interface PreparedRunner {
+  run?(sql: string, values: unknown[]): unknown[] | Promise<unknown[]>;
+  /** @returns undefined when this lookup has to run like other statements */
+  lookUp?(lookup: Lookup, values: Values): Promise<unknown[]> | undefined;
 }
 
-/** Runs lookups. @returns undefined when this one has to run alone */
-export type LookupRunner = (lookup: Lookup, values: Values) => Promise<unknown[]> | undefined;
+const runners = new WeakMap<Queries, PreparedRunner>();
 
-const lookupRunners = new WeakMap<Queries, LookupRunner>();
-
-/** Makes the lookups among the prepared statements of these queries use this runner. */
-export function runLookups(queries: Queries, runner: LookupRunner): void {
-  lookupRunners.set(queries, runner);
+/** Makes the prepared statements of these queries use this runner. */
+export function runPrepared(queries: Queries, runner: PreparedRunner): void {
+  runners.set(queries, runner);
 }
 
 /** @returns undefined when the statement names no application, or binds a value that is not one of its parameters */

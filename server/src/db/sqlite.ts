@@ -18,7 +18,7 @@ import type { Database, DatabaseOptions } from "./database.ts";
 import { isSqliteBusy, sqliteDialect, translateDatabaseError } from "./dialect.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createJoints } from "./joint.ts";
-import { runDirectly } from "./prepared.ts";
+import { runPrepared } from "./prepared.ts";
 import { compileRow } from "./row-of-values.ts";
 import { createStatementWatch, type StatementWatch } from "./statement-watch.ts";
 import type { Tables } from "./tables.ts";
@@ -193,7 +193,7 @@ function kyselyOver(choose: () => Connection, watch: StatementWatch): Kysely<Tab
       }),
     },
   });
-  runDirectly(kysely, (sql, values) => kyselyConnection.run(sql, values).rows);
+  runPrepared(kysely, { run: (sql, values) => kyselyConnection.run(sql, values).rows });
   return kysely;
 }
 

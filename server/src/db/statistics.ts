@@ -1,4 +1,4 @@
-import type { Histogram } from "../lib/histogram.ts";
+import { durationBounds, Histogram } from "../lib/histogram.ts";
 
 /** Statistics of the database since the process started. */
 export interface DatabaseStatistics {
@@ -17,4 +17,10 @@ export interface CommitStatistics {
   /** The number of request transactions that shared a commit. */
   readonly sizes: Histogram;
   readonly seconds: Histogram;
+}
+
+const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+export function createCommitStatistics(): CommitStatistics {
+  return { sizes: new Histogram(sizeBounds), seconds: new Histogram(durationBounds) };
 }

@@ -65,22 +65,24 @@ async function registerHere(
   const { appid, platform, uniqueId } = parameters;
   const now = clock.now();
   const tokenId = ids.newId("Token");
-  const device = await database.write(({ queries }) =>
-    insertOrUpdateDevice(
-      {
-        application_id: appid,
-        id: ids.newId("Device"),
-        unique_id: uniqueId ?? null,
-        platform,
-        ...changedFields(parameters, tokenId),
-        token_version: 0,
-        created_at: now,
-        modified_at: now,
-        key_id: keyId,
-        registered_at: now,
-      },
-      queries,
-    ),
+  const device = await database.write(
+    ({ queries }) =>
+      insertOrUpdateDevice(
+        {
+          application_id: appid,
+          id: ids.newId("Device"),
+          unique_id: uniqueId ?? null,
+          platform,
+          ...changedFields(parameters, tokenId),
+          token_version: 0,
+          created_at: now,
+          modified_at: now,
+          key_id: keyId,
+          registered_at: now,
+        },
+        queries,
+      ),
+    { addsTo: appid },
   );
   const subject = {
     applicationId: appid,

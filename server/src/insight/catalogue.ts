@@ -155,7 +155,7 @@ export const metricCatalogue = {
     type: "histogram",
     labels: [],
     across: "sum",
-    help: "Transactions that shared one commit; on PostgreSQL always one.",
+    help: "Writes that shared one commit; on PostgreSQL, only new objects, devices and events do.",
   },
   rollcall_database_transactions_waiting: {
     type: "gauge",

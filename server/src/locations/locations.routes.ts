@@ -28,13 +28,16 @@ const createLocation = operation({
     const { applicationId, userId } = caller;
     const { name, location } = parameters;
     const columns = newColumns(caller, ids.newId("Location"), readPublic(parameters), clock);
-    const created = await database.write(async ({ queries }) => {
-      const placing = { applicationId, userId, setterId: userId, location };
-      const own = { ...noFields, ...columnsOf(locationKind.fields, parameters), name };
-      const row: LocationRow = { ...columns, ...own, ...(await fuzzing.locate(placing, queries)) };
-      await createOwned("locations", row, queries);
-      return row;
-    });
+    const created = await database.write(
+      async ({ queries }) => {
+        const placing = { applicationId, userId, setterId: userId, location };
+        const own = { ...noFields, ...columnsOf(locationKind.fields, parameters), name };
+        const row: LocationRow = { ...columns, ...own, ...(await fuzzing.locate(placing, queries)) };
+        await createOwned("locations", row, queries);
+        return row;
+      },
+      { addsTo: applicationId },
+    );
     return presentLocation(created, userId);
   },
 });

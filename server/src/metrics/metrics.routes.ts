@@ -74,29 +74,32 @@ const createEvent = operation({
     const checked = await keyLimits.check(caller, new Set([key]));
     throwRefused(checked.refused, key);
     const id = ids.newId("MetricEvent");
-    await database.write(async (transaction) => {
-      const { queries, afterCommit } = transaction;
-      throwRefused(await keyLimits.add(application_id, checked, transaction), key);
-      afterCommit(() => noteStored(application_id, 1, payload, services));
-      await insertHandle(
-        {
-          application_id,
-          id,
-          key,
-          device_id: deviceId,
-          user_id: userId ?? null,
-          occurred_at: occurredAt,
-          started_at: now,
-          expires_at: timeoutInSeconds === undefined ? null : now + timeoutInSeconds * 1000,
-          ended_at: null,
-        },
-        queries,
-      ).catch((error) => {
-        // The user was deleted after the token was checked.
-        throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
-      });
-      await insertInboxRow({ application_id, id, received_at: now, payload }, queries);
-    });
+    await database.write(
+      async (transaction) => {
+        const { queries, afterCommit } = transaction;
+        throwRefused(await keyLimits.add(application_id, checked, transaction), key);
+        afterCommit(() => noteStored(application_id, 1, payload, services));
+        await insertHandle(
+          {
+            application_id,
+            id,
+            key,
+            device_id: deviceId,
+            user_id: userId ?? null,
+            occurred_at: occurredAt,
+            started_at: now,
+            expires_at: timeoutInSeconds === undefined ? null : now + timeoutInSeconds * 1000,
+            ended_at: null,
+          },
+          queries,
+        ).catch((error) => {
+          // The user was deleted after the token was checked.
+          throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+        });
+        await insertInboxRow({ application_id, id, received_at: now, payload }, queries);
+      },
+      { addsTo: application_id },
+    );
     return { id, success: true as const };
   },
 });
@@ -146,17 +149,20 @@ async function storeEvents(
   // Never waits inside a transaction: the compaction that makes room may be waiting for that transaction.
   if (room !== undefined) await database.apart("room for events", () => room);
   const row = { application_id: applicationId, id: ids.newId("MetricEvent"), received_at: now };
-  return database.write(async (transaction) => {
-    const { queries, afterCommit } = transaction;
-    const refused = await keyLimits.add(applicationId, checked, transaction);
-    const taken = refused.size === 0 ? events : events.filter(([key]) => !refused.has(key));
-    if (taken.length === 0) return refused;
-    const isWhole = taken.length === events.length;
-    const stored = isWhole ? payload : writePayload(payloadOf(caller, taken, services));
-    afterCommit(() => noteStored(applicationId, taken.length, stored, services));
-    await insertInboxRow({ ...row, payload: stored }, queries);
-    return refused;
-  });
+  return database.write(
+    async (transaction) => {
+      const { queries, afterCommit } = transaction;
+      const refused = await keyLimits.add(applicationId, checked, transaction);
+      const taken = refused.size === 0 ? events : events.filter(([key]) => !refused.has(key));
+      if (taken.length === 0) return refused;
+      const isWhole = taken.length === events.length;
+      const stored = isWhole ? payload : writePayload(payloadOf(caller, taken, services));
+      afterCommit(() => noteStored(applicationId, taken.length, stored, services));
+      await insertInboxRow({ ...row, payload: stored }, queries);
+      return refused;
+    },
+    { addsTo: applicationId },
+  );
 }
 
 const endEvent = operation({

@@ -1,0 +1,210 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { CompiledQuery, type DatabaseConnection, type QueryResult } from "kysely";
+import { ApiError } from "../errors.ts";
+import type { Queries, Transaction } from "./database.ts";
+import { isConflict } from "./dialect.ts";
+import type { GroupedWrite } from "./joint-work.ts";
+import { type PostgresConnection, refuseStreaming } from "./postgres-connection.ts";
+import { runPrepared } from "./prepared.ts";
+
+type Work<T> = (transaction: Transaction) => Promise<T>;
+
+export interface GroupEngine {
+  /** Runs work in a transaction of its own. */
+  alone<T>(work: Work<T>): Promise<T>;
+  /** Returns a connection that no other transaction uses. */
+  connect(): PostgresConnection;
+  queriesOver(connection: DatabaseConnection): Queries;
+}
+
+/** Groups of one application that run at the same time: one writes while the other waits for the disk. */
+const groupsAtOnce = 2;
+/** Bounds the time of one transaction, for which its writes wait. */
+const membersMax = 64;
+/** How long a group waits for a lock: all of its writes wait. */
+const lockMsMax = 20;
+/** How long the writes of an application run alone after one of its groups was rolled back. */
+const aloneMs = 1_000;
+/** Statements that exclude other transactions do not exclude other writes of the same group. */
+const excludesOthers = /\bfor (no key )?update\b|pg_advisory/;
+
+interface Writes {
+  waiting: Member[];
+  running: number;
+  isScheduled: boolean;
+  aloneUntil: number;
+}
+
+/**
+ * Commits independent writes of one application together, as SQLite does for all writes: one `begin`, one commit, and
+ * the statements of all writes pipelined over one connection.
+ *
+ * ```
+ * begin │ A1 B1 C1 │ A2 B2 C2 │ commit      statements of one column are sent together
+ * ```
+ *
+ * A write that fails before it has written anything leaves the group. After any other failure the group is rolled back,
+ * and its writes run again, each in a transaction of its own.
+ */
+export function createWriteGroups(engine: GroupEngine): GroupedWrite {
+  const applications = new Map<string, Writes>();
+
+  function schedule(applicationId: string, writes: Writes): void {
+    if (writes.isScheduled || writes.running >= groupsAtOnce) return;
+    writes.isScheduled = true;
+    setImmediate(() => {
+      writes.isScheduled = false;
+      if (writes.waiting.length > 0) start(applicationId, writes);
+    });
+  }
+
+  async function start(applicationId: string, writes: Writes): Promise<void> {
+    const group = writes.waiting.splice(0, membersMax);
+    if (performance.now() < writes.aloneUntil) {
+      for (const member of group) member.runAlone();
+    } else {
+      writes.running += 1;
+      if (writes.waiting.length > 0) schedule(applicationId, writes);
+      if (await runGroup(group, engine)) writes.aloneUntil = performance.now() + aloneMs;
+      writes.running -= 1;
+    }
+    if (writes.waiting.length > 0) schedule(applicationId, writes);
+    else if (writes.running === 0 && performance.now() >= writes.aloneUntil) applications.delete(applicationId);
+  }
+
+  return (work, applicationId) =>
+    new Promise((resolve, reject) => {
+      const writes = applications.get(applicationId) ?? { waiting: [], running: 0, isScheduled: false, aloneUntil: 0 };
+      applications.set(applicationId, writes);
+      writes.waiting.push(createMember(work, engine.alone, resolve, reject));
+      schedule(applicationId, writes);
+    });
+}
+
+/** @returns whether the group was rolled back because of one of its writes */
+async function runGroup(members: readonly Member[], engine: GroupEngine): Promise<boolean> {
+  try {
+    await commitGroup(members, engine);
+  } catch (error) {
+    const isOfOne = error instanceof Spoiled || !isUnavailable(error) || isConflict(error);
+    for (const member of members) {
+      if (isOfOne) member.runAlone();
+      else member.reject(error);
+    }
+    return isOfOne;
+  }
+  for (const member of members) member.settle();
+  return false;
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof ApiError && error.condition === "ServiceUnavailable";
+}
+
+/** A write of the group has failed and would leave a part of its work. */
+class Spoiled extends Error {}
+
+/** @throws Error when the group was rolled back, or may have been */
+async function commitGroup(members: readonly Member[], engine: GroupEngine): Promise<void> {
+  const connection = engine.connect();
+  const group = new GroupConnection(connection);
+  const queries = engine.queriesOver(group);
+  runPrepared(queries, { run: async (sql, values) => (await group.executeQuery(CompiledQuery.raw(sql, values))).rows });
+  try {
+    await connection.begin(`set local lock_timeout = ${lockMsMax}`);
+    await Promise.all(members.map((member) => group.run(member, queries)));
+    if (group.failure !== undefined) throw group.failure.error;
+    if (members.some((member) => member.hasFailed && member.hasWritten)) throw new Spoiled();
+    const writtenCount = members.filter((member) => member.hasWritten).length;
+    await connection.end(writtenCount > 0 ? "commit" : "rollback", writtenCount);
+  } catch (error) {
+    await connection.end("rollback");
+    throw error;
+  } finally {
+    connection.release();
+  }
+}
+
+/** A write, from its request to its outcome. */
+interface Member {
+  /** Whether one of its statements may have changed anything. */
+  hasWritten: boolean;
+  readonly hasFailed: boolean;
+  run(queries: Queries): Promise<void>;
+  runAlone(): void;
+  /** Called when the group has ended, and what this write has written is on disk. */
+  settle(): void;
+  reject(error: unknown): void;
+}
+
+function createMember<T>(
+  work: Work<T>,
+  alone: GroupEngine["alone"],
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): Member {
+  const effects: (() => void)[] = [];
+  let hasFailed = false;
+  let finish = () => {};
+  const runAlone = () => void alone(work).then(resolve, reject);
+  return {
+    hasWritten: false,
+    get hasFailed() {
+      return hasFailed;
+    },
+    async run(queries) {
+      try {
+        const value = await work({ queries, afterCommit: (effect) => void effects.push(effect) });
+        finish = () => {
+          for (const effect of effects) effect();
+          resolve(value);
+        };
+      } catch (error) {
+        hasFailed = true;
+        finish = error instanceof NeedsOwnTransaction ? runAlone : () => reject(error);
+      }
+    },
+    runAlone,
+    settle() {
+      try {
+        finish();
+      } catch (error) {
+        reject(error);
+      }
+    },
+    reject,
+  };
+}
+
+/** Thrown by a statement that cannot be part of a group, before it is sent. */
+class NeedsOwnTransaction extends Error {}
+
+/** The connection of a group. It knows which write each statement belongs to, by the asynchronous context. */
+class GroupConnection implements DatabaseConnection {
+  readonly #connection: PostgresConnection;
+  readonly #current = new AsyncLocalStorage<Member>();
+  /** The first failure of a statement, after which PostgreSQL accepts no others. */
+  failure: { readonly error: unknown } | undefined;
+
+  constructor(connection: PostgresConnection) {
+    this.#connection = connection;
+  }
+
+  run(member: Member, queries: Queries): Promise<void> {
+    return this.#current.run(member, () => member.run(queries));
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (excludesOthers.test(query.sql)) throw new NeedsOwnTransaction(query.sql);
+    const member = this.#current.getStore();
+    if (member !== undefined && !query.sql.startsWith("select")) member.hasWritten = true;
+    try {
+      return await this.#connection.executeQuery<R>(query);
+    } catch (error) {
+      this.failure ??= { error };
+      throw error;
+    }
+  }
+
+  streamQuery = refuseStreaming;
+}
