@@ -21,7 +21,7 @@ async function start(stdout: "pipe" | number, onSpawn: (child: ChildProcess) => 
   const port = await findFreePort();
   const { child, exited } = spawnProgram({ ...deployment.settings, PORT: `${port}` }, { stdout });
   onSpawn(child);
-  const until = Date.now() + 20_000;
+  const until = Date.now() + 60_000;
   const isServed = () => send(port, "GET", "/_/health/ready").then(isOk, () => false);
   while (!(await isServed())) {
     assert.ok(Date.now() < until && child.exitCode === null, "the server does not start");

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CompiledQuery, type DatabaseConnection, type QueryResult } from "kysely";
 import { ApiError } from "../errors.ts";
+import { runInCall } from "../lib/current-call.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { isConflict } from "./dialect.ts";
 import type { GroupedWrite } from "./joint-work.ts";
@@ -116,7 +117,8 @@ async function commitGroup(members: readonly Member[], engine: GroupEngine): Pro
     if (group.failure !== undefined) throw group.failure.error;
     if (members.some((member) => member.hasFailed && member.hasWritten)) throw new Spoiled();
     const writtenCount = members.filter((member) => member.hasWritten).length;
-    await connection.end(writtenCount > 0 ? "commit" : "rollback", writtenCount);
+    const end = () => connection.end(writtenCount > 0 ? "commit" : "rollback", writtenCount);
+    await runInCall(undefined, end); // it belongs to no single call
   } catch (error) {
     await connection.end("rollback");
     throw error;
