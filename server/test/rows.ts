@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Queries } from "../src/db/database.ts";
 import type { CheckinRow, FileRow, LocationRow } from "../src/db/tables.ts";
 import { cellOf } from "../src/lib/cells.ts";
 import { noFields } from "../src/locations/locations.contract.ts";
@@ -31,12 +32,8 @@ export function checkinRow(
   };
 }
 
-/** Stores check-ins in chunks that stay below the engines' limits of parameters. */
-export async function insertCheckins({ app }: TestApp, rows: readonly CheckinRow[]): Promise<void> {
-  for (let start = 0; start < rows.length; start += 500) {
-    const some = rows.slice(start, start + 500);
-    await app.database.write(({ queries }) => queries.insertInto("checkins").values(some).execute());
-  }
+export function insertCheckins(test: TestApp, rows: readonly CheckinRow[]): Promise<void> {
+  return insertInChunks(test, rows, (some, queries) => queries.insertInto("checkins").values(some));
 }
 
 /** A stored private location without optional values by default. */
@@ -58,12 +55,8 @@ export function locationRow(
   };
 }
 
-/** Stores locations in chunks, as {@link insertCheckins}. */
-export async function insertLocations({ app }: TestApp, rows: readonly LocationRow[]): Promise<void> {
-  for (let start = 0; start < rows.length; start += 500) {
-    const some = rows.slice(start, start + 500);
-    await app.database.write(({ queries }) => queries.insertInto("locations").values(some).execute());
-  }
+export function insertLocations(test: TestApp, rows: readonly LocationRow[]): Promise<void> {
+  return insertInChunks(test, rows, (some, queries) => queries.insertInto("locations").values(some));
 }
 
 /** A stored private blob without its bytes: without optional values by default. */
@@ -99,11 +92,19 @@ export function fileRow(row: Pick<FileRow, "application_id" | "id" | "user_id"> 
   };
 }
 
-/** Stores files in chunks, as {@link insertCheckins}. */
-export async function insertFiles({ app }: TestApp, rows: readonly FileRow[]): Promise<void> {
+export function insertFiles(test: TestApp, rows: readonly FileRow[]): Promise<void> {
+  return insertInChunks(test, rows, (some, queries) => queries.insertInto("files").values(some));
+}
+
+/** Chunks stay below the engines' limits of parameters. */
+async function insertInChunks<Row>(
+  { app }: TestApp,
+  rows: readonly Row[],
+  insert: (some: readonly Row[], queries: Queries) => { execute(): Promise<unknown> },
+): Promise<void> {
   for (let start = 0; start < rows.length; start += 500) {
     const some = rows.slice(start, start + 500);
-    await app.database.write(({ queries }) => queries.insertInto("files").values(some).execute());
+    await app.database.write(({ queries }) => insert(some, queries).execute());
   }
 }
 
