@@ -40,8 +40,8 @@ export interface ApartOptions {
 
 export interface WriteOptions {
   /**
-   * The application of work that adds rows and depends on no others that such work adds at the same time. It may share
-   * its transaction with other work of this kind.
+   * The application of work that adds rows (or replaces one by a single statement) and depends on no others that such
+   * work adds at the same time. It may share its transaction with other work of this kind.
    */
   readonly addsTo?: string;
 }

@@ -87,7 +87,7 @@ async function runGroup(members: readonly Member[], engine: GroupEngine): Promis
   try {
     await commitGroup(members, engine);
   } catch (error) {
-    const isOfOne = error instanceof Spoiled || !isUnavailable(error) || isConflict(error);
+    const isOfOne = !(error instanceof ApiError) || isConflict(error); // else the database cannot be used now
     for (const member of members) {
       if (isOfOne) member.runAlone();
       else member.reject(error);
@@ -96,10 +96,6 @@ async function runGroup(members: readonly Member[], engine: GroupEngine): Promis
   }
   for (const member of members) member.settle();
   return false;
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof ApiError && error.condition === "ServiceUnavailable";
 }
 
 /** A write of the group has failed and would leave a part of its work. */
@@ -113,7 +109,7 @@ async function commitGroup(members: readonly Member[], engine: GroupEngine): Pro
   runPrepared(queries, { run: async (sql, values) => (await group.executeQuery(CompiledQuery.raw(sql, values))).rows });
   try {
     await connection.begin(`set local lock_timeout = ${lockMsMax}`);
-    await Promise.all(members.map((member) => group.run(member, queries)));
+    await Promise.all(members.map((member) => currentMember.run(member, () => member.run(queries))));
     if (group.failure !== undefined) throw group.failure.error;
     if (members.some((member) => member.hasFailed && member.hasWritten)) throw new Spoiled();
     const writtenCount = members.filter((member) => member.hasWritten).length;
@@ -181,10 +177,12 @@ function createMember<T>(
 /** Thrown by a statement that cannot be part of a group, before it is sent. */
 class NeedsOwnTransaction extends Error {}
 
-/** The connection of a group. It knows which write each statement belongs to, by the asynchronous context. */
+/** The write that the running code belongs to. */
+const currentMember = new AsyncLocalStorage<Member>();
+
+/** The connection of a group. */
 class GroupConnection implements DatabaseConnection {
   readonly #connection: PostgresConnection;
-  readonly #current = new AsyncLocalStorage<Member>();
   /** The first failure of a statement, after which PostgreSQL accepts no others. */
   failure: { readonly error: unknown } | undefined;
 
@@ -192,13 +190,9 @@ class GroupConnection implements DatabaseConnection {
     this.#connection = connection;
   }
 
-  run(member: Member, queries: Queries): Promise<void> {
-    return this.#current.run(member, () => member.run(queries));
-  }
-
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (excludesOthers.test(query.sql)) throw new NeedsOwnTransaction(query.sql);
-    const member = this.#current.getStore();
+    const member = currentMember.getStore();
     if (member !== undefined && !query.sql.startsWith("select")) member.hasWritten = true;
     try {
       return await this.#connection.executeQuery<R>(query);
