@@ -17,6 +17,7 @@ import { identities } from "./checks/identities.ts";
 import { identityNames } from "./checks/identity-names.ts";
 import { ids } from "./checks/ids.ts";
 import { limits } from "./checks/limits.ts";
+import { locationParameters } from "./checks/location-parameters.ts";
 import { locations } from "./checks/locations.ts";
 import { loginGroup } from "./checks/login.ts";
 import { logout } from "./checks/logout.ts";
@@ -49,7 +50,7 @@ export const groups: readonly Group[] = [
   parameters,
   bodies,
   dates,
-  locations,
+  locationParameters,
   ids,
   errors,
   tokens,
@@ -65,6 +66,7 @@ export const groups: readonly Group[] = [
   profilePictures,
   userSearch,
   checkins,
+  locations,
   files,
   uploads,
   checkinChanges,
