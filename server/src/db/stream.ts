@@ -48,8 +48,12 @@ export function mergeStreams<Row extends { readonly id: string }>(
     keyOf: first.keyOf,
     isDescending: first.isDescending,
     async take(take, work) {
-      const all = await Promise.all(streams.map((stream) => stream.take(take, work)));
-      const rows = sortRows(distinctRows(all.flatMap((taken) => taken.rows)), first, take.direction);
+      const taken = await Promise.all(streams.map((stream) => stream.take(take, work)));
+      const all = taken.filter(({ rows, reached }) => rows.length > 0 || reached !== undefined);
+      const [only] = all;
+      if (only === undefined) return { rows: [] };
+      if (all.length === 1) return only;
+      const rows = sortRows(distinctRows(all.flatMap((each) => each.rows)), first, take.direction);
       const stops = all.flatMap(({ reached: stop }) => (stop === undefined ? [] : [stop]));
       const reached = nearest(stops, first, take.direction);
       if (reached === undefined) return { rows: rows.slice(0, take.count) };

@@ -122,8 +122,12 @@ export function resultsOf(fields: readonly OwnedField<never>[]): ByName {
 
 /** The fields of a result. */
 export function presentFields<Row>(fields: readonly OwnedField<Row>[], row: Row): ByName {
-  const values = fields.map((field) => [field.name, field.valueOf(row)] as const);
-  return Object.fromEntries(values.filter(([, value]) => value !== null));
+  const presented: Record<string, string | number> = {};
+  for (const field of fields) {
+    const value = field.valueOf(row);
+    if (value !== null) presented[field.name] = value;
+  }
+  return presented;
 }
 
 /** The columns of the given fields. */

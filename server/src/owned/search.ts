@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import { readSortOrder } from "../contract/search.ts";
 import { resolveUserId } from "../contract/wire.ts";
 import { type Condition, condition, equals, numberOrder, type Order, textOrder, within } from "../db/conditions.ts";
@@ -109,9 +109,7 @@ function rows<Row extends OwnedRow>(
 ): Scope {
   return {
     shape: `${kind.table} ${scope}`,
-    from: sql.ref(kind.table),
-    select: shownColumns(kind),
-    cell: scope === "own" ? sql`cell` : sql`seen_cell`,
+    ...partsOf(kind)[scope],
     conditions,
   };
 }
@@ -121,9 +119,20 @@ const commonColumns = [
   ...(["read_permission", "write_permission", "created_at", "modified_at"] as const),
 ] satisfies (keyof ShownRow<OwnedRow>)[];
 
-function shownColumns({ fields, columns = [] }: OwnedKind<never>): RawBuilder<unknown> {
-  const own = fields.map(({ column }) => column);
-  return sql.join([...new Set([...commonColumns, ...own, ...columns])].map((column) => sql.ref(column)));
+type ScopeParts = Pick<Scope, "from" | "select" | "cell">;
+
+/** Built once for each kind, because building SQL costs more than reading a row. */
+const partsByKind = new WeakMap<OwnedKind<never>, Readonly<Record<"own" | "shared", ScopeParts>>>();
+
+function partsOf(kind: OwnedKind<never>): Readonly<Record<"own" | "shared", ScopeParts>> {
+  const known = partsByKind.get(kind);
+  if (known !== undefined) return known;
+  const { table, fields, columns = [] } = kind;
+  const names = new Set([...commonColumns, ...fields.map(({ column }) => column), ...columns]);
+  const rowParts = { from: sql.ref(table), select: sql.join([...names].map((name) => sql.ref(name))) };
+  const parts = { own: { ...rowParts, cell: sql`cell` }, shared: { ...rowParts, cell: sql`seen_cell` } };
+  partsByKind.set(kind, parts);
+  return parts;
 }
 
 /**
