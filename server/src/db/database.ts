@@ -41,7 +41,8 @@ export interface ApartOptions {
 export interface WriteOptions {
   /**
    * The application of work that adds rows (or replaces one by a single statement) and depends on no others that such
-   * work adds at the same time. It may share its transaction with other work of this kind.
+   * work adds at the same time. It may share its transaction with other work of this kind, and then runs again if one of
+   * them fails.
    */
   readonly addsTo?: string;
 }

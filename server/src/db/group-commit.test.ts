@@ -6,9 +6,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { after, afterEach, before, describe, it } from "node:test";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { sqliteUrl } from "../../test/harness.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queries } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
 
@@ -34,16 +34,25 @@ after(async () => {
 
 let count = 0;
 /** Writes one row, optionally over several ticks, and optionally fails afterwards. */
-function write(options: { ticks?: number; fails?: boolean } = {}): Promise<void> {
+function write(options: { ticks?: number; fails?: boolean; by?: Database; addsTo?: string } = {}): Promise<void> {
   count += 1;
   const name = `row ${count}`;
-  return database.write(async ({ queries }) => {
-    const row = { application_id: name, name, token_version: 0, created_at: 0, deleted_at: null };
-    await queries.insertInto("applications").values(row).execute();
-    for (let tick = 0; tick < (options.ticks ?? 0); tick += 1) await nextTick();
-    if (options.fails) throw new Error("on purpose");
-  });
+  const { addsTo, by = database } = options;
+  return by.write(
+    async ({ queries, afterCommit }) => {
+      runs += 1;
+      afterCommit(() => effects.push(name));
+      const row = { application_id: name, name, token_version: 0, created_at: 0, deleted_at: null };
+      await queries.insertInto("applications").values(row).execute();
+      for (let tick = 0; tick < (options.ticks ?? 0); tick += 1) await nextTick();
+      if (options.fails) throw new Error(`${name} fails`);
+    },
+    addsTo === undefined ? {} : { addsTo },
+  );
 }
+
+let runs = 0;
+let effects: string[] = [];
 
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -91,6 +100,81 @@ describe("writes of one tick", () => {
   it("are split into groups of bounded size, so that one group does not block the event loop", async () => {
     const made = await measure(() => Promise.all(Array.from({ length: 1_000 }, () => write())));
     assert.deepEqual(made, { commits: 2, rows: 1_000 });
+  });
+});
+
+describe("writes that only add rows", () => {
+  const addsTo = "app";
+  let fresh: Database; // in which no write has failed yet
+  beforeEach(async () => {
+    fresh = await openDatabase(sqliteUrl(folder), { connectionsMax: 1, timeoutMs: 100 });
+    runs = 0;
+    effects = [];
+  });
+  afterEach(() => fresh.close());
+
+  it("run once when none of them fails", async () => {
+    const works = () => Array.from({ length: 50 }, () => write({ by: fresh, addsTo }));
+    assert.deepEqual(await measure(() => Promise.all(works())), { commits: 1, rows: 50 });
+    assert.deepEqual([runs, effects.length], [50, 50]);
+  });
+
+  it("run again when one of them fails: the others are stored once with their effects, and each failed one gets its own error", async () => {
+    const first = count + 1;
+    const works = () =>
+      Array.from({ length: 30 }, (_, n) => write({ by: fresh, addsTo, fails: n % 3 === 2, ticks: n % 2 }));
+    let outcomes: PromiseSettledResult<void>[] = [];
+    const made = await measure(async () => {
+      outcomes = await Promise.allSettled(works());
+    });
+    assert.deepEqual(made, { commits: 1, rows: 20 });
+    const reasons = outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.message : undefined));
+    const names = Array.from({ length: 30 }, (_, n) => `row ${first + n}`);
+    assert.deepEqual(
+      reasons,
+      names.map((name, n) => (n % 3 === 2 ? `${name} fails` : undefined)),
+    );
+    assert.deepEqual(
+      effects,
+      names.filter((_, n) => n % 3 !== 2),
+    );
+    assert.equal(runs, 3 + 30);
+  });
+
+  it("run once in the following groups, even if some of them fail", async () => {
+    await Promise.allSettled([write({ by: fresh, addsTo, fails: true }), write({ by: fresh, addsTo })]);
+    runs = 0;
+    for (let group = 0; group < 5; group += 1) {
+      const works = () => Array.from({ length: 20 }, (_, n) => write({ by: fresh, addsTo, fails: n === 10 }));
+      assert.deepEqual(await measure(() => Promise.allSettled(works())), { commits: 1, rows: 19 });
+    }
+    assert.equal(runs, 100);
+  });
+
+  it("do not make other writes and joint transactions of their group run again", async () => {
+    let others = 0;
+    const other = (name: string) => async (queries: Queries) => {
+      others += 1;
+      const row = { application_id: name, name, token_version: 0, created_at: 0, deleted_at: null };
+      await queries.insertInto("applications").values(row).execute();
+    };
+    const made = await measure(() =>
+      Promise.allSettled([
+        fresh.write(({ queries }) => other("a write")(queries)),
+        write({ by: fresh, addsTo }),
+        fresh.together(
+          async () => {
+            await fresh.write(({ queries }) => other("in a joint")(queries));
+            await nextTick();
+            await fresh.write(({ queries }) => other("in a joint, later")(queries));
+          },
+          { isSplittable: false },
+        ),
+        write({ by: fresh, addsTo, fails: true }),
+      ]),
+    );
+    assert.deepEqual(made, { commits: 1, rows: 4 });
+    assert.deepEqual([others, runs], [3, 4]);
   });
 });
 

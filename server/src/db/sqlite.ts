@@ -48,7 +48,7 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
       onCommit: (startedAt, size) => runInCall(undefined, () => watch.ended("commit", startedAt, size)),
     },
   );
-  const joints = createJoints(group.write, options.timeoutMs);
+  const joints = createJoints(group.write, options.timeoutMs, { writeInGroup: group.writeRepeatable });
   const reads = kyselyOver(() => {
     if (joints.queries() !== undefined) return writer; // sees the uncommitted writes of the joint
     readTick.join();
