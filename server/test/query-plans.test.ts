@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { CompiledQuery, sql } from "kysely";
+import { CompiledQuery, type QueryResult, sql } from "kysely";
 import { newAuditRow } from "../src/audit/audit.events.ts";
 import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/audit.store.ts";
 import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts";
@@ -138,16 +138,31 @@ before(async () => {
 });
 after(() => test.close());
 
+interface Answer {
+  readonly plan: string;
+  readonly result: QueryResult<unknown>;
+}
+
+/** Answers to the statements that gather rows to sort them, which are the same for every page and every order. */
+const gathered = new Map<string, Promise<Answer>>();
+
 /** Runs statements, and records the plan of each. */
 function explaining(explained: Omit<Explained, "what">[]): Queries {
   const { reads } = test.app.database;
   const explain = hasCostPlanner ? "explain" : "explain query plan";
+  async function answer(query: CompiledQuery): Promise<Answer> {
+    const found = await reads.executeQuery(CompiledQuery.raw(`${explain} ${query.sql}`, [...query.parameters]));
+    const rows = found.rows as Record<string, unknown>[]; // one column on PostgreSQL, several on SQLite
+    const plan = rows.map((row) => row["detail"] ?? row["QUERY PLAN"]).join("\n");
+    return { plan, result: await reads.executeQuery(query) };
+  }
   async function executeQuery(query: CompiledQuery) {
-    const plan = await reads.executeQuery(CompiledQuery.raw(`${explain} ${query.sql}`, [...query.parameters]));
-    const rows = plan.rows as Record<string, unknown>[]; // one column on PostgreSQL, several on SQLite
-    const lines = rows.map((row) => row["detail"] ?? row["QUERY PLAN"]);
-    explained.push({ plan: lines.join("\n"), parameters: query.parameters });
-    return reads.executeQuery(query);
+    const { sql, parameters } = query;
+    const { plan, result } = await (isGathering(query)
+      ? gathered.getOrInsertComputed(JSON.stringify([sql, parameters]), () => answer(query))
+      : answer(query));
+    explained.push({ plan, parameters });
+    return result;
   }
   return new Proxy(reads, {
     get(target, name) {
@@ -169,8 +184,7 @@ async function explainPages<Row extends { readonly id: string }>(
   what: string,
   search: Search<Row>,
 ): Promise<Explained[]> {
-  const { reads } = test.app.database;
-  const inside = await searchPage(search, { at: "offset", offset: 30 }, 10, reads);
+  const inside = await searchPage(search, { at: "offset", offset: 30 }, 10, explaining([]));
   const row = inside.rows.at(-1);
   assert.ok(row !== undefined, what);
   const key = inside.keyOf(row);
@@ -194,7 +208,6 @@ function bags() {
   ];
 }
 
-/** Gathering rows to sort them is the same for every page. */
 const isGathering = ({ parameters }: Pick<Explained, "parameters">) => parameters.includes(rowsGatheredMax + 1);
 const isDeep = (each: Pick<Explained, "what" | "parameters">) =>
   / (after|before)$/.test(each.what) && !isGathering(each);
