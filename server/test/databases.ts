@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,6 +31,7 @@ export async function copyTestDatabase(dataDir: string): Promise<TestDatabase> {
   const server = process.env["TEST_DATABASE_URL"];
   if (server !== undefined) return createOnServer(server, new URL(template).pathname.slice(1));
   const url = sqliteUrl(dataDir);
+  mkdirSync(dataDir, { recursive: true });
   copyFileSync(fileURLToPath(template), fileURLToPath(url));
   return { url, drop: async () => {} };
 }

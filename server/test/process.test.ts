@@ -21,12 +21,11 @@ import { promisify } from "node:util";
 import { buildApp } from "../src/app.ts";
 import { insertApplication } from "../src/applications/applications.store.ts";
 import { loadConfig } from "../src/config.ts";
-import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { createClock } from "../src/lib/clock.ts";
 import { createIdGenerator } from "../src/lib/ids.ts";
 import { maintain } from "../src/maintenance.ts";
-import { createTestDatabase } from "./databases.ts";
+import { copyTestDatabase } from "./databases.ts";
 import { openRaw, runProgram, send } from "./harness.ts";
 import { noEnvFile, serverEnvironment, spawnProgram } from "./running-server.ts";
 import { bytesHeaders, metadataOf, tusHeaders } from "./tus.ts";
@@ -62,11 +61,10 @@ function newFolder(): string {
 /** The settings of a new deployment on the engine under test, and an application of it. */
 async function newDeployment(): Promise<{ settings: Settings; appid: string; appkey: string }> {
   const dataDir = newFolder();
-  const { url, drop } = await createTestDatabase(dataDir);
+  const { url, drop } = await copyTestDatabase(dataDir);
   drops.push(drop);
   const settings = { DATA_DIR: dataDir, DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests", ...cheapHashing };
   const database = await openDatabase(url, { connectionsMax: 2, timeoutMs: 5_000 });
-  await migrate(database);
   const [clock, ids] = [createClock(), createIdGenerator(Date.now)];
   const application = await database.write(({ queries }) => insertApplication("Test", { clock, ids }, queries));
   await database.close();

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "./command-line.ts";
-import { createTestDatabase } from "./databases.ts";
+import { copyTestDatabase } from "./databases.ts";
 import { type Answer, type CallOptions, type runProgram, send } from "./harness.ts";
 import { noEnvFile, programEnvironment, type RunningServer, startProgram } from "./running-server.ts";
 
@@ -59,7 +59,7 @@ export async function createRegions<Name extends string>(
   const made = await Promise.all(
     networks.map(async ({ name, proxy }) => {
       const dataDir = join(folder, name);
-      const { url, drop } = await createTestDatabase(dataDir);
+      const { url, drop } = await copyTestDatabase(dataDir);
       drops.push(drop);
       const settings = {
         DATA_DIR: dataDir,

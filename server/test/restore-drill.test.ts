@@ -7,9 +7,8 @@ import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { insertApplication } from "../src/applications/applications.store.ts";
 import { createClockAndIds } from "../src/cli.command.ts";
-import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
-import { createTestDatabase, type TestDatabase } from "./databases.ts";
+import { copyTestDatabase, createTestDatabase, type TestDatabase } from "./databases.ts";
 import { readTables } from "./full-application.ts";
 import { type Answer, runProgram, send } from "./harness.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
@@ -30,9 +29,9 @@ interface Settings extends Readonly<Record<string, string>> {
   readonly DATABASE_URL: string;
 }
 
-async function newDeployment(name: string): Promise<Settings> {
+async function newDeployment(name: string, create = copyTestDatabase): Promise<Settings> {
   const DATA_DIR = join(folder, name);
-  const database = await createTestDatabase(DATA_DIR);
+  const database = await create(DATA_DIR);
   databases.push(database);
   return { DATA_DIR, DATABASE_URL: database.url, ROLLCALL_SECRET: "a secret for the drill of restoring" };
 }
@@ -46,7 +45,6 @@ async function rollcall(settings: Settings, ...args: string[]): Promise<string> 
 /** As `apps create` does. */
 async function createApplication({ DATABASE_URL }: Settings) {
   const database = await openDatabase(DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
-  await migrate(database);
   const created = await database.write(({ queries }) => insertApplication("Drill", createClockAndIds(), queries));
   await database.close();
   return created;
@@ -153,7 +151,7 @@ describe("a restore drill", () => {
     const stopped = copyOf(written);
     assert.ok(stopped.checkins.size > before.checkins.size);
 
-    const fresh = await newDeployment("restored");
+    const fresh = await newDeployment("restored", createTestDatabase);
     await rollcall(fresh, "restore", file, "--keep-tokens");
     const restored = await startProgram(fresh);
 
