@@ -1,7 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
+import { createClockAndIds } from "../src/cli.command.ts";
+import { openDatabase } from "../src/db/open.ts";
 import { copyTestDatabase, createTestDatabase } from "./databases.ts";
+import { send } from "./harness.ts";
 
 /** What the processes of one deployment share: a folder, a database without data, and a secret. */
 export interface TestDeployment {
@@ -22,4 +26,26 @@ export async function createTestDeployment({ isMigrated = true } = {}): Promise<
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Creates an application in the database of a deployment, as `apps create` does. */
+export async function createTestApplication({
+  DATABASE_URL,
+}: Pick<TestDeployment["settings"], "DATABASE_URL">): Promise<NewApplication> {
+  const database = await openDatabase(DATABASE_URL, { connectionsMax: 2, timeoutMs: 60_000 });
+  const created = await database.write(({ queries }) => insertApplication("Test", createClockAndIds(), queries));
+  await database.close();
+  return created;
+}
+
+/** Registers a device with a server, and signs up a user. */
+export async function signUpAt(
+  port: number,
+  application: NewApplication,
+): Promise<{ readonly deviceToken: string; readonly token: string }> {
+  const device = await send(port, "POST", "/devices", { body: { ...application, platform: "test" } });
+  const deviceToken: string = device.body.result.accessToken;
+  const body = { username: "user", password: "password" };
+  const user = await send(port, "POST", "/users", { token: deviceToken, body });
+  return { deviceToken, token: user.body.result.accessToken };
 }

@@ -1,3 +1,4 @@
+// Runs on one engine: it tests the log, which no statement writes.
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";

@@ -5,10 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { insertApplication } from "../src/applications/applications.store.ts";
-import { createClockAndIds } from "../src/cli.command.ts";
-import { openDatabase } from "../src/db/open.ts";
 import { copyTestDatabase, createTestDatabase, type TestDatabase } from "./databases.ts";
+import { createTestApplication } from "./deployments.ts";
 import { readTables } from "./full-application.ts";
 import { type Answer, runProgram, send } from "./harness.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
@@ -40,14 +38,6 @@ async function rollcall(settings: Settings, ...args: string[]): Promise<string> 
   const { code, stdout, stderr } = await runProgram("src/cli.ts", args, settings);
   assert.deepEqual([code, stderr], [0, ""], args.join(" "));
   return stdout;
-}
-
-/** As `apps create` does. */
-async function createApplication({ DATABASE_URL }: Settings) {
-  const database = await openDatabase(DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
-  const created = await database.write(({ queries }) => insertApplication("Drill", createClockAndIds(), queries));
-  await database.close();
-  return created;
 }
 
 /** The answered writes of a client. */
@@ -137,7 +127,7 @@ async function contentHash(port: number, id: string, token: string): Promise<str
 describe("a restore drill", () => {
   it("a backup under load restores everything that was answered before it, and nothing incomplete", async () => {
     const settings = await newDeployment("source");
-    const application = await createApplication(settings);
+    const application = await createTestApplication(settings);
     const server = await startProgram(settings);
     const { written, tokens, until, stop } = await startWriters(server.port, application);
     await until(30);

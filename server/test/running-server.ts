@@ -97,7 +97,7 @@ export async function startProgram(
   };
 }
 
-/** The workers of a server: its child processes, as Linux lists them. */
+/** The child processes of a server, such as its workers, as Linux lists them. */
 export function workersOf({ pid }: RunningServer): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
 }

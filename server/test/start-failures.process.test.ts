@@ -1,3 +1,4 @@
+// Runs on one engine: it fails before any statement.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -6,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { createTestDeployment } from "./deployments.ts";
-import { runProgram } from "./harness.ts";
+import { failureOf } from "./failing-starts.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
 import { startS3Server } from "./s3-server.ts";
 
@@ -15,19 +16,6 @@ after(() => {
   killRunningServers();
   rmSync(folder, { recursive: true, force: true });
 });
-
-let folders = 0;
-const basics = { ROLLCALL_SECRET: "a secret for tests", DATABASE_TIMEOUT_MS: "1000", LOG_LEVEL: "error" };
-
-/** The output of a start that fails with these settings; never a stack, and never a password. */
-async function failureOf(settings: Readonly<Record<string, string>>): Promise<string> {
-  folders += 1;
-  const given = { DATA_DIR: join(folder, `${folders}`), PORT: "0", ...basics, ...settings };
-  const { code, stdout, stderr } = await runProgram("src/main.ts", [], given);
-  assert.deepEqual([code, stdout], [1, ""]);
-  assert.doesNotMatch(stderr, /\n\s+at |pa55word/);
-  return stderr.trimEnd();
-}
 
 async function takenPort() {
   const blocker = createServer().listen(0, "127.0.0.1");
@@ -64,43 +52,6 @@ describe("a start that cannot reach its database names DATABASE_URL, the target 
     const said = await failureOf({ DATABASE_URL: `postgres://user:pa55word@127.0.0.1:${port}/x` });
     silent.close();
     assert.match(said, new RegExp(`^DATABASE_URL: no answer from 127\\.0\\.0\\.1:${port} \\(CONN`));
-  });
-
-  it("when the server has no such database or user, or takes no TLS", async (t) => {
-    const { settings, remove } = await createTestDeployment();
-    t.after(remove);
-    const url = new URL(settings.DATABASE_URL);
-    if (url.protocol === "file:") {
-      // The embedded engine has neither; its file can be wrong.
-      writeFileSync(join(folder, "text.db"), "this is no database\n".repeat(500));
-      assert.equal(
-        await failureOf({ DATABASE_URL: `file://${folder}/text.db` }),
-        `DATABASE_URL: ${folder}/text.db is not an SQLite database (SQLITE_NOTADB).`,
-      );
-      return;
-    }
-    const other = (change: (url: URL) => void) => {
-      const changed = new URL(url);
-      change(changed);
-      return failureOf({ DATABASE_URL: changed.href });
-    };
-    assert.equal(
-      await other((to) => {
-        to.pathname = "/nodb";
-      }),
-      `DATABASE_URL: database "nodb" does not exist on ${url.host}. Create it, or correct the name.`,
-    );
-    assert.equal(
-      await other((to) => {
-        to.username = "stranger";
-        to.password = "pa55word";
-      }),
-      `DATABASE_URL: ${url.host} refuses the user "stranger": role "stranger" does not exist.`,
-    );
-    assert.match(
-      await other((to) => to.searchParams.set("sslmode", "require")),
-      /^DATABASE_URL: \S+ does not accept TLS connections, which sslmode requires \(ECONNRESET\)\.$/,
-    );
   });
 });
 

@@ -1,3 +1,4 @@
+// Runs on one engine: workers exchange their metrics without the database.
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";

@@ -6,11 +6,8 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
-import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
-import { openDatabase } from "../src/db/open.ts";
-import { createClock } from "../src/lib/clock.ts";
-import { createIdGenerator } from "../src/lib/ids.ts";
-import { createTestDeployment, type TestDeployment } from "./deployments.ts";
+import type { NewApplication } from "../src/applications/applications.store.ts";
+import { createTestApplication, createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { assertError, runProgram, send } from "./harness.ts";
 import { killRunningServers, type RunningServer, startProgram, workersOf } from "./running-server.ts";
 
@@ -22,10 +19,7 @@ let settings: Readonly<Record<string, string>>;
 before(async () => {
   deployment = await createTestDeployment();
   settings = { ...deployment.settings, PASSWORD_HASH_PASSES: "1", WORKERS: "2" };
-  const opened = await openDatabase(deployment.settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
-  const [clock, ids] = [createClock(), createIdGenerator(Date.now)];
-  application = await opened.write(({ queries }) => insertApplication("Test", { clock, ids }, queries));
-  await opened.close();
+  application = await createTestApplication(deployment.settings);
 });
 afterEach(killRunningServers);
 after(() => deployment.remove());
