@@ -22,6 +22,13 @@ after(() => test.close());
 type Authorization = string | undefined;
 /** Makes credentials for a single call, because an operation may revoke the token that it is called with. */
 type Callers = Readonly<Record<string, () => Authorization | Promise<Authorization>>>;
+/** Credentials that every operation refuses, so that they remain what they are. */
+type RefusedCallers = Readonly<Record<string, Authorization>>;
+
+async function makeOnce(callers: Callers): Promise<RefusedCallers> {
+  const made = Object.entries(callers).map(async ([name, make]) => [name, await make()] as const);
+  return Object.fromEntries(await Promise.all(made));
+}
 
 const hourMs = 3_600_000;
 
@@ -139,12 +146,12 @@ function assertAllowed({ status, body }: Answer, name: string): void {
 
 describe("the callers of each operation: spec/authentication#credentials-and-tokens", () => {
   it("every operation accepts the callers that it declares, and no others", async (t) => {
-    const invalid = invalidCallers(await createInvalidTokens());
+    const invalid = await makeOnce(invalidCallers(await createInvalidTokens()));
     for (const route of test.app.routes.filter(({ caller }) => caller !== "operator")) {
       await t.test(`${route.method} ${route.path}: ${route.caller}`, async () => {
         const unauthorized = await call(route, undefined);
         for (const [name, authorization] of Object.entries(invalid)) {
-          const answer = await call(route, await authorization());
+          const answer = await call(route, authorization);
           if (route.caller !== "anyone") assertInvalid(answer);
           else assert.equal(answer.body.error, unauthorized.body.error, name);
         }
@@ -166,11 +173,10 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
   // spec/operators#operator-tokens
   it("operator operations accept operators only, and no client token", async (t) => {
     const { "an operator": _, ...invalid } = invalidCallers(await createInvalidTokens());
+    const refused = await makeOnce({ ...invalid, ...devices, ...users, ...invalidOperators });
     for (const route of test.app.routes.filter(({ caller }) => caller === "operator")) {
       await t.test(`${route.method} ${route.path}`, async () => {
-        for (const authorization of Object.values({ ...invalid, ...devices, ...users, ...invalidOperators })) {
-          assertNoOperator(await call(route, await authorization()));
-        }
+        for (const authorization of Object.values(refused)) assertNoOperator(await call(route, authorization));
         for (const [name, authorization] of Object.entries(operators)) {
           assertAllowed(await call(route, await authorization()), name);
         }
