@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { createServer } from "../lib/node-http.ts";
+import type { Log } from "../log.ts";
 import { workerNumber } from "../worker-number.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
@@ -29,7 +29,7 @@ export interface HttpServerOptions {
   readonly config: Pick<Config, "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs" | "tls">;
   /** The certificate from the files of `config.tls`. */
   readonly certificate: Certificate | undefined;
-  readonly log: Logger;
+  readonly log: Log;
   /** Counts connections; undefined when metrics are off. */
   readonly observer: RequestObserver | undefined;
 }

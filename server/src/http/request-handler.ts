@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Logger } from "pino";
 import { errorReply, toApiError } from "../api/envelope.ts";
 import type { Config } from "../config.ts";
 import { type Endpoint, optionsHeaders, readableHeaders } from "../contract/endpoint.ts";
 import { ApiError } from "../errors.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
+import type { Log } from "../log.ts";
 import { HeldBody, readBody } from "./body.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
@@ -23,7 +23,7 @@ export interface RequestHandlerOptions {
     Config,
     "bodyBytesMax" | "tls" | "requireHttps" | "hstsMaxAgeSeconds" | "logSample" | "slowQueryMs"
   >;
-  readonly log: Logger;
+  readonly log: Log;
   readonly routeTable: RouteTable;
   readonly endpoints: readonly Endpoint[];
   readonly peers: Peers;

@@ -1,10 +1,12 @@
 // Runs on one engine: it tests HTTP, before any statement.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import fc from "fast-check";
 import { pino } from "pino";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { ApiError } from "../errors.ts";
-import { logLine } from "./request-log.ts";
+import { createLog } from "../log.ts";
+import { logLine, pathOf } from "./request-log.ts";
 
 // spec/deployment#log-sampling
 describe("LOG_SAMPLE", () => {
@@ -59,7 +61,7 @@ describe("LOG_SAMPLE", () => {
 
 test("the line of a call that got 503 names what failed", () => {
   const lines: string[] = [];
-  const log = pino({ level: "info" }, { write: (line) => void lines.push(line) });
+  const log = createLog("info", { write: (line) => void lines.push(line) });
   const cause = Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
   const failure = new ApiError("ServiceUnavailable", undefined, {
     cause: new ApiError("ServiceUnavailable", undefined, { cause }),
@@ -68,3 +70,48 @@ test("the line of a call that got 503 names what failed", () => {
   logLine(log, { ...call, status: 503, failure }, 1);
   assert.equal(JSON.parse(lines.join(""))["cause"], "57014: canceling statement due to statement timeout");
 });
+
+test("a line has the bytes that the general serializer of the log would write", () => {
+  const text = fc.string({ unit: fc.oneof(fc.constantFrom('"', "\\", "\n", "\0", "é", "👋", "\u2028"), fc.string()) });
+  const optional = fc.option(text, { nil: undefined });
+  const client = fc.record({ applicationId: text, deviceId: text, userId: optional });
+  const caller = fc.option(fc.oneof(client, fc.record({ operatorId: text })), { nil: undefined });
+  const names = fc.record({ requestId: text, batch: optional, method: optional, path: optional, operation: optional });
+  const others = fc.record({
+    address: text,
+    status: fc.integer({ min: 200, max: 599 }),
+    ms: fc.double({ min: 0, max: 1e9, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(names, others, caller, fc.boolean(), (named, { address, status, ms }, by, fails) => {
+      const failure = fails
+        ? new ApiError("ServiceUnavailable", undefined, { cause: new Error('a "cause"') })
+        : undefined;
+      const path = named.path === undefined ? undefined : pathOf(named.path);
+      const isClient = by !== undefined && "applicationId" in by;
+      const [written, expected] = [linesOf(), linesOf()];
+      const { batch, ...rest } = named;
+      const call = { ...rest, ...(batch !== undefined && { batch }), address, status, ms, failure };
+      logLine(createLog("info", written), { ...call, caller: by as never }, 1); // without what the log does not read
+      pino({ level: "info", base: null }, expected).info({
+        ...{ request_id: named.requestId, batch, method: named.method, path, operation: named.operation, status },
+        ...{ error: failure?.condition, cause: failure && 'a "cause"', ms: Math.round(ms * 1000) / 1000 },
+        ...(isClient && { application: by.applicationId, device: by.deviceId, user: by.userId }),
+        ...(by !== undefined && "operatorId" in by && { operator: by.operatorId }),
+        address,
+      });
+      assert.equal(written.text(), expected.text());
+    }),
+  );
+});
+
+/** Collects lines without their time. */
+function linesOf() {
+  let text = "";
+  return {
+    write: (line: string) => {
+      text += line.replace(/"time":\d+/, "");
+    },
+    text: () => text,
+  };
+}

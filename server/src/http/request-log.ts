@@ -1,7 +1,7 @@
-import type { Logger } from "pino";
 import type { AnyCaller } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
+import type { Log } from "../log.ts";
 import type { Exchange } from "./exchange.ts";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
 
@@ -35,7 +35,7 @@ function routeOf({ failure, method, route }: Exchange): string {
 }
 
 /** Writes the log line of a request. */
-export function logExchange(log: Logger, exchange: Exchange, answered: AnsweredCall, share: number): void {
+export function logExchange(log: Log, exchange: Exchange, answered: AnsweredCall, share: number): void {
   if (!log.isLevelEnabled("info")) return;
   const { operation } = answered;
   const call = {
@@ -57,25 +57,23 @@ const slowMs = 1_000;
  *
  * @param share the share of unremarkable requests to log; included in their lines, so that totals can be estimated
  */
-export function logLine(log: Logger, call: LoggedCall, share: number): void {
+export function logLine(log: Log, call: LoggedCall, share: number): void {
   const isSpecial = call.status >= 400 || call.ms >= slowMs;
   const sample = isSpecial || share === 1 ? undefined : share;
   if (sample !== undefined && !isInSample(call.batch ?? call.requestId, sample)) return;
   const { requestId, method, path, operation, status, failure, ms, caller, address, batch } = call;
-  log.info({
-    request_id: requestId,
-    batch,
-    method,
-    path: path === undefined ? undefined : pathOf(path),
-    operation,
-    status,
-    error: failure?.condition,
-    cause: failure?.condition === "ServiceUnavailable" ? describeCause(failure.cause) : undefined,
-    ms: Math.round(ms * 1000) / 1000,
-    ...(caller !== undefined && describeCaller(caller)),
-    address,
-    sample,
-  });
+  const cause = failure?.condition === "ServiceUnavailable" ? describeCause(failure.cause) : undefined;
+  log.writeMembers(
+    `"request_id":${JSON.stringify(requestId)}${member("batch", batch)}${member("method", method)}` +
+      `${member("path", path === undefined ? undefined : pathOf(path))}${member("operation", operation)}` +
+      `,"status":${status}${member("error", failure?.condition)}${member("cause", cause)}` +
+      `,"ms":${Math.round(ms * 1000) / 1000}${caller === undefined ? "" : callerMembers(caller)}` +
+      `${member("address", address)}${sample === undefined ? "" : `,"sample":${sample}`}`,
+  );
+}
+
+function member(name: string, value: string | undefined): string {
+  return value === undefined ? "" : `,"${name}":${JSON.stringify(value)}`;
 }
 
 /** The path without its query, and without the host of an absolute-form target (RFC 9112 section 3.2.2). */
@@ -103,7 +101,8 @@ function isInSample(requestId: string, share: number): boolean {
   return (mixed >>> 0) / 2 ** 32 < share;
 }
 
-function describeCaller(caller: AnyCaller): Readonly<Record<string, string | undefined>> {
-  if ("operatorId" in caller) return { operator: caller.operatorId };
-  return { application: caller.applicationId, device: caller.deviceId, user: caller.userId };
+function callerMembers(caller: AnyCaller): string {
+  if ("operatorId" in caller) return member("operator", caller.operatorId);
+  const { applicationId, deviceId, userId } = caller;
+  return member("application", applicationId) + member("device", deviceId) + member("user", userId);
 }
