@@ -12,6 +12,7 @@ import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { newApplicationKey } from "../lib/secrets.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
+import { newRevision } from "../tenancy/revision.ts";
 import { insertKey } from "./applications.keys.store.ts";
 
 /** The credentials that a client registers its devices with. The key is shown only once; its digest is stored. */
@@ -99,7 +100,7 @@ export function updateApplication(
 ): Promise<LiveApplication | undefined> {
   return queries
     .updateTable("applications")
-    .set(changed)
+    .set({ ...changed, revision: newRevision() })
     .where("application_id", "=", applicationId)
     .where("deleted_at", "is", null)
     .returning(liveColumns)
@@ -135,7 +136,7 @@ const byCreation: Order<LiveApplication> = {
 export async function updateApplicationDeleted(applicationId: string, at: number, queries: Queries): Promise<boolean> {
   const updated = await queries
     .updateTable("applications")
-    .set({ deleted_at: at, importing_until: null }) // also ends an import
+    .set({ deleted_at: at, importing_until: null, revision: newRevision() }) // also ends an import
     .where("application_id", "=", applicationId)
     .executeTakeFirst();
   return updated.numUpdatedRows === 1n;

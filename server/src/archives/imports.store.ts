@@ -1,4 +1,5 @@
 import type { Queries } from "../db/database.ts";
+import { newRevision } from "../tenancy/revision.ts";
 
 /**
  * An application that is being imported is marked as deleted, so that it is invisible, and has a lease that its
@@ -33,7 +34,7 @@ export function hiddenColumns(begunAt: number) {
 export async function showImported({ applicationId, begunAt }: Import, queries: Queries): Promise<void> {
   const shown = await queries
     .updateTable("applications")
-    .set({ deleted_at: null, importing_until: null })
+    .set({ deleted_at: null, importing_until: null, revision: newRevision() })
     .where("application_id", "=", applicationId)
     .where("deleted_at", "=", begunAt)
     .where("importing_until", "is not", null)

@@ -174,7 +174,9 @@ describe("refusals that cost no lookup (hostile.md 1)", () => {
     ];
     app.advance(60_000);
     // From here on every lookup of a token fails.
-    await app.app.database.write(({ queries }) => sql`alter table devices rename to devices_away`.execute(queries));
+    await app.app.database.write(({ queries }) =>
+      sql`alter table applications rename to applications_away`.execute(queries),
+    );
 
     const login = (token: string) => send(app.port, "POST", "/users/login", { token });
     assert.equal((await login(good)).status, 500);

@@ -24,15 +24,17 @@ export async function findCredentials(
 
 type FoundKey = Omit<ApplicationCredentials, "policy"> & PolicyColumns;
 
-const findKey = prepare<{ applicationId: string; digest: string }, FoundKey>((queries, parameter) =>
-  queries
-    .selectFrom("application_keys as key")
-    .innerJoin("applications as application", "application.application_id", "key.application_id")
-    .where("key.application_id", "=", parameter("applicationId"))
-    .where("key.digest", "=", parameter("digest"))
-    .where("application.deleted_at", "is", null)
-    .where("key.retired_at", "is", null)
-    .whereRef("key.generation", "=", "application.key_generation")
-    .select(["key.id as keyId", "application.token_version as applicationVersion", "key.token_version as keyVersion"])
-    .select(policyColumns),
+const findKey = prepare<{ applicationId: string; digest: string }, FoundKey>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("application_keys as key")
+      .innerJoin("applications as application", "application.application_id", "key.application_id")
+      .where("key.application_id", "=", parameter("applicationId"))
+      .where("key.digest", "=", parameter("digest"))
+      .where("application.deleted_at", "is", null)
+      .where("key.retired_at", "is", null)
+      .whereRef("key.generation", "=", "application.key_generation")
+      .select(["key.id as keyId", "application.token_version as applicationVersion", "key.token_version as keyVersion"])
+      .select(policyColumns),
+  { isLookup: true },
 );

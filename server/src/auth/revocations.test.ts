@@ -75,7 +75,9 @@ const endings: readonly Ending[] = [
   },
   {
     what: "a user, by deletion",
-    async end(_, { applicationId, userId = "" }, { queries }) {
+    async end(revocations, { applicationId, userId = "" }, transaction) {
+      await revocations.invalidateTokens(applicationId, transaction);
+      const { queries } = transaction;
       await queries
         .deleteFrom("user_tokens")
         .where("application_id", "=", applicationId)
@@ -102,12 +104,14 @@ const endings: readonly Ending[] = [
   },
   {
     what: "an application key, by deletion",
-    end: (_, { applicationId, applicationKeyId }, { queries }) =>
-      queries
+    async end(revocations, { applicationId, applicationKeyId }, transaction) {
+      await revocations.invalidateTokens(applicationId, transaction);
+      await transaction.queries
         .deleteFrom("application_keys")
         .where("application_id", "=", applicationId)
         .where("id", "=", applicationKeyId)
-        .execute(),
+        .execute();
+    },
     secondDies: true,
     deviceDies: true,
   },

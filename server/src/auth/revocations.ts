@@ -1,4 +1,5 @@
 import type { Transaction } from "../db/database.ts";
+import { newRevision } from "../tenancy/revision.ts";
 import type { Callers } from "./caller.ts";
 
 /**
@@ -22,35 +23,63 @@ export interface Revocations {
   endApplicationTokens(applicationId: string, transaction: Transaction): Promise<void>;
   /** Ends the keys too, so that devices cannot register with them any more. */
   endApplicationTokensAndKeys(applicationId: string, transaction: Transaction): Promise<void>;
-  /** Outdates cached policies after other changes: the settings of an application, a user who is disabled. */
+  /** Makes every process check the tokens of the application again after another change, as of a user who is disabled. */
+  invalidateTokens(applicationId: string, transaction: Transaction): Promise<void>;
+  /** The same after a change of the application, which has moved its revision. */
   invalidatePolicies(transaction: Transaction): void;
 }
 
 export function createRevocations(callers: Pick<Callers, "invalidateTokenCache">): Revocations {
+  async function invalidateTokens(applicationId: string, { queries, afterCommit }: Transaction): Promise<void> {
+    await queries
+      .updateTable("applications")
+      .set({ revision: newRevision() })
+      .where("application_id", "=", applicationId)
+      .execute();
+    afterCommit(callers.invalidateTokenCache);
+  }
+
   async function endBelow(
     table: "users" | "devices" | "application_keys",
     applicationId: string,
     id: string,
-    { queries, afterCommit }: Transaction,
+    transaction: Transaction,
   ): Promise<void> {
-    await queries
+    await transaction.queries
       .updateTable(table)
       .set((row) => ({ token_version: row("token_version", "+", 1) }))
       .where("application_id", "=", applicationId)
       .where("id", "=", id)
       .execute();
+    await invalidateTokens(applicationId, transaction);
+  }
+
+  async function endApplication(
+    applicationId: string,
+    generations: 0 | 1,
+    { queries, afterCommit }: Transaction,
+  ): Promise<void> {
+    await queries
+      .updateTable("applications")
+      .set((row) => ({
+        token_version: row("token_version", "+", 1),
+        key_generation: row("key_generation", "+", generations),
+        revision: newRevision(),
+      }))
+      .where("application_id", "=", applicationId)
+      .execute();
     afterCommit(callers.invalidateTokenCache);
   }
 
   return {
-    async endToken(applicationId, userId, tokenId, { queries, afterCommit }) {
-      const deleted = await queries
+    async endToken(applicationId, userId, tokenId, transaction) {
+      const deleted = await transaction.queries
         .deleteFrom("user_tokens")
         .where("application_id", "=", applicationId)
         .where("user_id", "=", userId)
         .where("id", "=", tokenId)
         .executeTakeFirst();
-      afterCommit(callers.invalidateTokenCache);
+      await invalidateTokens(applicationId, transaction);
       return deleted.numDeletedRows === 1n;
     },
 
@@ -72,6 +101,7 @@ export function createRevocations(callers: Pick<Callers, "invalidateTokenCache">
         .execute();
     },
 
+    invalidateTokens,
     invalidatePolicies({ afterCommit }) {
       afterCommit(callers.invalidateTokenCache);
     },
@@ -82,25 +112,7 @@ export function createRevocations(callers: Pick<Callers, "invalidateTokenCache">
     endKeyTokens: (applicationId, keyId, transaction) =>
       endBelow("application_keys", applicationId, keyId, transaction),
 
-    async endApplicationTokens(applicationId, { queries, afterCommit }) {
-      await queries
-        .updateTable("applications")
-        .set((row) => ({ token_version: row("token_version", "+", 1) }))
-        .where("application_id", "=", applicationId)
-        .execute();
-      afterCommit(callers.invalidateTokenCache);
-    },
-
-    async endApplicationTokensAndKeys(applicationId, { queries, afterCommit }) {
-      await queries
-        .updateTable("applications")
-        .set((row) => ({
-          token_version: row("token_version", "+", 1),
-          key_generation: row("key_generation", "+", 1),
-        }))
-        .where("application_id", "=", applicationId)
-        .execute();
-      afterCommit(callers.invalidateTokenCache);
-    },
+    endApplicationTokens: (applicationId, transaction) => endApplication(applicationId, 0, transaction),
+    endApplicationTokensAndKeys: (applicationId, transaction) => endApplication(applicationId, 1, transaction),
   };
 }

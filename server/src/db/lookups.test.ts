@@ -147,6 +147,21 @@ describe("lookups", () => {
     assert.equal(statements() - earlier, 2);
   });
 
+  it("by the application alone are sent once, however many they are", {
+    skip: !isPostgres && "SQLite has no round trips",
+  }, async () => {
+    const earlier = statements();
+    const indexes = Array.from({ length: 100 }, (_, index) => index % 3);
+    const found = await Promise.all(
+      indexes.map((index) => findNamed(database.reads, { "row.application_id": `app ${index}` })),
+    );
+    assert.deepEqual(
+      found.map(([row]) => row?.name),
+      indexes.map((index) => names[index]),
+    );
+    assert.equal(statements() - earlier, 3);
+  });
+
   it("find nothing for null, also beside a text that reads like it", async () => {
     const nothing = { ...keyOf(4), name: null as unknown as string }; // as a mistake in the code could
     const found = await Promise.all([nothing, keyOf(4)].map((key) => find(database.reads, key)));

@@ -37,12 +37,28 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
     const flushed = groups;
     groups = new Map();
     for (const [lookup, byApplication] of flushed) {
-      for (const waiting of byApplication.values()) {
+      for (const [applicationId, waiting] of byApplication) {
+        if (lookup.names.length === 1) {
+          sendOnce(lookup, applicationId, waiting);
+          continue;
+        }
         for (let from = 0; from < waiting.length; from += lookupsMax) {
           send(lookup, waiting.slice(from, from + lookupsMax));
         }
       }
     }
+  }
+
+  /** Lookups by the application alone are all equal. */
+  function sendOnce({ sql }: Lookup, applicationId: unknown, waiting: readonly Waiting[]): void {
+    runInCall(waiting[0]?.call, () => runners.alone(sql, [applicationId])).then(
+      (rows) => {
+        for (const { resolve } of waiting) resolve(rows);
+      },
+      (error) => {
+        for (const { reject } of waiting) reject(error);
+      },
+    );
   }
 
   function send(lookup: Lookup, waiting: readonly Waiting[]): void {

@@ -85,6 +85,8 @@ interface ApplicationsTable {
   public_only: Generated<string | null>;
   /** JSON object of the secrets in the settings, sealed (`tenancy/sealed-settings.ts`); null if there are none. */
   sealed_settings: Generated<string | null>;
+  /** Changes with everything that may end a token or change a policy (`auth/revocations.ts`). */
+  revision: Generated<string>;
 }
 
 interface ApplicationKeysTable {

@@ -1,5 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import { putApplicationRegion } from "../regions/regions.directory.store.ts";
+import { newRevision } from "../tenancy/revision.ts";
 
 /** The columns that determine whether an application is served here. */
 export interface Presence {
@@ -24,7 +25,7 @@ export function isServed(here: Presence | undefined): boolean {
 export async function markMoving(applicationId: string, to: string, queries: Queries): Promise<boolean> {
   const marked = await queries
     .updateTable("applications")
-    .set({ moving_to: to })
+    .set({ moving_to: to, revision: newRevision() })
     .where("application_id", "=", applicationId)
     .where("deleted_at", "is", null)
     .where((is) => is.or([is("moving_to", "is", null), is("moving_to", "=", to)]))
@@ -36,7 +37,7 @@ export async function markMoving(applicationId: string, to: string, queries: Que
 export async function unmarkMoving(applicationId: string, queries: Queries): Promise<void> {
   await queries
     .updateTable("applications")
-    .set({ moving_to: null })
+    .set({ moving_to: null, revision: newRevision() })
     .where("application_id", "=", applicationId)
     .execute();
 }
@@ -49,7 +50,7 @@ export async function unmarkMoving(applicationId: string, queries: Queries): Pro
 export async function decideMove(applicationId: string, to: string, at: number, queries: Queries): Promise<boolean> {
   const decided = await queries
     .updateTable("applications")
-    .set({ moving_to: to })
+    .set({ moving_to: to, revision: newRevision() })
     .where("application_id", "=", applicationId)
     .where("deleted_at", "is", null)
     .where("moving_to", "=", to)
@@ -68,7 +69,7 @@ export async function decideMove(applicationId: string, to: string, at: number, 
 export async function serveArrived(applicationId: string, own: string, queries: Queries): Promise<boolean> {
   const opened = await queries
     .updateTable("applications")
-    .set((row) => ({ moving_to: null, token_version: row("token_version", "+", 1) }))
+    .set((row) => ({ moving_to: null, token_version: row("token_version", "+", 1), revision: newRevision() }))
     .where("application_id", "=", applicationId)
     .where("moving_to", "=", own)
     .where("deleted_at", "is", null)

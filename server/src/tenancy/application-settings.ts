@@ -3,6 +3,7 @@ import type { Queries } from "../db/database.ts";
 import type { GuardedProvider, OidcProvider } from "./identity-provider.ts";
 import { type MailSettings, mailMembers, readMailSettings } from "./mail-settings.ts";
 import { jwksUrlSetting, type PublicOnly, parsePublicOnly } from "./public-only.ts";
+import { newRevision } from "./revision.ts";
 
 /** The settings that an operator makes for one application. */
 export interface ApplicationSettings {
@@ -204,6 +205,7 @@ export async function updateApplicationSettings(
       settings: JSON.stringify(settings),
       public_only: publicOnly.size === 0 ? null : JSON.stringify([...publicOnly]),
       sealed_settings: sealed,
+      revision: newRevision(),
     })
     .where("application_id", "=", applicationId)
     .where("deleted_at", "is", null)

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { dataPart, download, png, upload } from "../../test/uploads.ts";
-import type { NewApplication } from "../applications/applications.store.ts";
+import { type NewApplication, updateApplication } from "../applications/applications.store.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "./application-settings.ts";
 import { createPolicies, updateSigningSecret } from "./policies.ts";
 
@@ -24,9 +24,7 @@ async function configure({ appid }: NewApplication, settings: Partial<Applicatio
 }
 
 async function setApplication(appid: string, values: { suspended_at: number | null }): Promise<void> {
-  await other.app.database.write(({ queries }) =>
-    queries.updateTable("applications").set(values).where("application_id", "=", appid).execute(),
-  );
+  await other.app.database.write(({ queries }) => updateApplication(appid, values, queries));
 }
 
 const disabled = [

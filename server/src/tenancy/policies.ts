@@ -11,6 +11,7 @@ import { LruMap } from "../lib/lru-map.ts";
 import { createSealer } from "../lib/seal.ts";
 import type { Limit } from "../lib/token-buckets.ts";
 import { type ApplicationLimits, type GivenLimit, parseApplicationSettings } from "./application-settings.ts";
+import { newRevision } from "./revision.ts";
 
 /** The stored columns from which an application's policy is derived. */
 export interface PolicyColumns {
@@ -118,7 +119,7 @@ export async function updateSigningSecret(
 ): Promise<boolean> {
   const updated = await queries
     .updateTable("applications")
-    .set({ signing_secret: sealed })
+    .set({ signing_secret: sealed, revision: newRevision() })
     .where("application_id", "=", applicationId)
     .where("deleted_at", "is", null)
     .executeTakeFirst();

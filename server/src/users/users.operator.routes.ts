@@ -103,7 +103,7 @@ async function setDisabled(applicationId: string, userId: string, isDisabled: bo
     if ((user.disabled_at !== null) === isDisabled) return user;
     const disabled_at = isDisabled ? clock.now() : null;
     await updateUser(applicationId, userId, { disabled_at }, transaction.queries);
-    revocations.invalidatePolicies(transaction);
+    await revocations.invalidateTokens(applicationId, transaction);
     return { ...user, disabled_at };
   });
   return presentWithCounts(changed, services);

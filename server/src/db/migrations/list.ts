@@ -29,6 +29,7 @@ import { foldedRefusals } from "./0030-folded-refusals.ts";
 import { sealedSettings } from "./0031-sealed-settings.ts";
 import { metricBytes } from "./0032-metric-bytes.ts";
 import { locations } from "./0033-locations.ts";
+import { revisions } from "./0034-revisions.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -64,4 +65,5 @@ export const migrations: readonly Migration[] = [
   sealedSettings,
   metricBytes,
   locations,
+  revisions,
 ];
