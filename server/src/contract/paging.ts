@@ -1,6 +1,6 @@
 import { ApiError } from "../errors.ts";
 import { oppositeSide, type Page, type Position } from "../lib/keyset.ts";
-import { createSealer } from "../lib/seal.ts";
+import { createSeriesSealer } from "../lib/seal.ts";
 import type { Call } from "./call.ts";
 import type { Caller, OperatorCaller } from "./route.ts";
 import { type ObjectSchema, type Schema, type Static, Type } from "./schema.ts";
@@ -84,7 +84,7 @@ export function createPaging(settings: {
   readonly pageItemsDefault: number;
   readonly pageItemsMax: number;
 }): Paging {
-  const sealer = createSealer(settings.secrets, "page token");
+  const sealer = createSeriesSealer(settings.secrets, "page token");
 
   function bound(listing: string, caller: PageReader): string {
     if ("operatorId" in caller) return JSON.stringify([listing, caller.operatorId]);
@@ -133,8 +133,9 @@ export function createPaging(settings: {
       const { rows, keyOf } = page;
       const first = rows[0];
       const last = rows.at(-1);
+      const context = bound(listing, caller);
       function tokenAt(there: Position): string {
-        return sealer.seal(JSON.stringify({ ...request, position: there }), bound(listing, caller));
+        return sealer.seal(JSON.stringify({ ...request, position: there }), context);
       }
       function positionBeside(at: "after" | "before", row: (typeof rows)[number] | undefined): Position {
         if (row !== undefined) return { at, key: keyOf(row) };

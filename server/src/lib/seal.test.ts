@@ -1,50 +1,84 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createSealer } from "./seal.ts";
+import { createSealer, createSeriesSealer } from "./seal.ts";
 
-const sealer = createSealer(["a secret of some length"], "test");
+const sealers = { createSealer, createSeriesSealer };
+for (const [name, create] of Object.entries(sealers)) {
+  describe(name, () => {
+    const sealer = create(["a secret of some length"], "test");
 
-describe("createSealer", () => {
-  it("opens its own texts, and only in the same context", () => {
-    const sealed = sealer.seal("Grüße, 👋", "region main");
-    assert.equal(sealer.open(sealed, "region main"), "Grüße, 👋");
-    assert.equal(sealer.open(sealed, "region eu"), undefined);
+    it("opens its own texts, and only in the same context", () => {
+      const sealed = sealer.seal("Grüße, 👋", "region main");
+      assert.equal(sealer.open(sealed, "region main"), "Grüße, 👋");
+      assert.equal(sealer.open(sealed, "region eu"), undefined);
+    });
+
+    it("texts contain no percent sign, space or quote, and reveal nothing", () => {
+      const sealed = sealer.seal("application one", "");
+      assert.match(sealed, /^[A-Za-z0-9_-]+$/);
+      assert.ok(!Buffer.from(sealed, "base64url").includes("application"));
+      assert.notEqual(sealer.seal("application one", ""), sealed);
+    });
+
+    it("refuses every truncation, extension and flipped bit", () => {
+      const sealed = sealer.seal("claims", "context");
+      for (let length = 0; length < sealed.length; length++) {
+        assert.equal(sealer.open(sealed.slice(0, length), "context"), undefined);
+      }
+      assert.equal(sealer.open(`${sealed}A`, "context"), undefined);
+      assert.equal(sealer.open(`${sealed}=`, "context"), undefined);
+      assert.equal(sealer.open(`${sealed} `, "context"), undefined);
+      const bytes = Buffer.from(sealed, "base64url");
+      for (let bit = 0; bit < bytes.length * 8; bit++) {
+        const flipped = Buffer.from(bytes);
+        flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+        assert.equal(sealer.open(flipped.toString("base64url"), "context"), undefined);
+      }
+    });
+
+    it("keeps secrets and purposes apart", () => {
+      const sealed = sealer.seal("claims", "");
+      assert.equal(create(["another secret"], "test").open(sealed, ""), undefined);
+      assert.equal(create(["a secret of some length"], "paging").open(sealed, ""), undefined);
+    });
+
+    it("after a rotation seals with the newest secret and still opens texts of the older one", () => {
+      const before = create(["old secret"], "test");
+      const rotated = create(["new secret", "old secret"], "test");
+      assert.equal(rotated.open(before.seal("claims", ""), ""), "claims");
+      assert.equal(before.open(rotated.seal("claims", ""), ""), undefined);
+      assert.equal(create(["new secret"], "test").open(rotated.seal("claims", ""), ""), "claims");
+    });
+  });
+}
+
+describe("createSeriesSealer", () => {
+  const create = () => createSeriesSealer(["a secret of some length"], "test");
+
+  it("opens the texts of createSealer, which does not open its texts", () => {
+    const single = createSealer(["a secret of some length"], "test");
+    assert.equal(create().open(single.seal("claims", "context"), "context"), "claims");
+    assert.equal(single.open(create().seal("claims", "context"), "context"), undefined);
+    assert.equal(create().isNewest(single.seal("claims", "")), false);
   });
 
-  it("texts contain no percent sign, space or quote, and reveal nothing", () => {
-    const sealed = sealer.seal("application one", "");
-    assert.match(sealed, /^[A-Za-z0-9_-]+$/);
-    assert.ok(!Buffer.from(sealed, "base64url").includes("application"));
-    assert.notEqual(sealer.seal("application one", ""), sealed);
+  it("never repeats a salt with a number, and never shares a salt with another process", () => {
+    const [here, there] = [create(), create()];
+    const headOf = (sealed: string) => Buffer.from(sealed, "base64url").toString("hex", 4, 22);
+    const [ofHere, ofThere] = [here, there].map((each) =>
+      Array.from({ length: 2_500 }, () => headOf(each.seal("", ""))),
+    );
+    assert.equal(new Set([...(ofHere ?? []), ...(ofThere ?? [])]).size, 5_000);
+    const saltsOf = (heads: readonly string[] = []) => new Set(heads.map((head) => head.slice(0, 32)));
+    assert.equal(saltsOf(ofHere).size, 3);
+    assert.ok(saltsOf(ofHere).isDisjointFrom(saltsOf(ofThere)));
   });
 
-  it("refuses every truncation, extension and flipped bit", () => {
-    const sealed = sealer.seal("claims", "context");
-    for (let length = 0; length < sealed.length; length++) {
-      assert.equal(sealer.open(sealed.slice(0, length), "context"), undefined);
+  it("opens texts of every series, whichever process sealed them", () => {
+    const [here, there] = [create(), create()];
+    const sealed = Array.from({ length: 2_100 }, (_, index) => here.seal(`text ${index}`, "context"));
+    for (const index of [0, 1, 999, 1_000, 2_099]) {
+      assert.equal(there.open(sealed[index] ?? "", "context"), `text ${index}`);
     }
-    assert.equal(sealer.open(`${sealed}A`, "context"), undefined);
-    assert.equal(sealer.open(`${sealed}=`, "context"), undefined);
-    assert.equal(sealer.open(`${sealed} `, "context"), undefined);
-    const bytes = Buffer.from(sealed, "base64url");
-    for (let bit = 0; bit < bytes.length * 8; bit++) {
-      const flipped = Buffer.from(bytes);
-      flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-      assert.equal(sealer.open(flipped.toString("base64url"), "context"), undefined);
-    }
-  });
-
-  it("keeps secrets and purposes apart", () => {
-    const sealed = sealer.seal("claims", "");
-    assert.equal(createSealer(["another secret"], "test").open(sealed, ""), undefined);
-    assert.equal(createSealer(["a secret of some length"], "paging").open(sealed, ""), undefined);
-  });
-
-  it("after a rotation seals with the newest secret and still opens texts of the older one", () => {
-    const before = createSealer(["old secret"], "test");
-    const rotated = createSealer(["new secret", "old secret"], "test");
-    assert.equal(rotated.open(before.seal("claims", ""), ""), "claims");
-    assert.equal(before.open(rotated.seal("claims", ""), ""), undefined);
-    assert.equal(createSealer(["new secret"], "test").open(rotated.seal("claims", ""), ""), "claims");
   });
 });
