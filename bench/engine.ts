@@ -27,7 +27,7 @@ export interface Engine {
   startInsertCeiling(deployment: Deployment, table: string, concurrency: number): Promise<RateWorker>;
 }
 
-const cliScript = fileURLToPath(import.meta.resolve("../server/src/cli.ts"));
+const rollcall = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
 
 /** SQLite, with a folder for each deployment. */
 export function createSqlite(): Engine {
@@ -80,7 +80,7 @@ export async function startPostgres(): Promise<Engine> {
 export async function createApplication({ settings }: Deployment): Promise<{ appid: string; appkey: string }> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [cliScript, "apps", "create", "--name", "Bench", "--json"],
+    [rollcall, "apps", "create", "--name", "Bench", "--json"],
     { cwd: import.meta.dirname, env: { ...plainEnvironment(), ...settings } },
   );
   return JSON.parse(stdout);

@@ -11,7 +11,7 @@ const idleBytesGoal = 120_000_000;
 const idleSeconds = 3;
 
 /**
- * From the start of `server/src/main.ts` to its first response: on an empty database, on an existing one, and on an
+ * From the start of `rollcall serve` to its first response: on an empty database, on an existing one, and on an
  * existing one without the compile cache, as at the first start of an installation.
  */
 export async function measureStart(

@@ -19,12 +19,12 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-const mainScript = fileURLToPath(import.meta.resolve("../server/src/main.ts"));
+const rollcall = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
 const startMsMax = 30_000;
 const pollMs = 2;
 
 /**
- * Runs `server/src/main.ts` as in production, with its log to /dev/null, and waits for its first response.
+ * Runs `rollcall serve` as in production, with its log to /dev/null, and waits for its first response.
  *
  * @param settings the environment variables of its database and folder
  */
@@ -32,7 +32,7 @@ export async function startServer(settings: Readonly<Record<string, string>>): P
   const port = await findFreePort();
   const startedAt = performance.now();
   const child = adopt(
-    spawn(process.execPath, [mainScript], {
+    spawn(process.execPath, [rollcall, "serve"], {
       cwd: import.meta.dirname, // a folder without .env
       env: {
         ...plainEnvironment(),

@@ -11,7 +11,7 @@ export interface Deployment {
   readonly operator: { readonly name: string; readonly password: string };
 }
 
-const cliScript = fileURLToPath(import.meta.resolve("../server/src/cli.ts"));
+const rollcall = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
 
 /** Cheap password hashes and no rate limits, because these scenarios test neither. */
 const fastSettings = {
@@ -36,6 +36,6 @@ export async function createDeployment(settings: Readonly<Record<string, string>
 
 async function runCli<T>(settings: Readonly<Record<string, string>>, ...args: string[]): Promise<T> {
   const env = { ...plainEnvironment(), ...settings };
-  const { stdout } = await promisify(execFile)(process.execPath, [cliScript, ...args], { env });
+  const { stdout } = await promisify(execFile)(process.execPath, [rollcall, ...args], { env });
   return JSON.parse(stdout);
 }

@@ -1,4 +1,4 @@
-// Preloaded before server/src/main.ts: timers of a minute fire every second.
+// Preloaded before `rollcall serve`: timers of a minute fire every second.
 
 const minuteMs = 60_000;
 const { setInterval } = globalThis;

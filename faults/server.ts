@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { adopt } from "../bench/children.ts";
 import { plainEnvironment } from "../bench/server-process.ts";
 
-/** A process of `node server/src/main.ts` on a free port. */
+/** A process of `rollcall serve` on a free port. */
 export interface Server {
   readonly port: number;
   readonly pid: number;
@@ -24,6 +24,7 @@ export interface Standby {
 
 type Settings = Readonly<Record<string, string>>;
 
+const rollcall = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
 const mainScript = fileURLToPath(import.meta.resolve("../server/src/main.ts"));
 const standbyScript = import.meta.resolve("./standby.mjs");
 /** Longer than the grace period of a server that shuts down. */
@@ -35,12 +36,13 @@ export async function startServer(
   settings: Settings,
   { preloads = [], wrapper = [] }: { readonly preloads?: readonly string[]; readonly wrapper?: readonly string[] } = {},
 ): Promise<Server> {
-  return untilListening(spawnServer(settings, preloads, wrapper));
+  const imports = preloads.flatMap((script) => ["--import", script]);
+  return untilListening(spawnServer(settings, [...wrapper, process.execPath, ...imports, rollcall, "serve"]));
 }
 
-/** Loads a server in advance. It does nothing until `begin` is called. */
+/** Loads the sources of a server in advance. It does nothing until `begin` is called. */
 export function prepareServer(settings: Settings): Standby {
-  const child = spawnServer(settings, [standbyScript], []);
+  const child = spawnServer(settings, [process.execPath, "--import", standbyScript, mainScript]);
   const listening = untilListening(child);
   listening.catch(() => {}); // the caller of begin gets the error
   return {
@@ -51,9 +53,7 @@ export function prepareServer(settings: Settings): Standby {
   };
 }
 
-function spawnServer(settings: Settings, preloads: readonly string[], wrapper: readonly string[]) {
-  const imports = preloads.flatMap((script) => ["--import", script]);
-  const [program = "", ...args] = [...wrapper, process.execPath, ...imports, mainScript];
+function spawnServer(settings: Settings, [program = "", ...args]: readonly string[]) {
   const env = { ...plainEnvironment(), PORT: "0", ...settings };
   return adopt(spawn(program, args, { cwd: import.meta.dirname, env, stdio: ["pipe", "pipe", "inherit"] }));
 }

@@ -1,4 +1,4 @@
-// Preloaded before server/src/main.ts: shifts the wall clock as the program sees it, as an administrator or an NTP
+// Preloaded before `rollcall serve`: shifts the wall clock as the program sees it, as an administrator or an NTP
 // daemon does. FAULTS_CLOCK_SHIFT_MS shifts it from the start; SIGUSR2 sets it back by an hour while it runs. The
 // monotonic clock is unchanged, as on a real system.
 

@@ -9,6 +9,7 @@ import {
   killRunningServers,
   programEnvironment,
   type RunningServer,
+  rollcall,
   startProgram,
 } from "../server/test/running-server.ts";
 
@@ -56,8 +57,7 @@ export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<
 }
 
 async function createOwner(settings: Readonly<Record<string, string>>): Promise<Deployment["root"]> {
-  const cli = path.join(import.meta.dirname, "../server/src/cli.ts");
-  const args = [cli, "operators", "create", "--name", "root of the fuzz", "--role", "owner", "--json"];
+  const args = [rollcall, "operators", "create", "--name", "root of the fuzz", "--role", "owner", "--json"];
   const env = { ...programEnvironment, ...settings };
   return JSON.parse((await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname, env })).stdout);
 }

@@ -1,4 +1,4 @@
-// Runs one of the project's scripts: node scripts/run.mjs <script.ts> [args…]
+// Runs one of the project's scripts: node scripts/run.mjs <script> [args…]
 //
 // Any Node.js from 20 on can start this file: missing or outdated dependencies are installed first, and the script
 // itself runs on the Node.js that server/package.json pins. A relative script path starts at the root of the
@@ -16,7 +16,7 @@ const pinnedNode = path.join(root, "node_modules/node/bin", process.platform ===
 
 const [scriptPath, ...args] = process.argv.slice(2);
 if (scriptPath === undefined) {
-  console.error("Usage: node scripts/run.mjs <script.ts> [args…]");
+  console.error("Usage: node scripts/run.mjs <script> [args…]");
   process.exit(2);
 }
 const script = path.resolve(root, scriptPath);

@@ -5,6 +5,7 @@
  * soon as those of SQLite leave a processor free. The last line is always "N passed, N failed", counting single tests
  * over all engines.
  */
+import { execFileSync } from "node:child_process";
 import { chmodSync, globSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
@@ -38,6 +39,9 @@ const temporary = mkdtempSync(path.join(fastFolder(), "rollcall-tests-"));
 chmodSync(temporary, 0o711); // PostgreSQL may run under another account
 process.env["TMPDIR"] = temporary;
 delete process.env["TEST_DATABASE_URL"]; // the programs set it
+
+// Makes the bundle that tests start, before many of them would make it at the same time.
+execFileSync(process.execPath, [path.join(root, "server/bin/rollcall.mjs"), "--version"], { stdio: "ignore" });
 
 interface EngineRun {
   readonly name: string;

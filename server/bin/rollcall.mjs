@@ -4,22 +4,28 @@
 
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { runOn } from "./run-on.mjs";
 
 const nodeMajorMin = 26;
 
 const args = process.argv.slice(2);
-// A checkout has the sources, which that release runs as they are; the package has them without their types.
-const [folder, extension] = existsSync(pathTo("../src")) ? ["../src", ".ts"] : ["../dist", ".js"];
-const isServing = args.length === 1 && args[0] === "serve";
-const program = pathTo(`${folder}/${isServing ? "main" : "cli"}${extension}`);
 
 if (Number.parseInt(process.versions.node, 10) >= nodeMajorMin) {
+  const isServing = args.length === 1 && args[0] === "serve";
+  const program = await findProgram(isServing ? "main" : "cli");
   process.argv[1] = program;
-  await import(`${folder}/${isServing ? "main" : "cli"}${extension}`);
+  await import(pathToFileURL(program).href);
 } else {
-  runOn(findNode(), [program, ...(isServing ? [] : args)]);
+  runOn(findNode(), [fileURLToPath(import.meta.url), ...args]);
+}
+
+async function findProgram(name) {
+  if (!existsSync(pathTo("../src"))) return pathTo(`../dist/${name}.js`);
+  const { findBundle } = await import("../../scripts/bundle-cache.mjs");
+  const bundle = findBundle();
+  // The sources do the same, and start more slowly.
+  return bundle === undefined ? pathTo(`../src/${name}.ts`) : `${bundle}/${name}.js`;
 }
 
 function pathTo(relative) {

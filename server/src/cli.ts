@@ -2,6 +2,9 @@
 import { runCli } from "./cli.run.ts";
 import { loadConfig } from "./config.ts";
 import { loadEnvironmentFile } from "./environment.ts";
+import { nameSourcesInStacks } from "./lib/source-positions.ts";
+
+nameSourcesInStacks();
 
 const { stdout, stderr } = process;
 const readConfig = () => loadConfig(process.env, loadEnvironmentFile());

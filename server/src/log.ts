@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { type DestinationStream, type Logger, pino } from "pino";
 import { createLineWriter } from "./lib/line-writer.ts";
 import { workerNumber } from "./worker-number.ts";
@@ -39,6 +40,12 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 /** A failing log must neither stop the server nor keep it from exiting. */
 function defaultDestination(onLost: (lines: number) => void): DestinationStream {
   process.stdout.on("error", () => {}); // other writers of standard output fail too
-  if (process.stdout.isTTY) return pino.transport({ target: "pino-pretty", options: { ignore: "pid,hostname" } });
+  if (process.stdout.isTTY) return readableLines();
   return createLineWriter(1, { gatherMs, ...gathered, waitingBytesMax, onLost });
+}
+
+/** Starts a worker thread with a file of the package pino, which is therefore not loaded from a bundle. */
+function readableLines(): DestinationStream {
+  const installed: typeof import("pino") = createRequire(import.meta.url)("pino");
+  return installed.transport({ target: "pino-pretty", options: { ignore: "pid,hostname" } });
 }

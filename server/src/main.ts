@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import type { Config } from "./config.ts";
+import { isBundled, nameSourcesInStacks } from "./lib/source-positions.ts";
 import { onStop } from "./lib/stop-signals.ts";
 
 // A SIGHUP for a renewed certificate must not end the process during start-up; the files are read later anyway.
@@ -10,8 +11,9 @@ ignoreHangUp();
 // Nothing is in flight during start-up, so exit at once. As PID 1 of a container, the process has no default handler.
 onStop(() => process.exit(0));
 
-// Halves the start-up time and saves the compiler's memory; has no effect where the folder is read-only.
-enableCompileCache(fileURLToPath(new URL("../.cache/compile", import.meta.resolve("find-my-way"))));
+nameSourcesInStacks();
+// Has no effect where the folder is read-only.
+if (isBundled) enableCompileCache(join(import.meta.dirname, "compiled"));
 
 // Otherwise the garbage of loading modules enlarges V8's young generation permanently.
 setFlagsFromString("--semi-space-growth-factor=1");

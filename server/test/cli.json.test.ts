@@ -11,7 +11,7 @@ import { commands } from "../src/cli.commands.ts";
 import { type CommandRun, runCommand } from "./command-line.ts";
 import { createTestDeployment } from "./deployments.ts";
 import { runProgram, startTestApp, type TestApp } from "./harness.ts";
-import { noEnvFile, programEnvironment } from "./running-server.ts";
+import { noEnvFile, programEnvironment, rollcall } from "./running-server.ts";
 
 /** Every command with `--json` prints one JSON document on standard output, or one JSON error on standard error. */
 
@@ -205,9 +205,8 @@ describe("--json", () => {
     const empty = await createTestDeployment({ isMigrated: false });
     t.after(empty.remove);
     const env = { ...programEnvironment, ...settings, ...empty.settings, PORT: "0" };
-    const cli = join(import.meta.dirname, "../src/cli.ts");
     const stdio = ["ignore", "pipe", "inherit"] as const;
-    const child = spawn(process.execPath, [cli, "serve", "--json"], { cwd: noEnvFile, env, stdio: [...stdio] });
+    const child = spawn(process.execPath, [rollcall, "serve", "--json"], { cwd: noEnvFile, env, stdio: [...stdio] });
     const exited = once(child, "exit");
     assert.ok(child.stdout);
     const lines: Record<string, unknown>[] = [];

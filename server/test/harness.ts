@@ -22,7 +22,7 @@ import { newOperator } from "../src/operators/operators.new.ts";
 import { insertOperator } from "../src/operators/operators.store.ts";
 import type { OperatorRole } from "../src/roles.ts";
 import { copyTestDatabase } from "./databases.ts";
-import { noEnvFile, programEnvironment, serverEnvironment } from "./running-server.ts";
+import { noEnvFile, programEnvironment, rollcall, serverEnvironment } from "./running-server.ts";
 
 /** A response: the status, the headers and the parsed envelope. */
 export interface Answer {
@@ -281,16 +281,27 @@ export function openRaw(port: number): RawConnection {
   };
 }
 
-/** Runs a program of the server to its end, in this folder, with these settings as its whole environment. */
+/**
+ * Runs a program to its end, in this folder, with these settings as its whole environment. The programs `src/main.ts`
+ * and `src/cli.ts` run from the bundle, as `rollcall` does.
+ */
 export async function runProgram(
   program: string,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
   folder = noEnvFile,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const file = join(import.meta.dirname, "..", program);
-  const env = { ...(program.endsWith("/main.ts") ? serverEnvironment : programEnvironment), ...settings };
-  const child = spawn(process.execPath, [file, ...args], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  const bundled = new Map([
+    ["src/main.ts", [rollcall, "serve"]],
+    ["src/cli.ts", [rollcall]],
+  ]);
+  const started = bundled.get(program) ?? [join(import.meta.dirname, "..", program)];
+  const env = { ...(program === "src/main.ts" ? serverEnvironment : programEnvironment), ...settings };
+  const child = spawn(process.execPath, [...started, ...args], {
+    cwd: folder,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
   return { code, stdout, stderr: stderr.replaceAll(progressLines, "") };
 }

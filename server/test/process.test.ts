@@ -13,7 +13,7 @@ import { waitUntil } from "./mails.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
 import { bytesHeaders, metadataOf, tusHeaders } from "./tus.ts";
 
-/** A process of `node server/src/main.ts`. */
+/** A process of `rollcall serve`. */
 
 const removals: (() => Promise<void>)[] = [];
 afterEach(killRunningServers);

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { runCommand } from "./command-line.ts";
 import { copyTestDatabase } from "./databases.ts";
 import { type Answer, type CallOptions, type runProgram, send } from "./harness.ts";
-import { noEnvFile, programEnvironment, type RunningServer, startProgram } from "./running-server.ts";
+import { noEnvFile, programEnvironment, type RunningServer, rollcall, startProgram } from "./running-server.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -92,7 +92,7 @@ export async function createRegions<Name extends string>(
         },
         breakCalls: proxy.breakCalls,
         begin: (...args) =>
-          spawn(process.execPath, [join(import.meta.dirname, "../src/cli.ts"), ...args], {
+          spawn(process.execPath, [rollcall, ...args], {
             cwd: noEnvFile,
             env: { ...programEnvironment, ...settings },
             stdio: "ignore",

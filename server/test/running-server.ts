@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A process of `node server/src/main.ts`, on a free port. */
+/** A process of `rollcall serve`, on a free port. */
 export interface RunningServer {
   readonly port: number;
   readonly pid: number;
@@ -17,12 +17,15 @@ export interface RunningServer {
 /** A working directory without a developer's `.env`, which programs would read. */
 export const noEnvFile = import.meta.dirname;
 
-/** The environment of `main.ts`: without the settings of a developer. */
+/** The command `rollcall` of this checkout, which runs a bundle of the sources. */
+export const rollcall = join(import.meta.dirname, "../bin/rollcall.mjs");
+
+/** The environment of `rollcall serve`: without the settings of a developer. */
 export const serverEnvironment = { PATH: process.env["PATH"] };
 
 /**
- * The environment of other programs: with the compile cache of the test run. `main.ts` has one of its own: because it
- * changes flags of V8, each would replace what the other has cached.
+ * The environment of other programs: with the compile cache of the test run. `rollcall serve` has one of its own:
+ * because it changes flags of V8, each would replace what the other has cached.
  */
 export const programEnvironment = {
   ...serverEnvironment,
@@ -48,8 +51,7 @@ export function spawnProgram(
   settings: Readonly<Record<string, string>>,
   { wrapper = [], stdout = "pipe" }: SpawnOptions = {},
 ) {
-  const main = join(import.meta.dirname, "../src/main.ts");
-  const [program = "", ...args] = [...wrapper, process.execPath, main];
+  const [program = "", ...args] = [...wrapper, process.execPath, rollcall, "serve"];
   const env = { ...serverEnvironment, PORT: "0", PASSWORD_HASH_MEMORY_KIB: "8", ...settings };
   const child = spawn(program, args, { cwd: noEnvFile, env, stdio: ["ignore", stdout, "inherit"] });
   running.add(child);

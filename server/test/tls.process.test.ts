@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
-import { serverEnvironment } from "./running-server.ts";
+import { rollcall, serverEnvironment } from "./running-server.ts";
 
-/** The server over TLS: `TLS_CERT_FILE=… TLS_KEY_FILE=… node server/src/main.ts`. */
+/** The server over TLS: `TLS_CERT_FILE=… TLS_KEY_FILE=… rollcall serve`. */
 
 const certificates = join(import.meta.dirname, "certificates");
 const authorities = ["a", "b"].map((name) => readFileSync(join(certificates, `test-only-${name}.cert.pem`)));
@@ -22,7 +22,7 @@ before(() => {
   install("a");
   const settings = { TLS_CERT_FILE: join(folder, "cert.pem"), TLS_KEY_FILE: join(folder, "key.pem") };
   const env = { ...serverEnvironment, PORT: "0", DATA_DIR: join(folder, "data"), ...settings };
-  const running = spawn(process.execPath, [join(import.meta.dirname, "../src/main.ts")], {
+  const running = spawn(process.execPath, [rollcall, "serve"], {
     env,
     stdio: ["ignore", "pipe", "inherit"],
   });

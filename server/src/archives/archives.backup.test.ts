@@ -19,6 +19,7 @@ import { sql } from "kysely";
 import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
 import { runProgram, sqliteUrl, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { rollcall } from "../../test/running-server.ts";
 import { download } from "../../test/uploads.ts";
 import { type Config, loadConfig } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
@@ -232,9 +233,8 @@ describe("a backup", () => {
 
   it("fails on a full disk with the reason, and leaves nothing behind", async () => {
     const path = join(folder, "full.tar");
-    const cli = join(import.meta.dirname, "../cli.ts");
     const TMPDIR = mkdtempSync(join(folder, "tmp-"));
-    const limited = ["--fsize=100000", process.execPath, cli, "backup", path]; // the kernel limits the size of files
+    const limited = ["--fsize=100000", process.execPath, rollcall, "backup", path]; // the kernel limits the size of files
     function assertFull(): void {
       const { status, stderr } = spawnSync("prlimit", limited, {
         env: { PATH: process.env["PATH"], TMPDIR, ...settingsOf(test) },

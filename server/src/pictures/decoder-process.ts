@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { ApiError } from "../errors.ts";
+import { nameSourcesInStacks } from "../lib/source-positions.ts";
 import { lowerThreads } from "../lib/thread-priority.ts";
 import { FrameReader, frameHead } from "./decoder-frames.ts";
 import { loadDecoder } from "./picture-decoder.ts";
@@ -11,6 +12,7 @@ import { doPictureJob } from "./picture-work.ts";
  * when the server closes its input or dies, even in the middle of a picture.
  */
 
+nameSourcesInStacks();
 process.stdin.on("end", end).on("error", end);
 process.stdout.on("error", end);
 // A terminal sends these signals to this process too, while the server may have pictures to finish.

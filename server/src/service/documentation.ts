@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
 import { describeEndpoints } from "../api/endpoint-openapi.ts";
 import { describeRoutes } from "../api/openapi.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -36,7 +38,8 @@ const styleType = "text/css; charset=utf-8";
 
 /** A file of Swagger UI, copied by `scripts/docs-assets.ts`. */
 function asset(file: string, contentType: string): Page {
-  const compressed = new URL(`../../assets/docs/${file}.br`, import.meta.url);
+  const manifest = findPackageJSON(import.meta.url) ?? ""; // every module of the server belongs to its package
+  const compressed = join(dirname(manifest), "assets/docs", `${file}.br`);
   return { path: `/_/docs/${file}`, contentType, isBrotli: true, load: () => readFileSync(compressed) };
 }
 

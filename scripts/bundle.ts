@@ -1,0 +1,63 @@
+/**
+ * Bundles the server: one JavaScript file for each program and for each part that is loaded on demand, with source maps.
+ * `node scripts/bundle.ts <folder>` writes them into an empty folder in `server/`.
+ */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { build } from "esbuild";
+
+const root = path.resolve(import.meta.dirname, "..");
+
+/** The files that processes are started with. They have these names in the bundle, too. */
+const programs = ["main.ts", "cli.ts", "pictures/decoder-process.ts"];
+
+/** Packages that have native code, or are loaded by few deployments. Node.js finds them in node_modules. */
+const external = [
+  "@node-rs/argon2",
+  "sharp",
+  "@aws-sdk/*",
+  "@opentelemetry/*",
+  "@smithy/*",
+  "@tus/server",
+  "nodemailer",
+  "prom-client",
+];
+
+if (import.meta.main) await bundleServer(path.resolve(process.argv[2] ?? ""));
+
+/** Writes the bundle into this folder, with the licences of the packages in it. */
+export async function bundleServer(folder: string): Promise<void> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: programs.map((program) => path.join("server/src", program)),
+    entryNames: "[name]",
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node26",
+    external,
+    sourcemap: true,
+    sourcesContent: false,
+    legalComments: "none",
+    metafile: true,
+    logLevel: "error",
+    tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+    // Packages in CommonJS require the modules of Node.js.
+    banner: { js: 'const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);' },
+  });
+  writeFileSync(path.join(folder, "THIRD-PARTY-LICENSES.txt"), licencesOf(Object.keys(metafile.inputs)));
+}
+
+function licencesOf(inputs: readonly string[]): string {
+  const packages = new Set(inputs.flatMap((input) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []));
+  return [...packages].sort().map(describeLicence).join("\n\n");
+}
+
+function describeLicence(folder: string): string {
+  const { name, version, license } = JSON.parse(readFileSync(path.join(root, folder, "package.json"), "utf8"));
+  const file = readdirSync(path.join(root, folder)).find((file) => /^licen[cs]e/i.test(file));
+  const text = file === undefined ? "" : `\n${readFileSync(path.join(root, folder, file), "utf8")}`;
+  return `## ${name} ${version} (${license})\n${text}`;
+}

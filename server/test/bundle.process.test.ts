@@ -1,0 +1,115 @@
+// Runs on one engine: no database takes part.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, beforeEach, describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { version } from "../src/version.ts";
+import { noEnvFile, programEnvironment } from "./running-server.ts";
+
+const root = join(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+let checkout: string;
+let bundles: string;
+beforeEach(() => {
+  checkout = mkdtempSync(join(folder, "checkout-"));
+  bundles = join(checkout, "server/.bundle");
+  for (const name of ["package.json", "scripts", "server/bin", "server/src", "server/package.json"]) {
+    cpSync(join(root, name), join(checkout, name), { recursive: true });
+  }
+  // Not as a whole, so that a test can remove a package.
+  mkdirSync(join(checkout, "node_modules"));
+  for (const name of readdirSync(join(root, "node_modules"))) {
+    symlinkSync(join(root, "node_modules", name), join(checkout, "node_modules", name));
+  }
+});
+
+/** Runs `rollcall --version` in the checkout. */
+function start() {
+  const args = [join(checkout, "server/bin/rollcall.mjs"), "--version"];
+  return promisify(execFile)(process.execPath, args, { cwd: noEnvFile, env: programEnvironment });
+}
+
+function replaceInSource(file: string, text: string, replacement: string): void {
+  const path = join(checkout, "server/src", file);
+  const source = readFileSync(path, "utf8");
+  assert.ok(source.includes(text), text);
+  writeFileSync(path, source.replace(text, replacement));
+}
+
+describe("the bundle of a checkout", () => {
+  it("is made by the first start and used by the next", async () => {
+    assert.equal((await start()).stdout, `${version}\n`);
+    const [bundle = "", ...others] = readdirSync(bundles);
+    assert.deepEqual(others, []);
+    const program = join(bundles, bundle, "cli.js");
+    writeFileSync(
+      program,
+      readFileSync(program, "utf8").replace("await runCli(", 'console.log("bundled"); await runCli('),
+    );
+    assert.equal((await start()).stdout, `bundled\n${version}\n`);
+  });
+
+  it("a changed source is served by the next start", async () => {
+    await start();
+    replaceInSource("version.ts", "manifest.version", '"the changed version"');
+    assert.equal((await start()).stdout, "the changed version\n");
+    const before = readdirSync(bundles).length;
+    assert.equal((await start()).stdout, "the changed version\n");
+    assert.deepEqual([before, readdirSync(bundles).length], [2, 2]);
+  });
+
+  it("two starts at once make one whole bundle", async () => {
+    const runs = await Promise.all([start(), start(), start()]);
+    assert.deepEqual(new Set(runs.map(({ stdout }) => stdout)), new Set([`${version}\n`]));
+    assert.equal(readdirSync(bundles).length, 1);
+    assert.equal((await start()).stdout, `${version}\n`);
+  });
+
+  it("the newest bundles are kept", async () => {
+    await start();
+    for (let number = 0; number < 10; number += 1) mkdirSync(join(bundles, `older-${number}`));
+    replaceInSource("version.ts", "manifest.version", '"the changed version"');
+    await start();
+    assert.equal(readdirSync(bundles).length, 5);
+    assert.ok(readdirSync(bundles).some((name) => existsSync(join(bundles, name, "cli.js"))));
+  });
+
+  it("without a bundler, and where no bundle can be written, the sources run", async () => {
+    rmSync(join(checkout, "node_modules/esbuild"));
+    assert.equal((await start()).stdout, `${version}\n`);
+    assert.deepEqual(readdirSync(bundles), []);
+
+    symlinkSync(join(root, "node_modules/esbuild"), join(checkout, "node_modules/esbuild"));
+    rmSync(bundles, { recursive: true });
+    writeFileSync(bundles, "a file in the place of the folder");
+    assert.equal((await start()).stdout, `${version}\n`);
+  });
+
+  it("stack traces name the sources", async () => {
+    const text = "const exitCode = ";
+    const line = readFileSync(join(root, "server/src/cli.ts"), "utf8").split(text)[0]?.split("\n").length;
+    replaceInSource("cli.ts", text, `if (process.argv.length > 0) throw new Error("on purpose"); ${text}`);
+    const source = pathToFileURL(join(checkout, "server/src/cli.ts"));
+    await assert.rejects(start(), ({ stderr }) => {
+      assert.match(stderr, new RegExp(`Error: on purpose\\n +at ${RegExp.escape(`${source}:${line}:`)}\\d+\\n`));
+      return true;
+    });
+    assert.equal(readdirSync(bundles).length, 1);
+  });
+});
