@@ -27,9 +27,20 @@ if (import.meta.main) await bundleServer(path.resolve(process.argv[2] ?? ""));
 
 /** Writes the bundle into this folder, with the licences of the packages in it. */
 export async function bundleServer(folder: string): Promise<void> {
+  const inputs = await Promise.all(programs.map((program) => bundleProgram(program, folder)));
+  writeFileSync(path.join(folder, "THIRD-PARTY-LICENSES.txt"), licencesOf(inputs.flat()));
+}
+
+/**
+ * Bundles each program alone: code that programs shared would be split into many small files, which take a tenth of the
+ * start.
+ *
+ * @returns the paths of the sources
+ */
+async function bundleProgram(program: string, folder: string): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: programs.map((program) => path.join("server/src", program)),
+    entryPoints: [path.join("server/src", program)],
     entryNames: "[name]",
     outdir: folder,
     bundle: true,
@@ -47,7 +58,7 @@ export async function bundleServer(folder: string): Promise<void> {
     // Packages in CommonJS require the modules of Node.js.
     banner: { js: 'const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);' },
   });
-  writeFileSync(path.join(folder, "THIRD-PARTY-LICENSES.txt"), licencesOf(Object.keys(metafile.inputs)));
+  return Object.keys(metafile.inputs);
 }
 
 function licencesOf(inputs: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { hash, parseOptions, verify } from "@node-rs/argon2";
+import { createRequire } from "node:module";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { LaneStatistics } from "../lib/fair-queue.ts";
@@ -27,6 +27,13 @@ export interface HashStatistics {
   readonly lanes: Readonly<Record<HashLane, LaneStatistics>>;
   /** The duration of each hash, without the time in the queue. */
   readonly seconds: Histogram;
+}
+
+/** Native code, which a start does without. */
+let loaded: typeof import("@node-rs/argon2") | undefined;
+function argon2(): typeof import("@node-rs/argon2") {
+  loaded ??= createRequire(import.meta.url)("@node-rs/argon2") as typeof import("@node-rs/argon2"); // as installed
+  return loaded;
 }
 
 export function createPasswords(
@@ -64,20 +71,22 @@ export function createPasswords(
 
     // A transaction must not stay open for as long as a hash takes.
     hash: (password, ticket) =>
-      apart(`hash ${password}`, () => turns.run(ticket, () => measure(() => hash(normalize(password), options)))),
+      apart(`hash ${password}`, () =>
+        turns.run(ticket, () => measure(() => argon2().hash(normalize(password), options))),
+      ),
 
     verify: (storedHash, password, ticket) =>
       apart(`verify ${storedHash} ${password}`, () =>
         turns.run(ticket, () =>
           measure(async () => {
-            const isRight = await verify(storedHash ?? dummyHash, normalize(password));
+            const isRight = await argon2().verify(storedHash ?? dummyHash, normalize(password));
             return isRight && storedHash !== undefined;
           }),
         ),
       ),
 
     isOutdated(storedHash) {
-      const { memoryCost, timeCost } = parseOptions(storedHash);
+      const { memoryCost, timeCost } = argon2().parseOptions(storedHash);
       return memoryCost !== memoryKib || timeCost !== passes;
     },
   };

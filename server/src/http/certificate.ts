@@ -1,6 +1,5 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createSecureContext } from "node:tls";
 import type { Logger } from "pino";
 import { ConfigError } from "../config.ts";
 import { fieldsOf } from "../lib/fields.ts";
@@ -113,7 +112,7 @@ function checkCertificate({ cert, key }: Certificate): void {
   if (!parsed.checkPrivateKey(privateKey)) {
     throw new ConfigError(["TLS_KEY_FILE must hold the key of the certificate in TLS_CERT_FILE"]);
   }
-  tryTo(() => createSecureContext({ cert, key }), certRule); // also checks the rest of the chain
+  tryTo(() => process.getBuiltinModule("node:tls").createSecureContext({ cert, key }), certRule); // also checks the rest of the chain
 }
 
 function tryTo<Result>(work: () => Result, rule: string): Result {

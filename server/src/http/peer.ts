@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, type Socket } from "node:net";
-import { TLSSocket } from "node:tls";
 import { unmapIpv4 } from "../lib/ip-addresses.ts";
 
 /** Information about the client of a request, behind trusted proxies. */
@@ -52,7 +51,7 @@ export function createPeers(trusted: readonly string[]): Peers {
     addressOf,
     isSecure(request) {
       const protocol = request.headers["x-forwarded-proto"];
-      if (protocol === undefined || !isProxied(request)) return request.socket instanceof TLSSocket;
+      if (protocol === undefined || !isProxied(request)) return "encrypted" in request.socket;
       return `${protocol}`.split(",").at(-1)?.trim().toLowerCase() === "https"; // the entry of the proxy itself
     },
     isLocal(request) {
@@ -85,15 +84,18 @@ function blockListOf(blocks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const block of blocks.flatMap((each) => (each === "loopback" ? loopbackBlocks : [each]))) {
     const [address = "", length] = block.split("/");
-    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
-    if (length === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(length), family);
+    if (length === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(length), familyOf(address));
   }
   return list;
 }
 
 function contains(list: BlockList, address: string): boolean {
-  return address !== "" && list.check(address, address.includes(":") ? "ipv6" : "ipv4");
+  return address !== "" && list.check(address, familyOf(address));
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return address.includes(":") ? "ipv6" : "ipv4";
 }
 
 /** Empty when the connection closed before the first call. */

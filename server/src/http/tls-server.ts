@@ -1,7 +1,8 @@
-import { createServer, type Server, type ServerOptions } from "node:https";
+import type { Server, ServerOptions } from "node:https";
 import type { Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import type { Logger } from "pino";
+import { nodeHttps } from "../lib/node-http.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import { type Certificate, type CertificateFiles, watchCertificate } from "./certificate.ts";
 
@@ -23,7 +24,7 @@ export function createTlsServer(
   options: ServerOptions,
   log: Logger,
 ): TlsServer {
-  const server = createServer({ ...options, ...contextOf(certificate) });
+  const server = nodeHttps().createServer({ ...options, ...contextOf(certificate) });
   const watch = watchCertificate(files, certificate, {
     replace: (next) => server.setSecureContext(contextOf(next)), // existing connections keep theirs
     log,

@@ -1,8 +1,7 @@
 import type { IncomingMessage, RequestOptions } from "node:http";
-import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { fieldsOf } from "../lib/fields.ts";
-import { Agent as HttpAgent, request as requestHttp } from "../lib/node-http.ts";
+import { Agent, nodeHttps, request as requestHttp } from "../lib/node-http.ts";
 import { createAddressRule } from "./address-rule.ts";
 import type { LookUp } from "./look-up.ts";
 
@@ -94,9 +93,9 @@ function normalizeHost(host: string): string {
 
 /** @returns the response with its headers; the body is still to come */
 function request(url: string, addresses: readonly string[] | undefined, signal: AbortSignal): Promise<IncomingMessage> {
-  const isSecure = new URL(url).protocol === "https:";
+  const https = new URL(url).protocol === "https:" ? nodeHttps() : undefined;
   // A new agent, because the global ones keep connections and may use a proxy of the environment.
-  const agent = isSecure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false });
+  const agent = new (https?.Agent ?? Agent)({ keepAlive: false });
   const options: RequestOptions = {
     agent,
     signal,
@@ -106,7 +105,7 @@ function request(url: string, addresses: readonly string[] | undefined, signal: 
     ...(addresses !== undefined && { lookup: answerWith(addresses) }),
   };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  (isSecure ? requestHttps : requestHttp)(url, options, resolve).on("error", reject).end();
+  (https?.request ?? requestHttp)(url, options, resolve).on("error", reject).end();
   return promise;
 }
 

@@ -1,12 +1,11 @@
 import type { Agent, IncomingMessage } from "node:http";
-import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import type { Config } from "../config.ts";
 import { ApiError, type ErrorCondition, errorCatalogue } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { writeJson } from "../lib/json.ts";
-import { Agent as HttpAgent, request as requestHttp } from "../lib/node-http.ts";
+import * as nodeHttp from "../lib/node-http.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 import type { Log } from "../log.ts";
 import {
@@ -63,7 +62,8 @@ export function createRegionCalls(
   const { region: own, regions, regionTimeoutMs } = settings;
   const { clock, log } = services;
   const signatures = regions.size === 0 ? undefined : createCallSignatures(settings);
-  const agents = { http: agentOf(HttpAgent), https: agentOf(HttpsAgent) };
+  /** By protocol, made at the first call. */
+  const agents = new Map<string, Agent>();
   /** The end of the backoff of each region that was unreachable. */
   const backoffs = new Map<string, number>();
   /** The number of pending calls of each region. */
@@ -77,7 +77,9 @@ export function createRegionCalls(
   async function exchange(head: CallHead, body: Buffer | Readable, signal: AbortSignal): Promise<unknown> {
     const root = regions.get(head.to);
     if (root === undefined || signatures === undefined) throw new Error(`REGIONS does not name ${head.to}`);
-    const [request, agent] = root.startsWith("https:") ? [requestHttps, agents.https] : [requestHttp, agents.http];
+    const { protocol } = new URL(root);
+    const { Agent, request } = protocol === "https:" ? nodeHttp.nodeHttps() : nodeHttp;
+    const agent = agents.getOrInsertComputed(protocol, () => new Agent({ keepAlive: true, maxSockets: socketsMax }));
     const outgoing = request(`${root}${callsPath}/${head.name}`, {
       method: "POST",
       agent,
@@ -168,8 +170,7 @@ export function createRegionCalls(
     },
 
     close() {
-      agents.http.destroy();
-      agents.https.destroy();
+      for (const agent of agents.values()) agent.destroy();
     },
   };
 }
@@ -179,10 +180,6 @@ class SocketClosed extends Error {
   constructor(options: ErrorOptions) {
     super("The connection was closed", options);
   }
-}
-
-function agentOf<Kind extends Agent>(AgentClass: new (options: { keepAlive: true; maxSockets: number }) => Kind): Kind {
-  return new AgentClass({ keepAlive: true, maxSockets: socketsMax });
 }
 
 function unavailable(region: string, cause?: unknown): ApiError {
