@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CompiledQuery, type DatabaseConnection, type QueryResult } from "kysely";
 import { ApiError } from "../errors.ts";
-import { runInCall } from "../lib/current-call.ts";
+import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { isConflict } from "./dialect.ts";
 import type { GroupedWrite } from "./joint-work.ts";
+import { createAdditions } from "./postgres-additions.ts";
 import { type PostgresConnection, refuseStreaming } from "./postgres-connection.ts";
+import { type ArrayRows, createLookups } from "./postgres-lookups.ts";
 import { runPrepared } from "./prepared.ts";
 
 type Work<T> = (transaction: Transaction) => Promise<T>;
@@ -106,7 +108,21 @@ async function commitGroup(members: readonly Member[], engine: GroupEngine): Pro
   const connection = engine.connect();
   const group = new GroupConnection(connection);
   const queries = engine.queriesOver(group);
-  runPrepared(queries, { run: async (sql, values) => (await group.executeQuery(CompiledQuery.raw(sql, values))).rows });
+  const run = async (sql: string, values: readonly unknown[]) =>
+    (await group.executeQuery(CompiledQuery.raw(sql, [...values]))).rows;
+  const add = createAdditions((sql, values, calls) => group.executeTogether(CompiledQuery.raw(sql, values), calls));
+  const lookUp = createLookups({
+    alone: run,
+    together: (sql, values, calls) => group.executeTogether(CompiledQuery.raw(sql, values), calls),
+  });
+  runPrepared(queries, {
+    run,
+    lookUp,
+    add(addition, values) {
+      noteWrite();
+      return add(addition, values);
+    },
+  });
   try {
     await connection.begin(`set local lock_timeout = ${lockMsMax}`);
     await Promise.all(members.map((member) => currentMember.run(member, () => member.run(queries))));
@@ -180,6 +196,11 @@ class NeedsOwnTransaction extends Error {}
 /** The write that the running code belongs to. */
 const currentMember = new AsyncLocalStorage<Member>();
 
+function noteWrite(): void {
+  const member = currentMember.getStore();
+  if (member !== undefined) member.hasWritten = true;
+}
+
 /** The connection of a group. */
 class GroupConnection implements DatabaseConnection {
   readonly #connection: PostgresConnection;
@@ -192,10 +213,18 @@ class GroupConnection implements DatabaseConnection {
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (excludesOthers.test(query.sql)) throw new NeedsOwnTransaction(query.sql);
-    const member = currentMember.getStore();
-    if (member !== undefined && !query.sql.startsWith("select")) member.hasWritten = true;
+    if (!query.sql.startsWith("select")) noteWrite();
+    return this.#noteFailure(this.#connection.executeQuery<R>(query));
+  }
+
+  /** Runs one statement for several writes. */
+  async executeTogether(query: CompiledQuery, calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
+    return this.#noteFailure(this.#connection.executeTogether(query, calls));
+  }
+
+  async #noteFailure<T>(running: Promise<T>): Promise<T> {
     try {
-      return await this.#connection.executeQuery<R>(query);
+      return await running;
     } catch (error) {
       this.failure ??= { error };
       throw error;

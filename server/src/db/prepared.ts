@@ -21,17 +21,37 @@ export interface Lookup {
   readonly application: string;
 }
 
+/** A compiled statement that adds one row. */
+export interface Addition {
+  /** The statement up to and with the word `values`. */
+  readonly head: string;
+  /** The statement after the row. */
+  readonly tail: string;
+  readonly columnCount: number;
+  /** The unique columns among those that the statement returns, and where their values are. */
+  readonly keys: readonly { readonly column: string; readonly index: number }[];
+}
+
 export interface PrepareOptions {
   /**
    * The statement finds few rows by an index, its values are texts and integers, and the application's id is one of
    * them. Several of them may be sent as one statement.
    */
   readonly isLookup?: boolean;
+  /** The statement adds one row, all columns of which are parameters. Several of them may be sent as one statement. */
+  readonly isAddition?: boolean;
+  /**
+   * For an addition that returns its row: unique columns, with parameters of the same name. A returned row has one of
+   * their values, and none of them twice.
+   */
+  readonly keys?: readonly string[];
 }
 
 interface Prepared {
   readonly compiled: CompiledQuery;
   readonly lookup: Lookup | undefined;
+  /** Made when an engine first asks for it. */
+  addition?: Addition;
 }
 
 /**
@@ -105,6 +125,10 @@ async function run<Row>(
   // `Row` is the type that the builder declares for the selected columns.
   if (looked !== undefined) return (await looked) as Row[];
   const values = compiled.parameters.map((bound) => (bound instanceof Placeholder ? named[bound.name] : bound));
+  if (options.isAddition === true && runner?.add !== undefined) {
+    prepared.addition ??= additionOf(compiled, options.keys);
+    return (await runner.add(prepared.addition, values)) as Row[];
+  }
   if (runner?.run !== undefined) return (await runner.run(compiled.sql, values)) as Row[];
   return (await queries.executeQuery<Row>(CompiledQuery.raw(compiled.sql, values))).rows;
 }
@@ -114,6 +138,7 @@ export interface PreparedRunner {
   run?(sql: string, values: unknown[]): unknown[] | Promise<unknown[]>;
   /** @returns undefined when this lookup has to run like other statements */
   lookUp?(lookup: Lookup, values: Values): Promise<unknown[]> | undefined;
+  add?(addition: Addition, values: readonly unknown[]): Promise<unknown[]>;
 }
 
 const runners = new WeakMap<Queries, PreparedRunner>();
@@ -128,6 +153,25 @@ function lookupOf({ sql, parameters }: CompiledQuery): Lookup | undefined {
   const names = parameters.flatMap((bound) => (bound instanceof Placeholder ? [bound.name] : []));
   const application = names.find((name) => /(^|\.)(applicationId|application_id)$/.test(name));
   return names.length === parameters.length && application !== undefined ? { sql, names, application } : undefined;
+}
+
+/** `$1, $2`, after so many others. */
+export function placeholders(after: number, count: number): string {
+  return Array.from({ length: count }, (_, index) => `$${after + index + 1}`).join(", ");
+}
+
+/** @throws Error unless the statement is an addition */
+function additionOf({ sql, parameters }: CompiledQuery, columns: readonly string[] = []): Addition {
+  const columnCount = parameters.length;
+  const row = `(${placeholders(0, columnCount)})`;
+  const at = sql.indexOf(row);
+  const [head, tail] = [sql.slice(0, at).trimEnd(), sql.slice(at + row.length)];
+  const names = parameters.map((bound) => (bound instanceof Placeholder ? bound.name : undefined));
+  const keys = columns.map((column) => ({ column, index: names.indexOf(column) }));
+  if (at < 0 || !head.endsWith("values") || names.includes(undefined) || keys.some(({ index }) => index < 0)) {
+    throw new Error(`no addition: ${sql}`);
+  }
+  return { head, tail, columnCount, keys };
 }
 
 function engineOf(queries: Queries): string {

@@ -115,6 +115,21 @@ describe("POST /devices: spec/devices#register-again", () => {
     assert.equal((await devicesWith("1234567890123456789")).length, 1);
   });
 
+  it("concurrent registrations with equal, different and no uniqueIds get the tokens of their own devices", async () => {
+    const uniqueIds = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? undefined : `mixed ${index % 10}`));
+    const tokens = await Promise.all(uniqueIds.map((uniqueId) => register({ uniqueId, tag: `${uniqueId}` })));
+    const ids = new Map<string, string>();
+    for (const [index, { body }] of tokens.entries()) {
+      const { accessToken: token } = body.result;
+      const device = (await test.call("GET /devices/current", { token })).body.result;
+      assert.equal(device.tag, `${uniqueIds[index]}`);
+      const uniqueId = uniqueIds[index] ?? `none ${index}`;
+      assert.equal(ids.get(uniqueId) ?? device.id, device.id, uniqueId);
+      ids.set(uniqueId, device.id);
+    }
+    assert.equal(new Set(ids.values()).size, ids.size);
+  });
+
   it("a hundred concurrent registrations of one uniqueId create one device, and all their tokens work", async () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => register({ uniqueId: "storm" })));
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);

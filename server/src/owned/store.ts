@@ -5,7 +5,7 @@ import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
 
-const runShape = prepareShapes();
+const runAddition = prepareShapes({ isAddition: true });
 const runLookup = prepareShapes({ isLookup: true });
 
 export async function insertOwned<Row extends OwnedRow>(
@@ -14,7 +14,7 @@ export async function insertOwned<Row extends OwnedRow>(
   queries: Queries,
 ): Promise<void> {
   const columns = Object.keys(row);
-  await runShape(queries, `insert ${table} ${columns}`, Object.fromEntries(Object.entries(row)), (parameter) =>
+  await runAddition(queries, `insert ${table} ${columns}`, Object.fromEntries(Object.entries(row)), (parameter) =>
     compilable(
       sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
         values (${sql.join(columns.map((column) => sql`${parameter(column)}`))})`,

@@ -75,13 +75,15 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
   const findOwner = prepare<
     { applicationId: string; userId: string },
     { location_fuzzing: number; shift_generation: number }
-  >((queries, parameter) =>
-    queries
-      .selectFrom("users")
-      .select(["location_fuzzing", "shift_generation"])
-      .where("application_id", "=", parameter("applicationId"))
-      .where("id", "=", parameter("userId"))
-      .modifyEnd(dialect.forShare),
+  >(
+    (queries, parameter) =>
+      queries
+        .selectFrom("users")
+        .select(["location_fuzzing", "shift_generation"])
+        .where("application_id", "=", parameter("applicationId"))
+        .where("id", "=", parameter("userId"))
+        .modifyEnd(dialect.forShare),
+    { isLookup: true },
   );
 
   async function findPlace(placing: Placing, secret: ShiftSecret, queries: Queries): Promise<Place | undefined> {

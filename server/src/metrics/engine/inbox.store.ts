@@ -9,13 +9,15 @@ export type InboxRow = Pick<Selectable<Tables["metric_inbox"]>, "application_id"
 /** A waiting row. */
 export type WaitingRow = Omit<InboxRow, "application_id">;
 
-const insertPrepared = prepare<InboxRow, never>((queries, parameter) =>
-  queries.insertInto("metric_inbox").values({
-    application_id: parameter("application_id"),
-    id: parameter("id"),
-    received_at: parameter("received_at"),
-    payload: parameter("payload"),
-  }),
+const insertPrepared = prepare<InboxRow, never>(
+  (queries, parameter) =>
+    queries.insertInto("metric_inbox").values({
+      application_id: parameter("application_id"),
+      id: parameter("id"),
+      received_at: parameter("received_at"),
+      payload: parameter("payload"),
+    }),
+  { isAddition: true },
 );
 
 /** Stores the events of a request in the inbox, where the compaction takes them from. */
