@@ -137,6 +137,15 @@ describe("GET /checkins, page by page: spec/search#page-tokens", () => {
     }
   });
 
+  it("the currentToken of a page is the token that asked for it", async () => {
+    const { nextToken = "" } = await read("pageSize=7");
+    const next = await read(`pagingToken=${nextToken}`);
+    assert.equal(next.currentToken, nextToken);
+    const { nextToken: third = "", previousToken: first = "" } = next;
+    assert.ok(third.length < nextToken.length * 1.5); // contains no earlier token
+    assert.equal((await read(`pagingToken=${first}`)).currentToken, first);
+  });
+
   it("a token alone restores filters and page size, and other parameters beside it are ignored", async () => {
     const first = await read("pageSize=4&created=1000010-1000012");
     assert.deepEqual(idsOf(first), ids.slice(-39, -30).slice(0, 4));

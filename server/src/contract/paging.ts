@@ -50,6 +50,8 @@ export interface PageRequest<Filters> {
   readonly position: Position;
   readonly size: number;
   readonly filters: Filters;
+  /** The token that asked for the page, if it is as good as a new one. */
+  readonly token?: string;
 }
 
 /** The owner of a page token; it is invalid for all other callers. */
@@ -116,7 +118,8 @@ export function createPaging(settings: {
     if (opened === undefined) {
       throw new ApiError("ParameterIncorrectFormat", "pagingToken must be a token of this listing.");
     }
-    return JSON.parse(opened); // the seal guarantees its shape
+    const request: PageRequest<object> = JSON.parse(opened); // the seal guarantees its shape
+    return sealer.isNewest(pagingToken) ? { ...request, token: pagingToken } : request;
   }
 
   return {
@@ -129,13 +132,14 @@ export function createPaging(settings: {
     },
 
     present(listing, caller, request, page, present) {
+      const { token, ...sealed } = request;
       const { position } = request;
       const { rows, keyOf } = page;
       const first = rows[0];
       const last = rows.at(-1);
       const context = bound(listing, caller);
       function tokenAt(there: Position): string {
-        return sealer.seal(JSON.stringify({ ...request, position: there }), context);
+        return sealer.seal(JSON.stringify({ ...sealed, position: there }), context);
       }
       function positionBeside(at: "after" | "before", row: (typeof rows)[number] | undefined): Position {
         if (row !== undefined) return { at, key: keyOf(row) };
@@ -144,7 +148,7 @@ export function createPaging(settings: {
       }
       return {
         pageResults: rows.map(present),
-        currentToken: tokenAt(position),
+        currentToken: token ?? tokenAt(position),
         ...(page.hasNext && { nextToken: tokenAt(page.next ?? positionBeside("after", last)) }),
         ...(page.hasPrevious && { previousToken: tokenAt(page.previous ?? positionBeside("before", first)) }),
       };
