@@ -19,7 +19,7 @@ let test: TestApp;
 let reader: TestUser;
 let other: TestUser;
 let rows: CheckinRow[];
-const rowsTotal = 40_000;
+const rowsTotal = rowsExaminedMax + 2_000;
 const vienna: Location = { lat: 48.2082, lng: 16.3738 };
 before(async () => {
   test = await startTestApp();
