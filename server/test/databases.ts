@@ -24,9 +24,15 @@ export async function createTestDatabase(
   return createOnServer(server);
 }
 
-/** A copy of the migrated database that TEST_DATABASE_TEMPLATE names; an empty database without that variable. */
-export async function copyTestDatabase(dataDir: string): Promise<TestDatabase> {
-  const template = process.env["TEST_DATABASE_TEMPLATE"];
+/**
+ * A copy of a database to which nothing is connected.
+ *
+ * @param template by default the migrated one that TEST_DATABASE_TEMPLATE names, or none: the copy is empty
+ */
+export async function copyTestDatabase(
+  dataDir: string,
+  template = process.env["TEST_DATABASE_TEMPLATE"],
+): Promise<TestDatabase> {
   if (template === undefined) return createTestDatabase(dataDir);
   const server = process.env["TEST_DATABASE_URL"];
   if (server !== undefined) return createOnServer(server, new URL(template).pathname.slice(1));

@@ -14,7 +14,7 @@ import { migrations } from "../src/db/migrations/list.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { deploymentTables, tableCatalogue, tablesInErasureOrder } from "../src/db/table-catalogue.ts";
 import type { CrashGroupVersionRow } from "../src/db/tables.ts";
-import { createTestDatabase } from "./databases.ts";
+import { copyTestDatabase, createTestDatabase } from "./databases.ts";
 import { runProgram } from "./harness.ts";
 
 let folder: string;
@@ -29,9 +29,13 @@ after(async () => {
 
 /** The URL of a database that does not exist yet, or is empty. */
 async function createEmpty(): Promise<string> {
-  const { url, drop } = await createTestDatabase(join(folder, `${drops.length}`));
+  const { url, drop } = await createTestDatabase(newFolder());
   drops.push(drop);
   return url;
+}
+
+function newFolder(): string {
+  return mkdtempSync(join(folder, "database-"));
 }
 
 async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
@@ -43,14 +47,16 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
   }
 }
 
-/** Creates the empty schema of a release that had this many migrations. */
-async function migrateTo(released: number, database: Database): Promise<void> {
+/** Creates the empty schema of a release that had this many migrations, from that of an earlier one if there is one. */
+async function migrateTo(released: number, database: Database, earlier?: number): Promise<void> {
   const { ddl } = database.dialect;
   await database.write(async ({ queries }) => {
-    await sql`create table schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}`.execute(
-      queries,
-    );
-    for (const { name, statements } of migrations.slice(0, released)) {
+    if (earlier === undefined) {
+      await sql`create table schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}`.execute(
+        queries,
+      );
+    }
+    for (const { name, statements } of migrations.slice(earlier, released)) {
       for (const statement of statements(ddl)) await statement.execute(queries);
       await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
     }
@@ -197,17 +203,19 @@ describe("migrate", () => {
   it("migrating any older release leads to the schema of a new database", async () => {
     const fresh = await createEmpty();
     await withDatabase(fresh, migrate);
+    const schema = await readSchema(fresh);
+    const release = await createEmpty();
     for (let released = 0; released <= migrations.length; released += 1) {
-      const older = await createEmpty();
-      const applied = await withDatabase(older, async (database) => {
-        await migrateTo(released, database);
-        return migrate(database);
-      });
+      const earlier = released === 0 ? undefined : released - 1;
+      await withDatabase(release, (database) => migrateTo(released, database, earlier));
+      const { url, drop } = await copyTestDatabase(newFolder(), release);
+      const applied = await withDatabase(url, migrate);
       assert.deepEqual(
         applied,
         migrations.slice(released).map(({ name }) => name),
       );
-      assert.deepEqual(await readSchema(older), await readSchema(fresh));
+      assert.deepEqual(await readSchema(url), schema);
+      await drop();
     }
   });
 

@@ -28,8 +28,8 @@ describe("long uploads", () => {
     const connection = openRaw(test.port);
     for (let n = 0; n < 2; n += 1) {
       connection.write(headOf(form));
-      for (let start = 0; start < form.length; start += 50) {
-        connection.write(form.subarray(start, start + 50));
+      for (let start = 0; start < form.length; start += 100) {
+        connection.write(form.subarray(start, start + 100));
         await sleep(200);
       }
       const answer = await connection.receive();
