@@ -72,13 +72,11 @@ export function presentCheckin(
   const { location_id: id, location_name: name } = checkin;
   const isNamed =
     id !== null && name !== null && (isOwn || placesForOthers([checkin]).some((each) => readable.has(each)));
+  const location = shownLocation(checkin, isOwn) ?? { lat: checkin.lat, lng: checkin.lng };
   return {
     id: checkin.id,
     userID: checkin.user_id,
-    location: {
-      ...(shownLocation(checkin, isOwn) ?? { lat: checkin.lat, lng: checkin.lng }),
-      ...(isNamed && { id, name }),
-    },
+    location: isNamed ? { ...location, id, name } : location,
     ...presentFields(fields, checkin),
     ...(checkin.tag !== null && { tag: checkin.tag }),
     ...presentCommon(checkin),

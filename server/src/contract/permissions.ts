@@ -73,6 +73,7 @@ export function requireOwner(object: { readonly user_id: string | null }, caller
 }
 
 export function presentPermissions({ read_permission, write_permission }: StoredPermissions): GivenPermissions {
+  if (read_permission === null && write_permission === null) return {}; // as most objects are
   const readPermissions = audiences[read_permission ?? -1];
   const writePermissions = audiences[write_permission ?? -1];
   return { ...(readPermissions && { readPermissions }), ...(writePermissions && { writePermissions }) };
