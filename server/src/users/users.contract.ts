@@ -15,9 +15,9 @@ import {
   WireDate,
   WireLocation,
 } from "../contract/wire.ts";
-import type { UserRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
+import type { ProfileRow } from "./users.store.ts";
 
 export const nameCharactersMax = 256;
 export const emailCharactersMax = 320;
@@ -153,12 +153,12 @@ export const UserTokenPage = PageOf(UserToken);
 /** The address that serves the bytes of a picture without a token. */
 export type PictureUrl = (applicationId: string, pictureId: string) => string;
 
-export function presentOwnUser(user: UserRow, pictureUrl: PictureUrl): Static<typeof OwnUser> {
+export function presentOwnUser(user: ProfileRow, pictureUrl: PictureUrl): Static<typeof OwnUser> {
   return { ...presentProfile(user), ...presentPicture(user, pictureUrl) };
 }
 
 /** The whole profile of a user, without the address of the profile picture. */
-export function presentProfile(user: UserRow): Static<typeof OwnUser> {
+export function presentProfile(user: ProfileRow): Static<typeof OwnUser> {
   const gender = genders[user.gender ?? -1];
   const location = shownLocation(user, true);
   return {
@@ -177,17 +177,17 @@ export function presentProfile(user: UserRow): Static<typeof OwnUser> {
 }
 
 /** Presents a user as this reader sees it. */
-export function presentUser(user: UserRow, readerId: string, pictureUrl: PictureUrl): Static<typeof ShownUser> {
+export function presentUser(user: ProfileRow, readerId: string, pictureUrl: PictureUrl): Static<typeof ShownUser> {
   if (user.id === readerId) return presentOwnUser(user, pictureUrl);
   const picture = user.is_picture_shared === 1 && presentPicture(user, pictureUrl);
   return { ...presentNames(user), ...picture, created: formatDate(user.created_at) };
 }
 
-function presentPicture({ application_id, profile_picture_id: id }: UserRow, pictureUrl: PictureUrl) {
+function presentPicture({ application_id, profile_picture_id: id }: ProfileRow, pictureUrl: PictureUrl) {
   return id === null ? {} : { profilePictureID: id, profilePictureUrl: pictureUrl(application_id, id) };
 }
 
-function presentNames(user: UserRow) {
+function presentNames(user: ProfileRow) {
   return {
     id: user.id,
     userName: user.user_name,

@@ -4,7 +4,7 @@ import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
 import { OwnUser, presentOwnUser, presentUser, SearchUsers, ShownUser, UserPage, UserPath } from "./users.contract.ts";
 import { userSearch } from "./users.search.ts";
-import { findShownUser, findUser } from "./users.store.ts";
+import { findProfile, findShownUser } from "./users.store.ts";
 
 const getOwnUser = operation({
   method: "GET",
@@ -17,7 +17,7 @@ const getOwnUser = operation({
   result: OwnUser,
   errors: [],
   async handle({ caller }, { database, pictureUrl }) {
-    const user = await findUser(caller.applicationId, caller.userId, database.reads);
+    const user = await findProfile(caller.applicationId, caller.userId, database.reads);
     if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
     return presentOwnUser(user, pictureUrl);
   },

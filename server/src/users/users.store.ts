@@ -56,14 +56,32 @@ export async function findUser(applicationId: string, id: string, queries: Queri
   return row;
 }
 
+/** The columns of a profile, and those that say who may see it. */
+const profileColumns = [
+  ...(["application_id", "id", "user_name", "first_name", "last_name", "email", "gender", "date_of_birth"] as const),
+  ...(["tag", "lat", "lng", "seen_lat", "seen_lng", "profile_picture_id", "is_picture_shared"] as const),
+  ...(["celeb_mode", "location_fuzzing", "last_login_at", "created_at", "modified_at"] as const),
+] satisfies (keyof UserRow)[];
+
+export type ProfileRow = Pick<UserRow, (typeof profileColumns)[number]>;
+
+export async function findProfile(
+  applicationId: string,
+  id: string,
+  queries: Queries,
+): Promise<ProfileRow | undefined> {
+  const [row] = await findProfileById(queries, { applicationId, id });
+  return row;
+}
+
 /** A user whose profile this reader may see: the reader, or another user without celebMode. */
 export async function findShownUser(
   applicationId: string,
   readerId: string,
   id: string,
   queries: Queries,
-): Promise<UserRow | undefined> {
-  const user = await findUser(applicationId, id, queries);
+): Promise<ProfileRow | undefined> {
+  const user = await findProfile(applicationId, id, queries);
   return user?.id === readerId || user?.celeb_mode === 0 ? user : undefined;
 }
 
@@ -155,6 +173,17 @@ const listUnfinished = prepare<{ count: number }, UnfinishedUser>((queries, para
     // A literal 1 as in the index: with a bound value SQLite would not use the partial index.
     .where(sql<boolean>`deleted_at is not null or is_reshifting = 1`)
     .limit(rowLimit(parameter("count"))),
+);
+
+const findProfileById = prepare<{ applicationId: string; id: string }, ProfileRow>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("users")
+      .select(profileColumns)
+      .where("application_id", "=", parameter("applicationId"))
+      .where("id", "=", parameter("id"))
+      .where("deleted_at", "is", null),
+  { isLookup: true },
 );
 
 const findById = prepare<{ applicationId: string; id: string }, UserRow>(
