@@ -38,19 +38,10 @@ export async function insertKey(
   appkey = newApplicationKey(),
 ): Promise<NewApplicationKey> {
   const key = { id: ids.newId("ApplicationKey"), label, created_at: clock.now() };
-  await queries
-    .insertInto("application_keys")
-    .values({
-      ...key,
-      application_id: applicationId,
-      digest: digestSecret(appkey),
-      token_version: 0,
-      generation: queries
-        .selectFrom("applications")
-        .select("key_generation")
-        .where("application_id", "=", applicationId),
-    })
-    .execute();
+  await sql`
+    insert into application_keys (application_id, id, label, created_at, digest, token_version, generation)
+    select application_id, ${key.id}, ${key.label}, ${key.created_at}, ${digestSecret(appkey)}, 0, key_generation
+    from applications where application_id = ${applicationId}`.execute(queries);
   return { ...key, appkey };
 }
 

@@ -46,15 +46,17 @@ export function userTokensStream(
       equals("token.application_id", applicationId),
       equals("token.user_id", userId),
       isAbove("token.expires_at", now),
-      condition("is good", {}, () => isGood),
+      condition("is good", {}, (parameter) => isGood(parameter("token.application_id"))),
     ],
   };
   return scopeStream(scope, byId, true, queries);
 }
 
-const isGood = sql`token.user_version = (
-  select token_version from users where application_id = token.application_id and id = token.user_id
-)`;
+function isGood(application: unknown) {
+  return sql`token.user_version = (
+    select token_version from users where application_id = ${application} and id = token.user_id
+  )`;
+}
 
 /** The order of the primary key; ids sort by creation. */
 const byId: Order<ListedToken> = {

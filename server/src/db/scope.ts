@@ -13,7 +13,8 @@ export interface Scope {
   /** Unique for the texts of `from`, `select` and `cell`. */
   readonly shape: string;
   readonly from: RawBuilder<unknown>;
-  readonly select: RawBuilder<unknown>;
+  /** The columns; with values of the conditions as parameters where a function makes them. */
+  readonly select: RawBuilder<unknown> | ((parameter: Parameter) => RawBuilder<unknown>);
   readonly conditions: readonly Condition[];
   /** The cell column, for searches in an area. */
   readonly cell?: RawBuilder<unknown>;
@@ -61,7 +62,7 @@ export function scopeStream<Row>(
       const sorted = sql.join(sortedBy.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
       const found = sql`from ${scope.from} where ${conditionsOf(scope, parameter)} ${writePart(key)}
         order by ${sorted} limit ${rowLimit(parameter("count"))}`;
-      return compilable(sql<Row>`select ${scope.select} ${found}`, queries);
+      return compilable(sql<Row>`select ${selectOfScope(scope, parameter)} ${found}`, queries);
     });
   }
 
@@ -118,7 +119,8 @@ export function rowsByCell<Row extends { readonly id: string }>(
   const inCells = condition("in a range of cells", { "first cell": from, "last cell": to }, (parameter) => {
     return sql`${cell} between ${parameter("first cell")} and ${parameter("last cell")}`;
   });
-  const withCell = { ...scope, shape: `${scope.shape} and cell`, select: sql`${scope.select}, ${cell} as its_cell` };
+  const selectWithCell = (parameter: Parameter) => sql`${selectOfScope(scope, parameter)}, ${cell} as its_cell`;
+  const withCell = { ...scope, shape: `${scope.shape} and cell`, select: selectWithCell };
   const byCell: Order<Row> = {
     shape: "its cell",
     columns: [cell, sql.ref(tie)],
@@ -138,7 +140,7 @@ export function rowsInCells<Row>(
     "rows",
     scopes,
     cells,
-    ({ select }) => select,
+    selectOfScope,
     (parameter) => sql`limit ${rowLimit(parameter)}`,
     count,
     queries,
@@ -169,7 +171,7 @@ function runInCells<Row>(
   what: string,
   scopes: readonly Scope[],
   cells: readonly CellRange[],
-  selectOf: (scope: Scope) => RawBuilder<unknown>,
+  selectOf: (scope: Scope, parameter: Parameter) => RawBuilder<unknown>,
   limit: (count: never) => RawBuilder<unknown>,
   count: number,
   queries: Queries,
@@ -185,15 +187,17 @@ function runInCells<Row>(
     );
     const parts = scopes.map((scope, position) => {
       const { from, cell = sql`` } = scope;
-      const conditions = conditionsOf(scope, (name) => parameter(`${position} ${name}`));
+      const parameterOfScope: Parameter = (name) => parameter(`${position} ${name}`);
+      const select = selectOf(scope, parameterOfScope);
+      const conditions = conditionsOf(scope, parameterOfScope);
       const found = sql`${conditions} and ${cell} between span.low and span.high`;
       // Each engine needs its own syntax to loop over the ranges and search the index for each, instead of the reverse.
       return hasLateralJoins(queries)
         ? sql`select found.* from span cross join lateral (
-            select ${selectOf(scope)} from ${from} where ${found}
+            select ${select} from ${from} where ${found}
             order by ${cell} limit ${rowLimit(parameter("count"))} + 1
           ) as found`
-        : sql`select ${selectOf(scope)} from span cross join ${from} where ${found}`;
+        : sql`select ${select} from span cross join ${from} where ${found}`;
     });
     return compilable(
       sql<Row>`with span (low, high) as (values ${sql.join(ranges)})
@@ -208,6 +212,10 @@ function conditionsOf(scope: Scope, parameter: Parameter): RawBuilder<unknown> {
     scope.conditions.map((each) => each.sql(parameter)),
     sql` and `,
   );
+}
+
+function selectOfScope({ select }: Scope, parameter: Parameter): RawBuilder<unknown> {
+  return typeof select === "function" ? select(parameter) : select;
 }
 
 function shapeOf(scope: Scope): string {

@@ -47,7 +47,7 @@ async function deleteLeftIdentity(identity: NewIdentityRow, queries: Queries): P
         row
           .selectFrom("users as holder")
           .select("holder.id")
-          .whereRef("holder.application_id", "=", "identities.application_id")
+          .where("holder.application_id", "=", identity.application_id)
           .whereRef("holder.id", "=", "identities.user_id")
           .where("holder.deleted_at", "is not", null),
       ),

@@ -8,7 +8,7 @@ import type { MetadataRow } from "../db/tables.ts";
 import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
 import { ownedIds } from "../owned/export.ts";
 import { presentItem, type ReadItem } from "./metadata.contract.ts";
-import { isLocationShownSql } from "./metadata.reads.store.ts";
+import { isLocationShown } from "./metadata.reads.store.ts";
 
 type ExportedItem = ReadItem & Pick<MetadataRow, "object_id">;
 
@@ -62,7 +62,7 @@ function items(conditions: readonly Condition[], order: Order<ExportedItem>, que
   const scope: Scope = {
     shape: "metadata exported",
     from: sql`metadata`,
-    select: sql`metadata.*, ${isLocationShownSql} as is_location_shown`,
+    select: (parameter) => sql`metadata.*, ${isLocationShown(parameter("application_id"))} as is_location_shown`,
     conditions,
   };
   return scopeStream(scope, order, false, queries);

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare, prepareShapes } from "../db/prepared.ts";
 import { locationReadiness } from "../privacy/visibility.ts";
@@ -34,7 +34,7 @@ export async function findItems(
     queries
       .selectFrom("metadata")
       .selectAll()
-      .select(isLocationShownSql.as("is_location_shown"))
+      .select(isLocationShown(parameter("applicationId")).as("is_location_shown"))
       .where("application_id", "=", parameter("applicationId"))
       .where("object_id", "=", parameter("objectId"))
       .where("slot", "=", parameter("slot"))
@@ -54,16 +54,19 @@ export interface ByKey {
  * Whether others see the location of a row: not while the user who set it is being deleted, and with locationFuzzing
  * not before the row has its fuzzed location.
  */
-export const isLocationShownSql = sql<number>`(
-  case when metadata.setter_id is null then 1 else coalesce(${locationReadiness("metadata", "setter_id")}, 0) end
-)`;
+export function isLocationShown(application: unknown): RawBuilder<number> {
+  return sql<number>`(
+    case when metadata.setter_id is null then 1
+    else coalesce(${locationReadiness("metadata", "setter_id", application)}, 0) end
+  )`;
+}
 
 const findByKey = prepare<ByKey, ReadItem>(
   (queries, parameter) =>
     queries
       .selectFrom("metadata")
       .selectAll()
-      .select(isLocationShownSql.as("is_location_shown"))
+      .select(isLocationShown(parameter("applicationId")).as("is_location_shown"))
       .where("application_id", "=", parameter("applicationId"))
       .where("object_id", "=", parameter("objectId"))
       .where("slot", "=", parameter("slot"))

@@ -8,6 +8,7 @@ import {
   equals,
   numberOrderBy,
   type Order,
+  type Parameter,
   tieOrder,
 } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
@@ -24,7 +25,7 @@ import {
   type SearchItems,
 } from "./metadata.contract.ts";
 import type { Bag } from "./metadata.objects.ts";
-import { findItems, isLocationShownSql } from "./metadata.reads.store.ts";
+import { findItems, isLocationShown } from "./metadata.reads.store.ts";
 
 /**
  * An item as a search reads it. The key serves as the id. When a search examines more rows than it returns, it leaves
@@ -140,7 +141,9 @@ function scopesOf(
   ];
   if (slot !== "" || locationRange === undefined) return [items("cell", columns, conditions)];
   // In the shared slot, others see an item at the location that its setter lets them see.
-  const shown = condition("is location shown", {}, () => sql`${isLocationShownSql} <> 0`);
+  const shown = condition("is location shown", {}, (parameter) => {
+    return sql`${isLocationShown(parameter("application_id"))} <> 0`;
+  });
   if (readerId === undefined) return [items("seen_cell", columns, [...conditions, shown])];
   const bySelf = equals("setter_id", readerId);
   const byOthers = condition("setter_id <>", { others: readerId }, (parameter) => {
@@ -179,17 +182,19 @@ const withoutValues = ["slot", "setter_id", "lat", "lng", "seen_lat", "seen_lng"
 
 const shownColumns = {
   "without values": columnsOf(withoutValues),
-  compared: sql.join([
-    columnsOf([...withoutValues, "number"]),
-    sql`substr(metadata.value, 1, ${sql.lit(comparedCharacters)}) as value_start`,
-  ]),
+  compared: (parameter: Parameter) =>
+    sql.join([
+      columnsOf([...withoutValues, "number"])(parameter),
+      sql`substr(metadata.value, 1, ${sql.lit(comparedCharacters)}) as value_start`,
+    ]),
   whole: columnsOf([...withoutValues, "key", "value", "number"]),
 };
 
 function columnsOf(names: readonly (keyof ReadItem)[]) {
-  return sql.join([
-    sql`${sql.ref("metadata.key")} as id`,
-    ...names.map((name) => sql.ref(`metadata.${name}`)),
-    sql`${isLocationShownSql} as is_location_shown`,
-  ]);
+  return (parameter: Parameter) =>
+    sql.join([
+      sql`${sql.ref("metadata.key")} as id`,
+      ...names.map((name) => sql.ref(`metadata.${name}`)),
+      sql`${isLocationShown(parameter("application_id"))} as is_location_shown`,
+    ]);
 }

@@ -7,7 +7,7 @@ import { ApiError } from "../errors.ts";
 import { compareKeys } from "../lib/keyset.ts";
 import type { ReadItem } from "./metadata.contract.ts";
 import type { Bag } from "./metadata.objects.ts";
-import { type ByKey, isLocationShownSql } from "./metadata.reads.store.ts";
+import { type ByKey, findItem } from "./metadata.reads.store.ts";
 
 /**
  * Writes a value over the existing one and all its fields except the time of creation.
@@ -59,8 +59,10 @@ export async function incrementItem(
   { key, delta, at }: { readonly key: string; readonly delta: number; readonly at: number },
   queries: Queries,
 ): Promise<ReadItem | undefined> {
-  const [row] = await increment(queries, { applicationId, objectId, slot, key, delta, at }).catch(refuseOrphan);
-  return row;
+  const [changed] = await increment(queries, { applicationId, objectId, slot, key, delta, at }).catch(refuseOrphan);
+  if (changed === undefined) return undefined;
+  if (changed.setter_id === null) return { ...changed, is_location_shown: 1 };
+  return findItem(applicationId, { applicationId, objectId, slot }, key, queries); // RETURNING of a distributed database has no subqueries
 }
 
 /** Locks an item, if it exists, until the transaction ends. */
@@ -133,7 +135,7 @@ const insertNew = prepare<MetadataRow, { key: string }>((queries, parameter) =>
 );
 
 /** One statement, so that concurrent increments add up. */
-const increment = prepare<ByKey & { delta: number; at: number }, ReadItem>((queries, parameter) =>
+const increment = prepare<ByKey & { delta: number; at: number }, MetadataRow>((queries, parameter) =>
   queries
     .insertInto("metadata")
     .values({
@@ -155,8 +157,7 @@ const increment = prepare<ByKey & { delta: number; at: number }, ReadItem>((quer
         })
         .where("metadata.number", "is not", null),
     )
-    .returningAll()
-    .returning(isLocationShownSql.as("is_location_shown")),
+    .returningAll(),
 );
 
 const deleteByKey = prepare<ByKey, { key: string }>((queries, parameter) =>

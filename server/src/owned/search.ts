@@ -50,7 +50,7 @@ export function ownedSearch<Row extends OwnedRow>(
   const { locationRange, userID } = given;
   const conditions = [equals("application_id", applicationId), ...literalKind(kind)];
   const own = rows(kind, "own", [...conditions, equals("user_id", readerId)]);
-  const shown = condition("is shown", {}, () => isShownToOthers(kind.table));
+  const shown = condition("is shown", {}, (parameter) => isShownToOthers(kind.table, parameter("application_id")));
   const shared = rows(kind, "shared", [...conditions, isShared, shown]);
   const ownerId = userID && resolveUserId(userID, readerId);
   // Own shared rows match both scopes, because excluding them would make a page scan all of them.
@@ -155,7 +155,7 @@ export function operatedSearch<Row extends OwnedRow>(
   if (userID !== undefined) conditions.push(equals("user_id", userID));
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
-  conditions.push(condition("is there", {}, () => isOwnerThere(table)));
+  conditions.push(condition("is there", {}, (parameter) => isOwnerThere(table, parameter("application_id"))));
   const scope = {
     shape: `${table} all`,
     from: sql.table(table),

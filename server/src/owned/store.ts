@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { compilable, prepareShapes } from "../db/prepared.ts";
 import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
@@ -31,11 +31,12 @@ export async function getReadable<Row extends OwnedRow>(
   id: string,
   queries: Queries,
 ): Promise<Row> {
-  const [row] = await findWhere<Row>(table, "any", sql`true`, applicationId, id, queries);
+  const [row] = await findWhere<Row>(table, "any", () => sql`true`, applicationId, id, queries);
   if (row?.user_id === readerId) return row;
   const isShared =
     row?.read_permission === 1 &&
-    (await findWhere(table, "shown", isShownToOthers(table), applicationId, id, queries)).length > 0;
+    (await findWhere(table, "shown", (application) => isShownToOthers(table, application), applicationId, id, queries))
+      .length > 0;
   if (row === undefined || !isShared) throw new ApiError("ItemDoesNotExist");
   return row;
 }
@@ -52,7 +53,7 @@ export async function listReadable(
   const { rows } = await sql<{ id: string }>`
     select id from ${sql.table(table)}
     where application_id = ${applicationId} and id in (${sql.join([...new Set(ids)])})
-      and (user_id = ${readerId} or read_permission = 1 and ${isShownToOthers(table)})`.execute(queries);
+      and (user_id = ${readerId} or read_permission = 1 and ${isShownToOthers(table, applicationId)})`.execute(queries);
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -63,9 +64,9 @@ export async function findLive<Row extends OwnedRow>(
   id: string,
   queries: Queries,
 ): Promise<Row | undefined> {
-  const isThere = sql<boolean>`${isOwnerThere(table)} and exists (
+  const isThere = (application: unknown) => sql<boolean>`${isOwnerThere(table, application)} and exists (
     select 1 from applications as application
-    where application.application_id = ${sql.ref(`${table}.application_id`)} and application.deleted_at is null
+    where application.application_id = ${application} and application.deleted_at is null
   )`;
   return (await findWhere<Row>(table, "live", isThere, applicationId, id, queries))[0];
 }
@@ -73,7 +74,7 @@ export async function findLive<Row extends OwnedRow>(
 function findWhere<Row extends OwnedRow>(
   table: OwnedTableName,
   shape: string,
-  condition: ReturnType<typeof isOwnerThere>,
+  condition: (application: unknown) => RawBuilder<boolean>,
   applicationId: string,
   id: string,
   queries: Queries,
@@ -81,7 +82,7 @@ function findWhere<Row extends OwnedRow>(
   return runLookup<Row>(queries, `${shape} of ${table}`, { applicationId, id }, (parameter) =>
     compilable(
       sql<Row>`select * from ${sql.table(table)}
-        where application_id = ${parameter("applicationId")} and id = ${parameter("id")} and ${condition}`,
+        where application_id = ${parameter("applicationId")} and id = ${parameter("id")} and ${condition(parameter("applicationId"))}`,
       queries,
     ),
   );

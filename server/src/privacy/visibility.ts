@@ -14,19 +14,28 @@ export function isLocationReady(table: string, user: string): RawBuilder<boolean
   return sql<boolean>`${sql.ref(fuzzing)} = 0 or ${sql.ref(lat)} is null or ${sql.ref(seen)} is not null`;
 }
 
-/** Joins the user of a row, unless the user is being deleted, and reads a condition on both as 1 or 0. */
-function ofUser(table: string, column: string, condition: (user: string) => RawBuilder<boolean>): RawBuilder<number> {
+/**
+ * Joins the user of a row, unless the user is being deleted, and reads a condition on both as 1 or 0.
+ *
+ * @param application the parameter of the application's id: a distributed database would not find it in the row
+ */
+function ofUser(
+  table: string,
+  column: string,
+  application: unknown,
+  condition: (user: string) => RawBuilder<boolean>,
+): RawBuilder<number> {
   return sql<number>`(
     select case when ${condition("owner")} then 1 else 0 end
     from users as owner
-    where owner.application_id = ${sql.ref(`${table}.application_id`)} and owner.id = ${sql.ref(`${table}.${column}`)}
+    where owner.application_id = ${application} and owner.id = ${sql.ref(`${table}.${column}`)}
       and owner.deleted_at is null
   )`;
 }
 
 /** {@link isLocationReady} as 1 or 0, and null while the user in this column is being deleted. */
-export function locationReadiness(table: string, userColumn: string): RawBuilder<number> {
-  return ofUser(table, userColumn, (user) => isLocationReady(table, user));
+export function locationReadiness(table: string, userColumn: string, application: unknown): RawBuilder<number> {
+  return ofUser(table, userColumn, application, (user) => isLocationReady(table, user));
 }
 
 /**
@@ -35,13 +44,13 @@ export function locationReadiness(table: string, userColumn: string): RawBuilder
  * estimates that nearly all rows pass, for "=" that nearly none do, and then it would sort them all instead of walking an
  * index for one page.
  */
-export function isShownToOthers(table: OwnedTableName): RawBuilder<boolean> {
-  return orPublic(table, sql<boolean>`${locationReadiness(table, "user_id")} <> 0`);
+export function isShownToOthers(table: OwnedTableName, application: unknown): RawBuilder<boolean> {
+  return orPublic(table, sql<boolean>`${locationReadiness(table, "user_id", application)} <> 0`);
 }
 
 /** Whether the owner is not being deleted. A subquery for the same reasons. */
-export function isOwnerThere(table: OwnedTableName): RawBuilder<boolean> {
-  return orPublic(table, sql<boolean>`${ofUser(table, "user_id", () => sql<boolean>`1 = 1`)} <> 0`);
+export function isOwnerThere(table: OwnedTableName, application: unknown): RawBuilder<boolean> {
+  return orPublic(table, sql<boolean>`${ofUser(table, "user_id", application, () => sql<boolean>`1 = 1`)} <> 0`);
 }
 
 /** Every user sees public objects, which say nothing of where a user is. */
