@@ -4,7 +4,7 @@
 // JavaScript, because the compiler of TypeScript would stay in the memory of every server.
 
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 
@@ -19,7 +19,7 @@ export function findBundle() {
   if (existsSync(folder)) return folder;
   try {
     makeBundle(folder);
-    removeOldBundles();
+    removeOldBundles(folder);
   } catch {
     // No bundler is installed, the folder is read-only, or a source has an error that Node.js will show.
   }
@@ -28,16 +28,23 @@ export function findBundle() {
 
 /** Changes with the sources and with the installed packages. Compares times and sizes, because every start asks. */
 function keyOfSources() {
-  const sources = readdirSync(path.join(root, "server/src"), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
-    .map((entry) => path.join(entry.parentPath, entry.name));
-  const others = ["server/package.json", "node_modules/.package-lock.json"].map((file) => path.join(root, file));
-  const hash = createHash("sha256");
-  for (const file of [...sources.sort(), ...others, bundler]) {
-    const { mtimeMs, size } = statSync(file, { throwIfNoEntry: false }) ?? {};
-    hash.update(`${path.relative(root, file)} ${mtimeMs} ${size}\n`);
+  const states = ["server/package.json", "node_modules/.package-lock.json", "scripts/bundle.ts"].map(stateOf);
+  addStates("server/src", states);
+  return hash("sha256", states.join("\n")).slice(0, 16);
+}
+
+/** Joins paths as strings: so many calls of `node:path` start V8's optimizing compiler, which adds 5 MB to every server. */
+function addStates(folder, states) {
+  for (const entry of readdirSync(`${root}/${folder}`, { withFileTypes: true })) {
+    const name = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) addStates(name, states);
+    else if (!name.endsWith(".test.ts")) states.push(stateOf(name));
   }
-  return hash.digest("hex").slice(0, 16);
+}
+
+function stateOf(file) {
+  const { mtimeMs, size } = statSync(`${root}/${file}`, { throwIfNoEntry: false }) ?? {};
+  return `${file} ${mtimeMs} ${size}`;
 }
 
 /** Makes the bundle under another name first: of several processes that make it, one succeeds, with a whole bundle. */
@@ -52,10 +59,11 @@ function makeBundle(folder) {
   }
 }
 
-function removeOldBundles() {
+function removeOldBundles(newest) {
   const madeAt = (folder) => statSync(folder).mtimeMs;
-  const folders = readdirSync(bundles).map((name) => path.join(bundles, name));
-  for (const folder of folders.sort((a, b) => madeAt(b) - madeAt(a)).slice(keptBundles)) {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const others = readdirSync(bundles)
+    .map((name) => path.join(bundles, name))
+    .filter((folder) => folder !== newest)
+    .sort((a, b) => madeAt(b) - madeAt(a));
+  for (const folder of others.slice(keptBundles - 1)) rmSync(folder, { recursive: true, force: true });
 }

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import { runOn } from "./run-on.mjs";
 
 const nodeMajorMin = 26;
@@ -13,6 +14,7 @@ const args = process.argv.slice(2);
 
 if (Number.parseInt(process.versions.node, 10) >= nodeMajorMin) {
   const isServing = args.length === 1 && args[0] === "serve";
+  if (isServing) setFlagsFromString("--semi-space-growth-factor=1"); // main.ts says why, and resets it
   const program = await findProgram(isServing ? "main" : "cli");
   process.argv[1] = program;
   await import(pathToFileURL(program).href);
