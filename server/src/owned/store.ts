@@ -8,13 +8,10 @@ import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
 const runAddition = prepareShapes({ isAddition: true });
 const runLookup = prepareShapes({ isLookup: true });
 
-export async function insertOwned<Row extends OwnedRow>(
-  table: OwnedTableName,
-  row: Row,
-  queries: Queries,
-): Promise<void> {
-  const columns = Object.keys(row);
-  await runAddition(queries, `insert ${table} ${columns}`, Object.fromEntries(Object.entries(row)), (parameter) =>
+export async function insertOwned(table: OwnedTableName, row: OwnedRow, queries: Queries): Promise<void> {
+  const values: object = row;
+  const columns = Object.keys(values);
+  await runAddition(queries, `insert ${table} ${columns}`, { ...values }, (parameter) =>
     compilable(
       sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
         values (${sql.join(columns.map((column) => sql`${parameter(column)}`))})`,
