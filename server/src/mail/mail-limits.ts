@@ -3,7 +3,7 @@ import type { Database, Queries } from "../db/database.ts";
 
 /**
  * At most `max` mails of one subject in any period of this length. The subject is a keyed digest: see {@link
- * import("./outbox.ts")}.
+ * import("./admission.ts")}.
  */
 export interface MailLimit {
   readonly subject: string;

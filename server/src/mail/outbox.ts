@@ -2,12 +2,11 @@ import type { Config } from "../config.ts";
 import type { Queries } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
-import { createSigner } from "../lib/signer.ts";
 import type { Log } from "../log.ts";
 import { parseApplicationSettings } from "../tenancy/application-settings.ts";
 import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-settings.ts";
+import { createMailAdmission, type MailRefusal, type Notice, type Recipient } from "./admission.ts";
 import type { Delivery } from "./delivery.ts";
-import { type MailLimit, takeFromLimits } from "./mail-limits.ts";
 import {
   checkClientText,
   clientText,
@@ -17,16 +16,8 @@ import {
   ownText,
   type ReplacedFor,
 } from "./mail-texts.ts";
-import { isPlainAddress } from "./mailer.ts";
-import { type DueMail, deleteMailsOfKind, insertMail, isOutboxFull } from "./outbox.store.ts";
+import { type DueMail, deleteMailsOfKind, insertMail } from "./outbox.store.ts";
 import { createOutboxSealer } from "./outbox-seal.ts";
-
-/** The recipient of a mail. */
-export interface Recipient {
-  readonly applicationId: string;
-  readonly userId: string;
-  readonly to: string;
-}
 
 /** A mail with a one-time code, and the text that the client sent for it. */
 export interface CodeMail extends Recipient {
@@ -35,15 +26,6 @@ export interface CodeMail extends Recipient {
   readonly given: GivenMailText;
   readonly expiresAt: number;
 }
-
-/** A mail that informs a user about a change of the account. */
-export interface Notice extends Recipient {
-  readonly text: string;
-  /** False for an address that the user has had for less than a day. */
-  readonly isEstablished: boolean;
-}
-
-export type MailRefusal = "user" | "address" | "notices" | "outbox" | "form";
 
 /** The outcome of a mail in its transaction; pass it to {@link Mails.settle} once that has ended. */
 export interface PutMail {
@@ -76,17 +58,9 @@ export interface MailStatistics {
   readonly replaced: Readonly<Record<ReplacedFor, number>>;
 }
 
-const hourMs = 3_600_000;
 const dayMs = 86_400_000;
-const codesPerHour = 5;
-const noticesPerDay = 20;
-const youngAddressNoticesPerDay = 5;
-const clientTextsPerHour = 100;
-const rowsMax = 10_000;
 /** The process that wrote a mail sends it at once; other processes may after this time. */
 const headStartMs = 5_000;
-
-type NamedLimit = MailLimit & { readonly refusal: MailRefusal };
 
 export function createMails(
   { mailFrom }: Pick<Config, "mailFrom">,
@@ -100,24 +74,9 @@ export function createMails(
 ): Mails {
   const { delivery, secrets, clock, ids, log } = services;
   const sealer = createOutboxSealer(secrets);
-  const { sign: digest } = createSigner(secrets, "mail limit");
+  const admission = createMailAdmission(secrets, clock);
   const refused: Record<MailRefusal, number> = { user: 0, address: 0, notices: 0, outbox: 0, form: 0 };
   const replaced: Record<ReplacedFor, number> = { length: 0, link: 0, hourly: 0 };
-
-  function limit(refusal: MailRefusal, subject: string, max: number, periodMs: number): NamedLimit {
-    return { refusal, subject: digest(subject), max, periodMs };
-  }
-
-  /** Whether a mail may be written, which counts it. @returns the reason when it may not */
-  async function admit(
-    { applicationId, to }: Recipient,
-    limits: readonly NamedLimit[],
-    queries: Queries,
-  ): Promise<MailRefusal | undefined> {
-    if (!isPlainAddress(to)) return "form";
-    if (await isOutboxFull(applicationId, rowsMax, queries)) return "outbox";
-    return (await takeFromLimits(applicationId, limits, clock.now(), queries))?.refusal;
-  }
 
   async function write(
     { applicationId, userId, to }: Recipient,
@@ -153,20 +112,13 @@ export function createMails(
   ): Promise<ReplacedFor | undefined> {
     const reason = checkClientText(given, placeholder, mail);
     if (reason !== undefined) return reason;
-    // No address is verified yet, so every client text counts.
-    const hourly = limit("user", "client texts", clientTextsPerHour, hourMs);
-    const isUsedUp = (await takeFromLimits(applicationId, [hourly], clock.now(), queries)) !== undefined;
-    return isUsedUp ? "hourly" : undefined;
+    return (await admission.admitClientText(applicationId, queries)) ? undefined : "hourly";
   }
 
   return {
     async putCode(mail, queries) {
-      const { applicationId, userId, to, kind, code, given, expiresAt } = mail;
-      const limits = [
-        limit("user", `user ${userId}`, codesPerHour, hourMs),
-        limit("address", `address ${addressKey(to)}`, codesPerHour, hourMs),
-      ];
-      const refusedFor = await admit(mail, limits, queries);
+      const { applicationId, userId, kind, code, given, expiresAt } = mail;
+      const refusedFor = await admission.admitCode(mail, queries);
       if (refusedFor !== undefined) return { applicationId, userId, refusedFor };
       const { name, mail: settings } = await loadMailApplication(applicationId, queries);
       const placeholder = codePlaceholders[kind];
@@ -180,12 +132,8 @@ export function createMails(
     },
 
     async putNotice(notice, queries) {
-      const { applicationId, userId, to, text, isEstablished } = notice;
-      const ofUser = limit("notices", `notices ${userId}`, noticesPerDay, dayMs);
-      const ofAddress = limit("notices", `notices to ${addressKey(to)}`, youngAddressNoticesPerDay, dayMs);
-      // An attacker's users could take turns with a stranger's address, hence the limit per address. An established
-      // address falls only under its user's limit, so that other users who enter it cannot silence it.
-      const refusedFor = await admit(notice, isEstablished ? [ofUser] : [ofUser, ofAddress], queries);
+      const { applicationId, userId, text } = notice;
+      const refusedFor = await admission.admitNotice(notice, queries);
       if (refusedFor !== undefined) return { applicationId, userId, refusedFor };
       const { name, mail } = await loadMailApplication(applicationId, queries);
       const filled = ownText("notice", { placeholder: noticePlaceholder, value: text }, mail, name);
@@ -220,11 +168,6 @@ const refusalTexts: Readonly<Record<MailRefusal, string>> = {
   outbox: "no mail was sent: too many mails of the application wait for delivery",
   form: "no mail was sent: the user's email is not a single plain address",
 };
-
-/** The key of a mailbox. An approximation, because mail servers differ on case and dots. */
-function addressKey(address: string): string {
-  return address.trim().toLowerCase();
-}
 
 interface MailApplication {
   readonly name: string;

@@ -1,0 +1,85 @@
+import type { Queries } from "../db/database.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createSigner } from "../lib/signer.ts";
+import { type MailLimit, takeFromLimits } from "./mail-limits.ts";
+import { isPlainAddress } from "./mailer.ts";
+import { isOutboxFull } from "./outbox.store.ts";
+
+/** The recipient of a mail. */
+export interface Recipient {
+  readonly applicationId: string;
+  readonly userId: string;
+  readonly to: string;
+}
+
+/** A mail that informs a user about a change of the account. */
+export interface Notice extends Recipient {
+  readonly text: string;
+  /** False for an address that the user has had for less than a day. */
+  readonly isEstablished: boolean;
+}
+
+export type MailRefusal = "user" | "address" | "notices" | "outbox" | "form";
+
+/** Decides whether a mail that a caller causes may be written, and counts it; the reason when it may not. */
+export interface MailAdmission {
+  admitCode(recipient: Recipient, queries: Queries): Promise<MailRefusal | undefined>;
+  admitNotice(notice: Notice, queries: Queries): Promise<MailRefusal | undefined>;
+  /** @returns false when the application has used up its limit of texts that clients write */
+  admitClientText(applicationId: string, queries: Queries): Promise<boolean>;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+const codesPerHour = 5;
+const noticesPerDay = 20;
+const youngAddressNoticesPerDay = 5;
+const clientTextsPerHour = 100;
+const rowsMax = 10_000;
+
+type NamedLimit = MailLimit & { readonly refusal: MailRefusal };
+
+export function createMailAdmission(secrets: readonly string[], clock: Clock): MailAdmission {
+  const { sign: digest } = createSigner(secrets, "mail limit");
+
+  function limit(refusal: MailRefusal, subject: string, max: number, periodMs: number): NamedLimit {
+    return { refusal, subject: digest(subject), max, periodMs };
+  }
+
+  async function admit(
+    { applicationId, to }: Recipient,
+    limits: readonly NamedLimit[],
+    queries: Queries,
+  ): Promise<MailRefusal | undefined> {
+    if (!isPlainAddress(to)) return "form";
+    if (await isOutboxFull(applicationId, rowsMax, queries)) return "outbox";
+    return (await takeFromLimits(applicationId, limits, clock.now(), queries))?.refusal;
+  }
+
+  return {
+    admitCode(recipient, queries) {
+      const ofUser = limit("user", `user ${recipient.userId}`, codesPerHour, hourMs);
+      const ofAddress = limit("address", `address ${addressKey(recipient.to)}`, codesPerHour, hourMs);
+      return admit(recipient, [ofUser, ofAddress], queries);
+    },
+
+    admitNotice(notice, queries) {
+      const ofUser = limit("notices", `notices ${notice.userId}`, noticesPerDay, dayMs);
+      const ofAddress = limit("notices", `notices to ${addressKey(notice.to)}`, youngAddressNoticesPerDay, dayMs);
+      // An attacker's users could take turns with a stranger's address, hence the limit per address. An established
+      // address falls only under its user's limit, so that other users who enter it cannot silence it.
+      return admit(notice, notice.isEstablished ? [ofUser] : [ofUser, ofAddress], queries);
+    },
+
+    async admitClientText(applicationId, queries) {
+      // No address is verified yet, so every client text counts.
+      const hourly = limit("user", "client texts", clientTextsPerHour, hourMs);
+      return (await takeFromLimits(applicationId, [hourly], clock.now(), queries)) === undefined;
+    },
+  };
+}
+
+/** The key of a mailbox. An approximation, because mail servers differ on case and dots. */
+function addressKey(address: string): string {
+  return address.trim().toLowerCase();
+}
