@@ -9,7 +9,7 @@ import { programEnvironment } from "./running-server.ts";
 const program = fileURLToPath(import.meta.resolve("../src/serve.ts"));
 
 describe("what a start loads", () => {
-  it("undici, which a server without outgoing calls never uses, is not loaded", async () => {
+  it("undici and TLS, which a server without outgoing calls never uses, are not loaded", async () => {
     const script = `await import(${JSON.stringify(program)}); console.log(process.moduleLoadList.join("\\n"));`;
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
       env: programEnvironment,
@@ -17,5 +17,6 @@ describe("what a start loads", () => {
     const builtIns = stdout.split("\n");
     assert.ok(builtIns.includes("NativeModule http"));
     assert.ok(!builtIns.some((name) => name.includes("undici")), "import node:http from lib/node-http.ts");
+    assert.ok(!builtIns.includes("NativeModule tls"), "load node:https and node:tls at their first use");
   });
 });
