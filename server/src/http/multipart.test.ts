@@ -1,3 +1,4 @@
+// Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";

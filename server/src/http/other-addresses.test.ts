@@ -1,3 +1,4 @@
+// Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
