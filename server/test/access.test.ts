@@ -6,7 +6,7 @@ import type { IdKind } from "../src/lib/ids.ts";
 import { digestSecret } from "../src/lib/secrets.ts";
 import { deleteOperator } from "../src/operators/operators.store.ts";
 import { mayDo } from "../src/roles.ts";
-import { type Answer, assertError, startTestApp, type TestApp } from "./harness.ts";
+import { type Answer, assertError, keepAlive, startTestApp, type TestApp } from "./harness.ts";
 
 /**
  * Every operation of the route table is called by every kind of caller, so that a new operation is covered without a
@@ -125,7 +125,11 @@ function takesBody({ method }: Route): boolean {
 
 function call(route: Route, authorization: Authorization, body?: string): Promise<Answer> {
   const headers = authorization === undefined ? {} : { authorization };
-  return test.call(`${route.method} ${pathOf(route)}`, { headers, ...(body !== undefined && { body }) });
+  return test.call(`${route.method} ${pathOf(route)}`, {
+    headers,
+    agent: keepAlive,
+    ...(body !== undefined && { body }),
+  });
 }
 
 function assertInvalid(answer: Answer): void {

@@ -94,7 +94,7 @@ function assertUnavailable(answer: Answer): void {
 
 /** The failed dependencies of a ready server, once they are these, or after two checks of the storage. */
 async function waitForProblem(port: number, expected: string | undefined): Promise<unknown> {
-  for (const deadline = Date.now() + 15_000; ; ) {
+  for (const deadline = Date.now() + 60_000; ; ) {
     const answer = await send(port, "GET", "/_/health/ready");
     assertResult(answer, 200, "ready");
     const found = answer.headers["rollcall-degraded"];

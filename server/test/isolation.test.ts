@@ -4,7 +4,7 @@ import { insertKey } from "../src/applications/applications.keys.store.ts";
 import { type NewApplication, updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import type { Route } from "../src/contract/route.ts";
 import { identifyCrash } from "../src/crashes/crash-identity.ts";
-import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { type Answer, assertError, keepAlive, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { dataPart, png, postForm, upload } from "./uploads.ts";
 
 /**
@@ -186,7 +186,7 @@ async function call(
   const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
   const { form } = seeds[route.operation] ?? {};
   if (form) return postForm(test, filled, [dataPart(await png(1, 1))], { token });
-  return test.call(`${route.method} ${filled}`, { token, ...(body && { body }) });
+  return test.call(`${route.method} ${filled}`, { token, agent: keepAlive, ...(body && { body }) });
 }
 
 /** The response as a client sees it, without the time and the request id, which differ every time. */

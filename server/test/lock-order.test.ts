@@ -42,7 +42,7 @@ describe("PostgreSQL: an object is locked before its metadata", {
   }
 
   async function waitUntilBlocked(): Promise<void> {
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + 60_000;
     for (let count = 0; count === 0; ) {
       assert.ok(Date.now() < deadline, "Nobody waits");
       const { rows } = await sql<{ count: number }>`

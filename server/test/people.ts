@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { distanceMeters, type Location } from "../src/lib/locations.ts";
 import { estimators } from "./attacker.ts";
-import type { TestApp, TestUser } from "./harness.ts";
+import { keepAlive, type TestApp, type TestUser } from "./harness.ts";
 
 /** A check-in and its true location. */
 export interface CheckIn {
@@ -16,26 +16,30 @@ export function text({ lat, lng }: Location): string {
 /** Users with locationFuzzing, their check-ins, and the locations that other users see. */
 export function createPeople(test: TestApp) {
   async function setFuzzing(user: TestUser, locationFuzzing: boolean): Promise<void> {
-    const { status } = await test.call("PATCH /users/me", { token: user.token, body: { locationFuzzing } });
+    const { status } = await test.call("PATCH /users/me", {
+      token: user.token,
+      body: { locationFuzzing },
+      agent: keepAlive,
+    });
     assert.equal(status, 200);
   }
 
   async function checkIn(user: TestUser, truth: Location, more = {}): Promise<CheckIn> {
     const body = { location: text(truth), readPermissions: "App", ...more };
-    const { status, body: answer } = await test.call("POST /checkins", { token: user.token, body });
+    const { status, body: answer } = await test.call("POST /checkins", { token: user.token, body, agent: keepAlive });
     assert.equal(status, 201);
     assert.deepEqual(answer.result.location, truth, "the owner sees the true location");
     return { id: answer.result.id, truth };
   }
 
   async function search(path: string, query: Record<string, string>, { token }: TestUser) {
-    const { status, body } = await test.call(`GET /${path}?${new URLSearchParams(query)}`, { token });
+    const { status, body } = await test.call(`GET /${path}?${new URLSearchParams(query)}`, { token, agent: keepAlive });
     assert.equal(status, 200);
     return body.result;
   }
 
   async function readLocation(id: string, { token }: TestUser): Promise<Location> {
-    return (await test.call(`GET /checkins/${id}`, { token })).body.result.location;
+    return (await test.call(`GET /checkins/${id}`, { token, agent: keepAlive })).body.result.location;
   }
 
   return {
@@ -58,7 +62,11 @@ export function createPeople(test: TestApp) {
 
     /** Changes the location of a check-in. */
     async move(id: string, to: Location, by: TestUser): Promise<void> {
-      const { status } = await test.call(`PATCH /checkins/${id}`, { token: by.token, body: { location: text(to) } });
+      const { status } = await test.call(`PATCH /checkins/${id}`, {
+        token: by.token,
+        body: { location: text(to) },
+        agent: keepAlive,
+      });
       assert.equal(status, 200);
     },
 

@@ -4,7 +4,7 @@ import type { CheckinRow, FileRow, LocationRow } from "../src/db/tables.ts";
 import { cellOf } from "../src/lib/cells.ts";
 import { noFields } from "../src/locations/locations.contract.ts";
 import { trueLocation } from "../src/privacy/fuzzing.ts";
-import type { TestApp, TestUser } from "./harness.ts";
+import { keepAlive, type TestApp, type TestUser } from "./harness.ts";
 
 /** A stored check-in: private and without optional values by default. */
 export function checkinRow(
@@ -123,7 +123,7 @@ export async function readCheckins(
   { token }: TestUser,
 ): Promise<CheckinsPage> {
   const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
-  const { status, body } = await test.call(`GET /checkins?${text}`, { token });
+  const { status, body } = await test.call(`GET /checkins?${text}`, { token, agent: keepAlive });
   assert.equal(status, 200, `${text}: ${body.message}`);
   return body.result;
 }

@@ -7,7 +7,7 @@ import type { CheckinRow, FileRow } from "../src/db/tables.ts";
 import { isInRange } from "../src/lib/cells.ts";
 import { compareKeys, type Key } from "../src/lib/keyset.ts";
 import { distanceMeters, type LocationRange } from "../src/lib/locations.ts";
-import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { keepAlive, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { checkinRow, fileRow, idsOf, insertCheckins, insertFiles, readCheckins, walkCheckins } from "./rows.ts";
 
 /**
@@ -283,7 +283,7 @@ describe("paging through videos in the orders that only videos have", () => {
 
           const read = async (query: Record<string, string>) => {
             const text = new URLSearchParams(query);
-            const { status, body } = await test.call(`GET /videos?${text}`, { token: reader.token });
+            const { status, body } = await test.call(`GET /videos?${text}`, { token: reader.token, agent: keepAlive });
             assert.equal(status, 200, body.message);
             return body.result;
           };

@@ -1,3 +1,4 @@
+// Runs on one engine: the mail server is checked without the database.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";

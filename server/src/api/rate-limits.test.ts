@@ -1,3 +1,4 @@
+// Runs on one engine: the counters of limits are in memory.
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, before, describe, it } from "node:test";

@@ -235,7 +235,7 @@ describe("audit.note", () => {
     t.after(() => app.close());
     for (let n = 0; n < 300; n += 1) await app.app.audit.note({ ...event, target: `${n}` });
     assert.equal((await storedRows(app)).length, 0);
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + 60_000;
     let rows: AuditRow[] = [];
     while (rows.length < 300 && Date.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { Agent } from "node:http";
 import { after, before, describe, it } from "node:test";
-import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { type Answer, assertError, keepAlive, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, png, postForm, upload } from "../../test/uploads.ts";
 import { type ErrorCondition, errorCatalogue } from "../errors.ts";
 import type { IdKind } from "../lib/ids.ts";
@@ -10,7 +9,6 @@ import type { Schema } from "./schema.ts";
 
 /** hostile.md 16 for every operation: the tests read the route table, so they cover new operations automatically. */
 
-const agent = new Agent({ keepAlive: true });
 let test: TestApp;
 let user: TestUser;
 let checkinId: string;
@@ -140,7 +138,7 @@ function call(route: Route, path: string, body?: string): Promise<Answer> {
       },
     );
   }
-  return test.call(`${route.method} ${path}`, { token, agent, ...(body !== undefined && { body }) });
+  return test.call(`${route.method} ${path}`, { token, agent: keepAlive, ...(body !== undefined && { body }) });
 }
 
 function routesWithBody(): Route[] {
@@ -268,7 +266,7 @@ describe("every parameter of every operation (hostile.md 16)", () => {
         const answer = await test.call(`${route.method} ${pathOf(route)}`, {
           headers: { authorization },
           body: "{",
-          agent,
+          agent: keepAlive,
         });
         if (route.caller === "operator") assertError(answer, 401, "AuthFailed", 256, "An operator token is required.");
         else assertError(answer, 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");

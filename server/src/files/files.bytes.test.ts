@@ -35,7 +35,7 @@ async function orphanedKeys(): Promise<string[]> {
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 60_000;
   while (!(await isSo())) {
     assert.ok(Date.now() < deadline, "the expected state was not reached in time");
     await new Promise((resolve) => setTimeout(resolve, 10));

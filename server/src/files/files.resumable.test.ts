@@ -80,7 +80,7 @@ async function startOther(t: TestContext): Promise<TestApp> {
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 8_000;
+  const deadline = Date.now() + 60_000;
   while (!(await isSo())) {
     assert.ok(Date.now() < deadline, "the expected state was not reached in time");
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -30,7 +30,7 @@ for (const name of Object.keys(fileStores)) {
     });
 
     async function until(isSo: () => Promise<boolean>): Promise<void> {
-      const deadline = Date.now() + 5_000;
+      const deadline = Date.now() + 60_000;
       while (!(await isSo())) {
         assert.ok(Date.now() < deadline, "the expected state was not reached in time");
         await sleep(10);

@@ -158,7 +158,7 @@ describe("a new certificate", () => {
       unlinkSync(file);
       symlinkSync(join(certificates, `test-only-a.${kind}.pem`), file);
     }
-    const deadline = Date.now() + 15_000;
+    const deadline = Date.now() + 60_000;
     while ((await shakeHands()).name !== "test a") {
       assert.ok(Date.now() < deadline, "It is not noticed");
       await delay(100);

@@ -55,7 +55,7 @@ async function rowsOf(column: "object_id" | "slot" | "setter_id", id: string): P
 }
 
 async function untilErased(objectId: string): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   while ((await rowsOf("object_id", objectId)).length > 0) {
     assert.ok(Date.now() < deadline, "the background work does not finish");
     await new Promise((resolve) => setTimeout(resolve, 20));

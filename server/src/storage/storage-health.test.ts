@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 /** Returns the response of the probe once it has this status, or after two checks of the storage; the next one is due. */
 async function readyWith(test: TestApp, status: number, degraded?: string): Promise<Answer> {
   passSteadyTime(5_000);
-  for (const deadline = Date.now() + 15_000; ; ) {
+  for (const deadline = Date.now() + 60_000; ; ) {
     const answer = await test.call("GET /_/health/ready");
     const isExpected = answer.status === status && answer.headers["rollcall-degraded"] === degraded;
     if (isExpected || Date.now() > deadline) return answer;
