@@ -1,6 +1,7 @@
 import { createDispatcher } from "./api/dispatch.ts";
 import type { Authenticate } from "./api/operations.ts";
-import { createRateLimits, readRateLimits } from "./api/rate-limits.ts";
+import { readRateLimits } from "./api/rate-limit-settings.ts";
+import { createRateLimits } from "./api/rate-limits.ts";
 import { createSignInAlerts, type SignInAlerts } from "./audit/audit.sign-in-alerts.ts";
 import { createAudit } from "./audit/audit.ts";
 import { type Callers, createCallers } from "./auth/caller.ts";

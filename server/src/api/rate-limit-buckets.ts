@@ -1,0 +1,132 @@
+import type { Call } from "../contract/call.ts";
+import { matchesPattern } from "../contract/policy.ts";
+import type { AddressLimit, AnyCaller, Caller, Route } from "../contract/route.ts";
+import { createAgeCheck } from "../lib/ids.ts";
+import { addressGroup } from "../lib/ip-addresses.ts";
+import { createTokenBuckets, type Limit, type TokenBucket } from "../lib/token-buckets.ts";
+import type { RateLimitSettings } from "./rate-limit-settings.ts";
+
+/** The properties of an operation that limits depend on. */
+export type Limited = { readonly method: string; readonly path: string } & Partial<
+  Pick<Route, "addressLimit" | "download">
+>;
+
+export type LimitedCall = Pick<Call, "path" | "address">;
+
+/** Per kind of bucket; each takes about 150 bytes. */
+const bucketsMax = 100_000;
+
+/** The age below which a device counts as new. */
+const newDeviceMs = 60_000;
+/** The share of its burst that a new device gets: enough for a client's first synchronization, and for test suites. */
+const newDeviceBurstShare = 3 / 4;
+/** A smaller burst is not reduced, because the application has chosen it deliberately. */
+const newDeviceBurstMin = 100;
+
+/** Finds the bucket of each limit that a call falls under, as the deployment and the application have set the limit. */
+export class RateLimitBuckets {
+  readonly #settings: RateLimitSettings;
+  readonly #address: Limit;
+  readonly #newDevices: Limit | undefined;
+  readonly #callers = createTokenBuckets(bucketsMax);
+  readonly #applications = createTokenBuckets(bucketsMax);
+  readonly #addresses = createTokenBuckets(bucketsMax);
+  readonly #operations = createTokenBuckets(bucketsMax);
+  readonly #events = createTokenBuckets(bucketsMax);
+  readonly #isYoung = createAgeCheck("Device", newDeviceMs);
+
+  constructor(settings: RateLimitSettings) {
+    this.#settings = settings;
+    this.#address = this.#shareOf(settings.address);
+    this.#newDevices = settings.newDevices && this.#shareOf(settings.newDevices);
+  }
+
+  ofOperator(operatorId: string, now: number): TokenBucket {
+    return this.#callers.find(operatorId, this.#settings.caller, now);
+  }
+
+  ofDevice({ deviceId, policy: { limits } }: Caller, isNew: boolean, now: number): TokenBucket {
+    const limit = limits.caller ?? this.#settings.caller;
+    return this.#callers.find(deviceId, isNew ? newDeviceLimit(limit) : limit, now);
+  }
+
+  isNewDevice(deviceId: string, now: number): boolean {
+    return this.#newDevices !== undefined && this.#isYoung(deviceId, now);
+  }
+
+  /**
+   * An application that raises its device limit raises the address limit in proportion. A lowered device limit does not
+   * lower the address limit, because many devices may share an address.
+   */
+  ofAddress(addressKey: string, { policy }: Caller, now: number): TokenBucket {
+    return this.#addresses.find(
+      addressKey,
+      raisedLike(this.#address, policy.limits.caller, this.#settings.caller),
+      now,
+    );
+  }
+
+  /** The further bucket of an address for its new devices, raised like the address limit. */
+  ofNewDevices(addressKey: string, { policy }: Caller, now: number): TokenBucket | undefined {
+    if (this.#newDevices === undefined) return undefined;
+    const limit = raisedLike(this.#newDevices, policy.limits.caller, this.#settings.caller);
+    return this.#addresses.find(`newDevices ${addressKey}`, limit, now);
+  }
+
+  /** @param own the application's own limit */
+  ofApplication(applicationId: string, own: Limit | undefined, now: number): TokenBucket {
+    return this.#applications.find(applicationId, this.#shareOf(own ?? this.#settings.application), now);
+  }
+
+  /** @param own the application's own limit; without an application, the limit is the deployment's */
+  ofAddressLimit(
+    kind: AddressLimit,
+    applicationId: string,
+    { address }: LimitedCall,
+    own: Limit | undefined,
+    now: number,
+  ): TokenBucket {
+    const limit = this.#shareOf(own ?? this.#settings.addresses[kind]);
+    return this.#addresses.find(`${kind} ${applicationId} ${addressGroup(address)}`, limit, now);
+  }
+
+  /**
+   * The bucket for this operation besides the general limits; the first matching pattern of the application applies.
+   */
+  ofOperation(route: Limited, call: LimitedCall, caller: AnyCaller, now: number): TokenBucket | undefined {
+    const { addressLimit } = route;
+    if (!("policy" in caller)) return undefined;
+    const { applicationId, deviceId, policy } = caller;
+    if (addressLimit === undefined && policy.limits.operations.length === 0) return undefined;
+    const named = policy.limits.operations.find(({ pattern }) => matchesPattern(pattern, route, call.path, caller));
+    if (addressLimit !== undefined) return this.ofAddressLimit(addressLimit, applicationId, call, named?.limit, now);
+    return named && this.#operations.find(`${deviceId} ${named.name}`, named.limit, now);
+  }
+
+  ofEvents({ applicationId, deviceId, policy: { limits } }: Caller, address: string, now: number): TokenBucket[] {
+    const { events, caller, application } = this.#settings;
+    const near = raisedLike(events.address, limits.caller, caller);
+    const all = raisedLike(events.application, limits.application, application);
+    return [
+      this.#events.find(deviceId, raisedLike(events.caller, limits.caller, caller), now),
+      this.#events.find(`${applicationId} ${addressGroup(address)}`, this.#shareOf(near), now),
+      this.#events.find(applicationId, this.#shareOf(all), now),
+    ];
+  }
+
+  /** This process's share of a limit for calls over many connections. */
+  #shareOf({ perSecond, burst }: Limit): Limit {
+    const { workers } = this.#settings;
+    return { perSecond: perSecond / workers, burst: Math.max(1, burst / workers) };
+  }
+}
+
+function newDeviceLimit({ perSecond, burst }: Limit): Limit {
+  return { perSecond, burst: Math.min(burst, Math.max(newDeviceBurstMin, burst * newDeviceBurstShare)) };
+}
+
+/** Raises a limit in the proportion in which the application has raised another one; never lowers it. */
+function raisedLike(limit: Limit, own: Limit | undefined, usual: Limit): Limit {
+  const factor = own === undefined ? 1 : Math.max(1, own.perSecond / usual.perSecond);
+  return factor === 1 ? limit : { perSecond: limit.perSecond * factor, burst: limit.burst * factor };
+}
