@@ -6,11 +6,21 @@ export function isOfS3(error: unknown, code: string): boolean {
   return error instanceof S3ServiceException && error.name === code;
 }
 
+/** Sends a request, and translates its errors. */
+export async function attempt<T>(sent: Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await sent;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw asUnavailable(error);
+  }
+}
+
 /**
  * Translates transient failures (no connection, a time-out, throttling) to ServiceUnavailable; returns others
  * unchanged.
  */
-export function asUnavailable(error: unknown): unknown {
+function asUnavailable(error: unknown): unknown {
   if (error instanceof S3ServiceException) {
     const { httpStatusCode = 500 } = error.$metadata;
     const passes = (httpStatusCode >= 500 && httpStatusCode !== 501) || [408, 429].includes(httpStatusCode);

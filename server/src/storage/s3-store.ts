@@ -1,24 +1,11 @@
 import { Readable } from "node:stream";
-import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  DeleteObjectCommand,
-  DeleteObjectsCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  UploadPartCommand,
-} from "@aws-sdk/client-s3";
-import { abortable } from "./abortable.ts";
+import { DeleteObjectsCommand, GetObjectCommand, HeadObjectCommand, ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
-import { PartBuffer, partBufferBytes } from "./part-buffer.ts";
+import { partBufferBytes } from "./part-buffer.ts";
 import { createS3Client, type S3Options } from "./s3-client.ts";
-import { asUnavailable, isOfS3 } from "./s3-errors.ts";
+import { attempt, isOfS3 } from "./s3-errors.ts";
+import { abortUploads, uploadObject } from "./s3-uploads.ts";
 
-const undoTimeoutMs = 5_000;
 const checkTimeoutMs = 5_000;
 
 /**
@@ -28,53 +15,6 @@ const checkTimeoutMs = 5_000;
 export function openS3Store(options: S3Options): ByteStore {
   const { bucket, prefix } = options;
   const client = createS3Client(options);
-
-  async function write(Key: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
-    const options = signal === undefined ? {} : { abortSignal: signal };
-    const object = { Bucket: bucket, Key };
-    const part = new PartBuffer();
-    const parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
-    let upload: (typeof object & { readonly UploadId: string | undefined }) | undefined;
-    let mayBeThere = false;
-
-    async function sendPart(): Promise<void> {
-      if (upload === undefined) {
-        const { UploadId } = await attempt(client.send(new CreateMultipartUploadCommand(object), options), signal);
-        upload = { ...object, UploadId };
-      }
-      const PartNumber = parts.length + 1;
-      const command = new UploadPartCommand({ ...upload, PartNumber, Body: part.bytes });
-      const { ETag } = await attempt(client.send(command, options), signal);
-      parts.push({ PartNumber, ETag });
-      part.clear();
-    }
-
-    try {
-      for await (const chunk of abortable(bytes, signal)) {
-        for (let rest = chunk; rest.length > 0; ) {
-          rest = rest.subarray(part.add(rest));
-          if (part.isFull) await sendPart();
-        }
-      }
-      if (upload !== undefined && part.bytes.length > 0) await sendPart();
-      signal?.throwIfAborted();
-      mayBeThere = true; // from here on even if no response arrives
-      // Not abortable: the store could execute the request after it was undone.
-      if (upload === undefined) {
-        await attempt(client.send(new PutObjectCommand({ ...object, Body: part.bytes })));
-      } else {
-        const command = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts: parts } });
-        await attempt(client.send(command));
-      }
-      signal?.throwIfAborted();
-    } catch (error) {
-      const inTime = { abortSignal: AbortSignal.timeout(undoTimeoutMs) };
-      // Failures are ignored: `cleanUp`, or a deletion by the caller, removes the rest.
-      if (upload !== undefined) await client.send(new AbortMultipartUploadCommand(upload), inTime).catch(() => {});
-      if (mayBeThere) await client.send(new DeleteObjectCommand(object), inTime).catch(() => {});
-      throw error;
-    }
-  }
 
   async function get(key: string, start: number, end: number | undefined): Promise<Readable> {
     const Range = end === undefined ? undefined : `bytes=${start}-${end - 1}`;
@@ -96,7 +36,7 @@ export function openS3Store(options: S3Options): ByteStore {
     async write(key, bytes, { signal } = {}) {
       checkKey(key);
       signal?.throwIfAborted();
-      await write(prefix + key, bytes, signal);
+      await uploadObject(client, { Bucket: bucket, Key: prefix + key }, bytes, signal);
     },
 
     async read(key, range) {
@@ -141,42 +81,7 @@ export function openS3Store(options: S3Options): ByteStore {
     },
 
     async cleanUp(olderThanMs, signal) {
-      const before = Date.now() - olderThanMs;
-      const options = signal === undefined ? {} : { abortSignal: signal };
-      let from: { readonly KeyMarker?: string | undefined; readonly UploadIdMarker?: string | undefined } | undefined =
-        {};
-      while (from !== undefined) {
-        const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({
-          Bucket: bucket,
-          Prefix: prefix,
-          ...from,
-        });
-        const page = await attempt(client.send(command, options), signal).catch((error) => {
-          if (isOfS3(error, "NotImplemented")) return undefined; // a bucket rule does it: see docs/operations/files.md
-          throw error;
-        });
-        for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
-          if (Initiated === undefined || Initiated.getTime() > before) continue;
-          const abort = new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId });
-          await attempt(client.send(abort, options), signal).catch((error) => {
-            if (!isOfS3(error, "NoSuchUpload")) throw error; // finished, or aborted by another process
-          });
-        }
-        from =
-          page?.IsTruncated === true
-            ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker }
-            : undefined;
-      }
+      await abortUploads(client, { Bucket: bucket, Prefix: prefix }, Date.now() - olderThanMs, signal);
     },
   };
-}
-
-/** Sends a request, and translates its errors. */
-async function attempt<T>(sent: Promise<T>, signal?: AbortSignal): Promise<T> {
-  try {
-    return await sent;
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw asUnavailable(error);
-  }
 }
