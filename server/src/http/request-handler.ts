@@ -59,16 +59,6 @@ export function createRequestHandler(
     if (hsts !== undefined && peers.isSecure(request)) exchange.setHeader("strict-transport-security", hsts);
   }
 
-  /** @throws ApiError ParameterIncorrectFormat */
-  function findTarget(exchange: Exchange): Target | undefined {
-    const found = routeTable.find(exchange.method, exchange.url);
-    if (found === undefined) return undefined;
-    exchange.route = found.target.name ?? notOperations.page;
-    exchange.path = found.path;
-    exchange.query = found.query;
-    return found.target;
-  }
-
   /** @throws ApiError HttpsRequired */
   function requireHttps({ request }: Exchange, target: Target | undefined): void {
     if (!config.requireHttps || target?.allowsPlainHttp === true) return;
@@ -86,30 +76,11 @@ export function createRequestHandler(
     return true;
   }
 
-  /** Begins the context for reports of slow work in this request. */
-  function beginCall(exchange: Exchange): CurrentCall {
-    const { id: requestId, method, request, response, headers } = exchange;
-    const isSecure = peers.isSecure(request);
-    const trace = tracer?.begin({ requestId, method, path: pathOf(exchange.url), isSecure, headers });
-    if (trace !== undefined) response.once("close", () => trace.finish(undefined));
-    exchange.trace = trace;
-    exchange.call = { requestId, trace };
-    return exchange.call;
-  }
-
   /** @throws ApiError ServiceUnavailable */
   function requireServing(exchange: Exchange): void {
     if (!options.isDraining()) return;
     exchange.setHeader("connection", "close");
     throw new ApiError("ServiceUnavailable", "The server is shutting down.");
-  }
-
-  /** @throws ApiError ParameterIncorrectFormat */
-  function requireClearFraming(exchange: Exchange): void {
-    const fault = framingFault(exchange.request);
-    if (fault === undefined) return;
-    exchange.setHeader("connection", "close"); // a proxy may mistake what follows for another request
-    throw new ApiError("ParameterIncorrectFormat", fault);
   }
 
   /** @throws ApiError */
@@ -129,26 +100,6 @@ export function createRequestHandler(
     }
   }
 
-  function refuse(exchange: Exchange, error: unknown): void {
-    const { response } = exchange;
-    const failure = toApiError(error);
-    if (failure.condition === "InternalError") {
-      log.error({ request_id: exchange.id, err: failure.cause ?? failure }, "request failed");
-    }
-    if (response.headersSent) {
-      if (!response.writableEnded) response.destroy(); // the client must not take it for complete
-      return;
-    }
-    exchange.failure = failure;
-    if (failure.serviceRoot !== undefined) exchange.address = ""; // the request belongs to another region, so its address must not be logged here
-    try {
-      sendReply(exchange, errorReply(failure));
-    } catch (err) {
-      log.error({ request_id: exchange.id, err }, "the refusal could not be sent");
-      response.destroy();
-    }
-  }
-
   /** Runs when the response has been sent, or cannot be sent. */
   function finish(exchange: Exchange): void {
     if (exchange.isFinished) return;
@@ -162,10 +113,10 @@ export function createRequestHandler(
   return (request, response) => {
     const exchange = new Exchange(request, response);
     begin(exchange);
-    const fail = (error: unknown) => refuse(exchange, error);
+    const fail = (error: unknown) => refuse(exchange, error, log);
     let target: Target | undefined;
     try {
-      target = findTarget(exchange);
+      target = findTarget(exchange, routeTable);
       // Runs before all other checks, and also for a preflight: otherwise the browser would send the token next.
       requireHttps(exchange, target);
       if (answerOptions(exchange)) return;
@@ -175,10 +126,59 @@ export function createRequestHandler(
     }
     endOfTick((failure) => {
       if (failure !== undefined) fail(failure);
-      else if (observesCalls) runInCall(beginCall(exchange), () => answer(exchange, target).catch(fail));
+      else if (observesCalls) runInCall(beginCall(exchange, peers, tracer), () => answer(exchange, target).catch(fail));
       else answer(exchange, target).catch(fail);
     });
   };
 }
 
 const takesBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
+
+/** @throws ApiError ParameterIncorrectFormat */
+function findTarget(exchange: Exchange, routeTable: RouteTable): Target | undefined {
+  const found = routeTable.find(exchange.method, exchange.url);
+  if (found === undefined) return undefined;
+  exchange.route = found.target.name ?? notOperations.page;
+  exchange.path = found.path;
+  exchange.query = found.query;
+  return found.target;
+}
+
+/** Begins the context for reports of slow work in this request. */
+function beginCall(exchange: Exchange, peers: Peers, tracer: RequestTracer | undefined): CurrentCall {
+  const { id: requestId, method, request, response, headers } = exchange;
+  const isSecure = peers.isSecure(request);
+  const trace = tracer?.begin({ requestId, method, path: pathOf(exchange.url), isSecure, headers });
+  if (trace !== undefined) response.once("close", () => trace.finish(undefined));
+  exchange.trace = trace;
+  exchange.call = { requestId, trace };
+  return exchange.call;
+}
+
+/** @throws ApiError ParameterIncorrectFormat */
+function requireClearFraming(exchange: Exchange): void {
+  const fault = framingFault(exchange.request);
+  if (fault === undefined) return;
+  exchange.setHeader("connection", "close"); // a proxy may mistake what follows for another request
+  throw new ApiError("ParameterIncorrectFormat", fault);
+}
+
+function refuse(exchange: Exchange, error: unknown, log: Log): void {
+  const { response } = exchange;
+  const failure = toApiError(error);
+  if (failure.condition === "InternalError") {
+    log.error({ request_id: exchange.id, err: failure.cause ?? failure }, "request failed");
+  }
+  if (response.headersSent) {
+    if (!response.writableEnded) response.destroy(); // the client must not take it for complete
+    return;
+  }
+  exchange.failure = failure;
+  if (failure.serviceRoot !== undefined) exchange.address = ""; // the request belongs to another region, so its address must not be logged here
+  try {
+    sendReply(exchange, errorReply(failure));
+  } catch (err) {
+    log.error({ request_id: exchange.id, err }, "the refusal could not be sent");
+    response.destroy();
+  }
+}
