@@ -23,6 +23,11 @@ const rowsGatheredMax = 1_000;
 /** Each range costs an index search; fewer ranges match more rows outside the area. */
 const rangesMax = 6;
 
+/** The ranges of cells by which a walk in another order preselects rows. */
+export function cellsToWalk<Row>({ range }: Area<Row>): CellRange[] {
+  return cellsOfRange(range, rangesMax);
+}
+
 /** Decides by the exact distance or box; cells only preselect rows. */
 export function isInArea<Row>({ range, locationOf }: Area<Row>, row: Row): boolean {
   const location = locationOf(row);
@@ -46,11 +51,13 @@ export async function fewRowsInArea<Row extends { readonly id: string }>(
   queries: Queries,
   work: CallWork | undefined,
 ): Promise<Stream<Row> | undefined> {
-  const cells = cellsOfRange(area.range, rangesMax);
+  const cells = cellsToWalk(area);
   const few = await rowsInCells<Row>(scopes, cells, fewRows, queries);
   work?.examined(few.length);
   const isIn = (row: Row) => isInArea(area, row);
   if (few.length < fewRows) return streamOf(distinctRows(few.filter(isIn)), order);
+  // Rings read only the rows next to the page.
+  if (area.isByDistance) return undefined;
 
   const gathered: Row[] = [];
   for (const scope of scopes) {
@@ -99,8 +106,6 @@ const ringMetersMin = 2;
  * would read the same crowded rows again.
  */
 const ringShareMin = 1 / 64;
-/** A ring is narrowed until it holds at most this many rows. */
-const ringRowsMax = 5_000;
 /** Rows per statement when a ring holds many rows. */
 const crowdRowsAtOnce = 500;
 /** A crowded ring justifies more ranges, which match fewer rows outside the ring. */
@@ -133,16 +138,24 @@ function createRingStream<Row extends { readonly id: string }>(
   const farthest = Math.min(boundingRadius(range), halfRoundMeters);
   let walk: RingWalk<Row> | undefined;
 
-  /** Returns the rows of a ring, or undefined if there are too many and the ring can be narrowed. */
-  async function gatherRing(inner: number, outer: number, work: CallWork | undefined): Promise<Row[] | undefined> {
+  /**
+   * Returns the rows of a ring, or undefined if there are too many and the ring can be narrowed. Counts them before
+   * reading them, because a row costs many times its index entry.
+   */
+  async function gatherRing(
+    inner: number,
+    outer: number,
+    wanted: number,
+    work: CallWork | undefined,
+  ): Promise<Row[] | undefined> {
     const cells = cellsOfRing(middle, inner, outer);
+    const isNarrowest = outer - inner <= Math.max(ringMetersMin, outer * ringShareMin);
+    const rowsMax = Math.min(Math.max(wanted * 4, fewRows), rowsGatheredMax);
+    if (!isNarrowest && (await hasMoreInCells(scope, cells, rowsMax, queries))) return undefined;
     const found = await rowsInCells<Row>([scope], cells, rowsGatheredMax, queries);
     work?.examined(found.length);
     if (found.length < rowsGatheredMax) return found;
-    const closer = cellsOfRing(middle, inner, outer, crowdRangesMax);
-    const isNarrowest = outer - inner <= Math.max(ringMetersMin, outer * ringShareMin);
-    if (!isNarrowest && (await hasMoreInCells(scope, closer, ringRowsMax, queries))) return undefined;
-    return gatherCrowd(closer, inner, outer, work);
+    return gatherCrowd(cellsOfRing(middle, inner, outer, crowdRangesMax), inner, outer, work);
   }
 
   /** Reads a whole crowd, because its nearest row is known only after the last one; keeps only rows inside the ring. */
@@ -186,12 +199,12 @@ function createRingStream<Row extends { readonly id: string }>(
     yield* crowdIn(cells.slice(middleAt), work);
   }
 
-  async function widen(to: RingWalk<Row>, work: CallWork | undefined): Promise<void> {
+  async function widen(to: RingWalk<Row>, wanted: number, work: CallWork | undefined): Promise<void> {
     const { isInward, edge, start } = to;
     for (;;) {
       const next = isInward ? Math.max(edge - to.width, 0) : Math.min(edge + to.width, farthest);
       const [inner, outer] = isInward ? [next, edge] : [edge, next];
-      const ring = await gatherRing(inner, outer, work);
+      const ring = await gatherRing(inner, outer, wanted, work);
       if (ring === undefined) {
         to.width /= 4;
         await yieldWork(work);
@@ -239,7 +252,7 @@ function createRingStream<Row extends { readonly id: string }>(
         if (rows.length >= count || now.isDone) return { rows: rows.slice(0, count) };
         if (!isFirst && work?.isSpent()) return { rows, reached: keyOfEdge(now) };
         await yieldWork(work);
-        await widen(now, work);
+        await widen(now, count, work);
       }
     },
   };

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import type { CallWork } from "../lib/call-work.ts";
 import type { CellRange } from "../lib/cells.ts";
 import { compareKeys } from "../lib/keyset.ts";
 import { type Condition, condition, type Order, type Parameter } from "./conditions.ts";
@@ -6,7 +7,7 @@ import type { Queries } from "./database.ts";
 import { hasLateralJoins } from "./dialect.ts";
 import { compilable, prepareShapes } from "./prepared.ts";
 import { rowLimit } from "./row-limit.ts";
-import type { Stream, Taken } from "./stream.ts";
+import { type Stream, sortRows, type Taken } from "./stream.ts";
 
 /** Rows of a table or join that meet all conditions: a part of a search that one index answers. */
 export interface Scope {
@@ -20,6 +21,10 @@ export interface Scope {
   readonly cell?: RawBuilder<unknown>;
   /** The column that breaks ties within a cell, if it is not `id`. */
   readonly tie?: string;
+  /** A further condition, on columns that the indexes do not have. */
+  readonly rowCondition?: Condition;
+  /** True for a table with the key `application_id`, `id`: then an index alone can select the rows to read. */
+  readonly isKeyedById?: boolean;
 }
 
 const runShape = prepareShapes();
@@ -35,10 +40,40 @@ const fewRowsMax = 101;
  * the same, however many rows share a value.
  */
 export function scopeStream<Row>(
-  { conditions, ...rows }: Scope,
+  scope: Scope,
   order: Order<Row>,
   isDescending: boolean,
   queries: Queries,
+): Stream<Row> {
+  const whole = withAllConditions(scope);
+  return walkOrder(whole, order, isDescending, async (shape, part, work) => {
+    const isFew = Number(part.values["count"]) <= fewRowsMax;
+    const rows = await (isFew ? runFew : runShape)<Row>(queries, shape, part.values, (parameter) => {
+      const found = sql`from ${whole.from} where ${part.conditions(parameter)} ${part.begin(parameter)}
+        order by ${sortedBy(part.columns, part.isDown)} limit ${rowLimit(parameter("count"))}`;
+      return compilable(sql<Row>`select ${selectOfScope(whole, parameter)} ${found}`, queries);
+    });
+    work?.examined(rows.length);
+    return { rows };
+  });
+}
+
+/** The part of an index that one statement walks. */
+interface IndexPart {
+  readonly values: Readonly<Record<string, unknown>>;
+  conditions(parameter: Parameter): RawBuilder<unknown>;
+  /** A further condition: where the part begins. */
+  begin(parameter: Parameter): RawBuilder<unknown>;
+  readonly columns: readonly RawBuilder<unknown>[];
+  readonly isDown: boolean;
+}
+
+/** @param read reads `count` rows of a part; the shape names the part */
+function walkOrder<Row>(
+  { conditions, ...rows }: Scope,
+  order: Order<Row>,
+  isDescending: boolean,
+  read: (shape: string, part: IndexPart, work: CallWork | undefined) => Promise<Taken<Row>>,
 ): Stream<Row> {
   const scope = { ...rows, conditions: [...conditions, ...(order.conditions ?? [])] };
   const shape = `${shapeOf(scope)} by ${order.shape}`;
@@ -49,34 +84,27 @@ export function scopeStream<Row>(
   const ranged = isAlike ? "created_at" : order.shape;
   const [first, ...others] = columns;
 
-  function read(
-    isDown: boolean,
-    values: Readonly<Record<string, unknown>>,
-    part: string,
-    sortedBy: readonly RawBuilder<unknown>[],
-    writePart: (key: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
-  ): Promise<Row[]> {
-    const isFew = Number(values["count"]) <= fewRowsMax;
-    return (isFew ? runFew : runShape)<Row>(queries, `${shape} ${isDown} ${part}`, values, (parameter) => {
-      const key = columns.map((_, index) => sql`${parameter(`key ${index}`)}`);
-      const sorted = sql.join(sortedBy.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
-      const found = sql`from ${scope.from} where ${conditionsOf(scope, parameter)} ${writePart(key)}
-        order by ${sorted} limit ${rowLimit(parameter("count"))}`;
-      return compilable(sql<Row>`select ${selectOfScope(scope, parameter)} ${found}`, queries);
-    });
-  }
-
   return {
     keyOf: order.keyOf,
     isDescending,
     async take({ direction, bound, count }, work) {
       const isDown = isDescending === (direction === "forward");
       const values: Record<string, unknown> = { ...scopeValues, count };
-      const found = (rows: Row[]): Taken<Row> => {
-        work?.examined(rows.length);
-        return { rows };
-      };
-      if (bound === undefined) return found(await read(isDown, values, "all", columns, () => sql``));
+      function readPart(
+        name: string,
+        partColumns: readonly RawBuilder<unknown>[],
+        writePart: (key: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
+      ): Promise<Taken<Row>> {
+        const part: IndexPart = {
+          values,
+          conditions: (parameter) => conditionsOf(scope, parameter),
+          begin: (parameter) => writePart(columns.map((_, index) => sql`${parameter(`key ${index}`)}`)),
+          columns: partColumns,
+          isDown,
+        };
+        return read(`${shape} ${isDown} ${name}`, part, work);
+      }
+      if (bound === undefined) return readPart("all", columns, () => sql``);
 
       const keyValues = isAlike ? bound.key.slice(1) : bound.key;
       for (const [index, value] of keyValues.entries()) values[`key ${index}`] = value;
@@ -91,22 +119,101 @@ export function scopeStream<Row>(
       const isInclusive = bound.side === "from" || bound.side === "until";
       const beyond = sql.raw(isDown ? "<" : ">");
       const onSide = isInclusive ? sql`${beyond}=` : beyond;
-      const part = isInclusive ? "from the key" : "beyond the key";
+      const name = isInclusive ? "from the key" : "beyond the key";
       if (others.length <= 1) {
-        const rows = await read(isDown, values, part, columns, (key) => {
-          return sql`and (${sql.join([...columns])}) ${onSide} (${sql.join([...key])})`;
-        });
-        return found(rows);
+        return readPart(name, columns, (key) => sql`and (${sql.join([...columns])}) ${onSide} (${sql.join([...key])})`);
       }
-      const alike = await read(isDown, values, `${part}, alike`, others, ([firstKey, ...otherKeys]) => {
+      const alike = await readPart(`${name}, alike`, others, ([firstKey, ...otherKeys]) => {
         return sql`and ${first} = ${firstKey} and (${sql.join(others)}) ${onSide} (${sql.join(otherKeys)})`;
       });
-      if (alike.length === count) return found(alike);
-      values["count"] = count - alike.length;
-      const rest = await read(isDown, values, "rest", columns, ([key]) => sql`and ${first} ${beyond} ${key}`);
-      return found([...alike, ...rest]);
+      if (alike.rows.length === count || alike.reached !== undefined) return alike;
+      values["count"] = count - alike.rows.length;
+      const rest = await readPart("rest", columns, ([key]) => sql`and ${first} ${beyond} ${key}`);
+      return { ...rest, rows: [...alike.rows, ...rest.rows] };
     },
   };
+}
+
+/** The entries of an index that a statement examines, for each requested row, within bounds. */
+const entriesPerRow = 8;
+const entriesMin = 256;
+const entriesMax = 2_000;
+
+/**
+ * Streams the rows of a scope that lie in some cells, and a few others, in the order of an index. Each `take` examines
+ * a bounded number of entries of the index, and reads only the rows whose cell matches; when it ends before the index
+ * does, it says in `reached` how far it came.
+ */
+export function streamInCells<Row extends { readonly id: string }>(
+  scope: Scope,
+  cells: readonly CellRange[],
+  order: Order<Row>,
+  isDescending: boolean,
+  queries: Queries,
+): Stream<Row> {
+  const { from, cell = sql``, rowCondition } = scope;
+  const cellValues = valuesOfCells(cells);
+  return walkOrder<Row>(scope, order, isDescending, async (partShape, part, work) => {
+    const count = Number(part.values["count"]);
+    const entries = Math.min(Math.max(count * entriesPerRow, entriesMin), entriesMax);
+    const values = { ...part.values, ...cellValues, entries, "entries before the last": entries - 1 };
+    const shape = `${partShape} in ${cells.length} cells`;
+    const found = await runShape<WalkedRow<Row>>(queries, shape, values, (parameter) => {
+      const names = part.columns.map((_, index) => sql.ref(`order_${index}`));
+      const keys = part.columns.map((column, index) => sql`${column} as ${sql.ref(`order_${index}`)}`);
+      const sorted = sortedBy(names, part.isDown);
+      const ranges = cells.map(
+        (_, index) => sql`its_cell between ${parameter(`from ${index}`)} and ${parameter(`to ${index}`)}`,
+      );
+      const isIn =
+        rowCondition === undefined ? sql`1` : sql`case when ${rowCondition.sql(parameter)} then 1 else 0 end`;
+      const row = sql`select ${selectOfScope(scope, parameter)}, ${isIn} as is_in`;
+      const isFound = sql`application_id = ${parameter("application_id")} and id = found.its_id`;
+      const isLast = sql`found.its_id in (select its_id from final) as is_last`;
+      // Each engine needs its own syntax to look up each row by its key, instead of reading the table.
+      const rowsFound = hasLateralJoins(queries)
+        ? sql`select its_row.*, ${isLast}
+            from found cross join lateral (${row} from ${from} where ${isFound} limit 1) as its_row`
+        : sql`${row}, ${isLast} from found cross join ${from} where ${isFound}`;
+      return compilable(
+        sql<WalkedRow<Row>>`with entry as materialized (
+            select id as its_id, ${cell} as its_cell, ${sql.join(keys)} from ${from}
+            where ${part.conditions(parameter)} ${part.begin(parameter)}
+            order by ${sortedBy(part.columns, part.isDown)} limit ${rowLimit(parameter("entries"))}
+          ), near as (
+            select its_id from entry where ${sql.join(ranges, sql` or `)}
+            order by ${sorted} limit ${rowLimit(parameter("count"))}
+          ), final as (
+            select its_id from entry order by ${sorted} limit 1 offset ${rowLimit(parameter("entries before the last"))}
+          ), found as (select its_id from near union select its_id from final)
+          ${rowsFound}`,
+        queries,
+      );
+    });
+    const rows = sortRows<WalkedRow<Row>>(found, { keyOf: order.keyOf, isDescending: part.isDown }, "forward").slice(
+      0,
+      count,
+    );
+    const last = rows.at(-1);
+    const isFull = rows.length === count;
+    work?.examined(last?.is_last ? entries : rows.length);
+    return {
+      rows: rows.filter(({ is_in }) => is_in === 1),
+      ...(last !== undefined && (isFull || last.is_last) && { reached: order.keyOf(last) }),
+    };
+  });
+}
+
+/** A row with its columns of the walk: numbers on SQLite; on PostgreSQL `is_last` is a boolean. */
+type WalkedRow<Row> = Row & { readonly is_in: number; readonly is_last: number | boolean };
+
+function sortedBy(columns: readonly RawBuilder<unknown>[], isDown: boolean): RawBuilder<unknown> {
+  return sql.join(columns.map((column) => (isDown ? sql`${column} desc` : sql`${column} asc`)));
+}
+
+function withAllConditions(scope: Scope): Scope {
+  const { conditions, rowCondition } = scope;
+  return rowCondition === undefined ? scope : { ...scope, conditions: [...conditions, rowCondition] };
 }
 
 /** Streams the rows of a scope in a range of cells, ordered by cell, so that they can be read in chunks. */
@@ -138,7 +245,7 @@ export function rowsInCells<Row>(
 ): Promise<Row[]> {
   return runInCells<Row>(
     "rows",
-    scopes,
+    scopes.map(withAllConditions),
     cells,
     selectOfScope,
     (parameter) => sql`limit ${rowLimit(parameter)}`,
@@ -147,7 +254,10 @@ export function rowsInCells<Row>(
   );
 }
 
-/** True if more than `bound` rows of a scope lie in these cells; an index-only scan where possible. */
+/**
+ * True if more than `bound` rows of a scope lie in these cells, without its `rowCondition`: an index-only scan where
+ * possible.
+ */
 export async function hasMoreInCells(
   scope: Scope,
   cells: readonly CellRange[],

@@ -1,10 +1,11 @@
 import type { CallWork } from "../lib/call-work.ts";
+import type { CellRange } from "../lib/cells.ts";
 import type { Page, Position } from "../lib/keyset.ts";
-import { type Area, distanceStream, fewRowsInArea, isInArea, orderInArea } from "./area.ts";
+import { type Area, cellsToWalk, distanceStream, fewRowsInArea, isInArea, orderInArea } from "./area.ts";
 import type { Condition, Order } from "./conditions.ts";
 import type { Queries } from "./database.ts";
 import { readPage } from "./page.ts";
-import { type Scope, scopeStream } from "./scope.ts";
+import { type Scope, scopeStream, streamInCells } from "./scope.ts";
 import { filterStream, mergeStreams, type Stream, streamOf } from "./stream.ts";
 
 /**
@@ -87,17 +88,22 @@ async function searchStream<Row extends { readonly id: string }>(
     if (few !== undefined) return filterStream(few, (row) => filters.every((filter) => filter.isIn(row)));
     if (area.isByDistance) return filterStream(distanceStream(scopes, area, isDescending, queries), isIn);
   }
-  return filterStream(walk(scopes, answered, order, isDescending), isIn);
+  return filterStream(walk(scopes, answered, order, isDescending, area && cellsToWalk(area)), isIn);
 
   function walk(
     [first, ...others]: typeof scopes,
     by: readonly Pick<Filter<Row>, "conditions">[],
     inOrder: Order<Row>,
     isDown: boolean,
+    cells?: readonly CellRange[],
   ): Stream<Row> {
     const conditions = by.flatMap((filter) => filter.conditions);
-    const streamOfScope = (scope: Scope) =>
-      scopeStream({ ...scope, conditions: [...scope.conditions, ...conditions] }, inOrder, isDown, queries);
+    function streamOfScope(each: Scope): Stream<Row> {
+      const scope = { ...each, conditions: [...each.conditions, ...conditions] };
+      return cells !== undefined && scope.isKeyedById
+        ? streamInCells(scope, cells, inOrder, isDown, queries)
+        : scopeStream(scope, inOrder, isDown, queries);
+    }
     return mergeStreams([streamOfScope(first), ...others.map(streamOfScope)]);
   }
 

@@ -85,10 +85,9 @@ export function filterStream<Row>(stream: Stream<Row>, isIn: (row: Row) => boole
         const chunk = await stream.take({ ...take, bound, count }, work);
         for (const row of chunk.rows) if (isIn(row)) passed.push(row);
         if (passed.length >= take.count) return { rows: passed.slice(0, take.count) };
-        if (chunk.reached !== undefined) return { rows: passed, reached: chunk.reached };
-        const last = chunk.rows.at(-1);
-        if (chunk.rows.length < count || last === undefined) return { rows: passed };
-        const key = stream.keyOf(last);
+        const last = chunk.rows.length < count ? undefined : chunk.rows.at(-1);
+        const key = chunk.reached ?? (last && stream.keyOf(last));
+        if (key === undefined) return { rows: passed };
         if (work?.isSpent()) return { rows: passed, reached: key };
         bound = { side: beyond[take.direction], key };
         await yieldWork(work);

@@ -50,8 +50,7 @@ export function ownedSearch<Row extends OwnedRow>(
   const { locationRange, userID } = given;
   const conditions = [equals("application_id", applicationId), ...literalKind(kind)];
   const own = rows(kind, "own", [...conditions, equals("user_id", readerId)]);
-  const shown = condition("is shown", {}, (parameter) => isShownToOthers(kind.table, parameter("application_id")));
-  const shared = rows(kind, "shared", [...conditions, isShared, shown]);
+  const shared = rows(kind, "shared", [...conditions, isShared]);
   const ownerId = userID && resolveUserId(userID, readerId);
   // Own shared rows match both scopes, because excluding them would make a page scan all of them.
   const scopes: Search<unknown>["scopes"] =
@@ -119,7 +118,7 @@ const commonColumns = [
   ...(["read_permission", "write_permission", "created_at", "modified_at"] as const),
 ] satisfies (keyof ShownRow<OwnedRow>)[];
 
-type ScopeParts = Pick<Scope, "from" | "select" | "cell">;
+type ScopeParts = Pick<Scope, "from" | "select" | "cell" | "rowCondition" | "isKeyedById">;
 
 /** Built once for each kind, because building SQL costs more than reading a row. */
 const partsByKind = new WeakMap<OwnedKind<never>, Readonly<Record<"own" | "shared", ScopeParts>>>();
@@ -129,8 +128,13 @@ function partsOf(kind: OwnedKind<never>): Readonly<Record<"own" | "shared", Scop
   if (known !== undefined) return known;
   const { table, fields, columns = [] } = kind;
   const names = new Set([...commonColumns, ...fields.map(({ column }) => column), ...columns]);
-  const rowParts = { from: sql.ref(table), select: sql.join([...names].map((name) => sql.ref(name))) };
-  const parts = { own: { ...rowParts, cell: sql`cell` }, shared: { ...rowParts, cell: sql`seen_cell` } };
+  const select = sql.join([...names].map((name) => sql.ref(name)));
+  const rowParts = { from: sql.ref(table), select, isKeyedById: true };
+  const isShown = condition("is shown", {}, (parameter) => isShownToOthers(table, parameter("application_id")));
+  const parts = {
+    own: { ...rowParts, cell: sql`cell` },
+    shared: { ...rowParts, cell: sql`seen_cell`, rowCondition: isShown },
+  };
   partsByKind.set(kind, parts);
   return parts;
 }
