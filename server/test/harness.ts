@@ -229,7 +229,7 @@ export interface RawConnection {
   write(bytes: string | Buffer): void;
   /** Ends the sending side, and still receives. */
   finish(): void;
-  /** The next response, or undefined once the server has closed. Rejects if neither happens within some seconds. */
+  /** The next response, or undefined once the server has closed. Rejects if neither happens within a minute. */
   receive(): Promise<Answer | undefined>;
   close(): void;
 }
@@ -267,7 +267,7 @@ export function openRaw(port: number): RawConnection {
     finish: () => void socket.end(),
     close: () => void socket.destroy(),
     async receive() {
-      const deadline = Date.now() + 10_000;
+      const deadline = Date.now() + 60_000;
       for (;;) {
         const answer = takeAnswer();
         if (answer !== undefined || isClosed) return answer;

@@ -253,7 +253,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     for (const stack of stacks) {
       const startedAt = performance.now();
       await report(token, stack);
-      assert.ok(performance.now() - startedAt < 2_000, stack.slice(0, 20));
+      assert.ok(performance.now() - startedAt < 20_000, stack.slice(0, 20));
     }
     const found = await listed(application);
     assert.equal(found.length, stacks.length);
