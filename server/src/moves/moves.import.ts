@@ -6,7 +6,6 @@ import type { Audit } from "../audit/audit.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Background } from "../background.ts";
 import { compileParameters } from "../contract/parameters.ts";
-import { movingError } from "../contract/policy.ts";
 import { Type } from "../contract/schema.ts";
 import { IdInput, Text } from "../contract/wire.ts";
 import type { Database } from "../db/database.ts";
@@ -19,9 +18,11 @@ import {
   hasArrived,
   putApplicationRegion,
 } from "../regions/regions.directory.store.ts";
-import type { MessageHandler, RegionHandlers, StreamHandler } from "../regions/regions.endpoint.ts";
+import type { RegionHandlers, StreamHandler } from "../regions/regions.endpoint.ts";
 import type { Regions } from "../regions/regions.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
+import { directoryHandlers } from "./moves.directory.ts";
+import { onApplication } from "./moves.messages.ts";
 import { dropArrived, findPresence, isServed, listArrived, markMoving, serveArrived } from "./moves.store.ts";
 
 interface Services {
@@ -35,17 +36,13 @@ interface Services {
   readonly clock: Clock;
 }
 
-const aboutApplication = compileParameters(Type.Object({ appid: IdInput("App") }));
 const aboutRoom = compileParameters(
   Type.Object({ appid: IdInput("App"), key: Type.Optional(Text({ maxLength: 1_024 })) }),
 );
-const regionName = Text({ maxLength: 32 });
-const aboutRegion = compileParameters(Type.Object({ appid: IdInput("App"), region: regionName, was: regionName }));
-
 /** The import side of a move; `moves.export.ts` makes these calls, all of which can be repeated safely. */
 export function moveHandlers(services: Services): RegionHandlers {
-  const { database, bytes, secrets, regions, background, revocations, audit, clock } = services;
-  const { own } = regions;
+  const { database, bytes, background, revocations, audit, clock } = services;
+  const { own } = services.regions;
 
   /** Drops leftovers of an earlier attempt. @returns whether there is room for the application */
   async function makeRoom(appid: string): Promise<boolean> {
@@ -60,40 +57,6 @@ export function moveHandlers(services: Services): RegionHandlers {
       throw new ApiError("ItemAlreadyExists", `${appid} already exists here.`);
     return here === undefined;
   }
-
-  /** Imports the application. It is not served before the sending region has confirmed the digest. */
-  const takeIn: StreamHandler = {
-    takes: "bytes",
-    async answer(chunks, { subject, isWhole }) {
-      const digest = createHash("sha256");
-      async function* measured() {
-        for await (const chunk of chunks) {
-          digest.update(chunk);
-          yield chunk;
-        }
-      }
-      const archive = measured();
-      try {
-        const { rows, end } = await importApplication(
-          archive,
-          { database, bytes, clock, region: own, secrets },
-          {
-            async finish(appid, { queries }) {
-              if (appid !== subject) throw new ArchiveError(`The archive is of ${appid}`);
-              await markMoving(appid, own, queries);
-              // From an earlier move.
-              if (await hasArrived(appid, queries)) await deleteApplicationRegion(appid, queries);
-            },
-          },
-        );
-        for await (const _ of archive); // bytes after the end belong to the digest as well
-        return { digest: digest.digest("hex"), rows, files: end.files, isWhole: isWhole() };
-      } catch (error) {
-        if (error instanceof ArchiveError) throw new ApiError("ParameterIncorrectFormat", error.message);
-        throw error;
-      }
-    },
-  };
 
   return {
     makeRoom: {
@@ -111,7 +74,7 @@ export function moveHandlers(services: Services): RegionHandlers {
         return { isFree };
       },
     },
-    takeIn,
+    takeIn: importHandler(services),
 
     /** @returns false if the application is not here */
     openApplication: onApplication((appid, from) =>
@@ -146,38 +109,42 @@ export function moveHandlers(services: Services): RegionHandlers {
     /** True if the application is served here. */
     hasApplication: onApplication(async (appid) => isServed(await findPresence(appid, database.reads))),
 
-    /** The region that the main region has on record for the application. */
-    findRegion: onApplication(async (appid) => {
-      requireMain(regions);
-      if (isServed(await findPresence(appid, database.reads))) return own;
-      const known = await findApplicationRegion(appid, database.reads);
-      if (known?.state === "handing over") throw movingError();
-      return known?.region ?? null;
-    }),
+    ...directoryHandlers(services),
+  };
+}
 
-    /** Called by the region that has the application to hand it over, or to take back what has not arrived. */
-    setRegion: {
-      takes: "message",
-      async answer(message, from) {
-        requireMain(regions);
-        const { appid, region, was } = aboutRegion(Object.entries(Object(message)));
-        if (regions.rootOf(region) === undefined) throw new ApiError("ParameterOutOfRange", "There is no such region.");
-        return database.write(async ({ queries }) => {
-          const known = await findApplicationRegion(appid, queries);
-          if (known?.state === "handing over") throw movingError(); // it must be deleted here first
-          const here = await findPresence(appid, queries);
-          // An application that has arrived but is not served yet does not count as being here.
-          const host = here?.deleted_at === null && here.moving_to !== own ? own : known?.region;
-          // In the last case the call is repeated.
-          const isTheirs = host === undefined || host === was || host === region;
-          if (!isTheirs || host === own || region === own || (was !== from && region !== from)) {
-            throw new ApiError("ObjectPermissionDenied", `${appid} is in the region ${host}.`);
-          }
-          const row = { application_id: appid, region, state: "there", changed_at: clock.now() } as const;
-          await putApplicationRegion(row, queries);
-          return true;
-        });
-      },
+/** Imports the application. It is not served before the sending region has confirmed the digest. */
+function importHandler({ database, bytes, clock, regions: { own }, secrets }: Services): StreamHandler {
+  return {
+    takes: "bytes",
+    async answer(chunks, { subject, isWhole }) {
+      const digest = createHash("sha256");
+      async function* measured() {
+        for await (const chunk of chunks) {
+          digest.update(chunk);
+          yield chunk;
+        }
+      }
+      const archive = measured();
+      try {
+        const { rows, end } = await importApplication(
+          archive,
+          { database, bytes, clock, region: own, secrets },
+          {
+            async finish(appid, { queries }) {
+              if (appid !== subject) throw new ArchiveError(`The archive is of ${appid}`);
+              await markMoving(appid, own, queries);
+              // From an earlier move.
+              if (await hasArrived(appid, queries)) await deleteApplicationRegion(appid, queries);
+            },
+          },
+        );
+        for await (const _ of archive); // bytes after the end belong to the digest as well
+        return { digest: digest.digest("hex"), rows, files: end.files, isWhole: isWhole() };
+      } catch (error) {
+        if (error instanceof ArchiveError) throw new ApiError("ParameterIncorrectFormat", error.message);
+        throw error;
+      }
     },
   };
 }
@@ -208,16 +175,4 @@ export async function dropLeftovers(
       break;
     }
   }
-}
-
-function onApplication(work: (appid: string, from: string) => Promise<unknown>): MessageHandler {
-  return {
-    takes: "message",
-    answer: (message, from) => work(aboutApplication(Object.entries(Object(message))).appid, from),
-  };
-}
-
-/** @throws ApiError OperationNotFound */
-function requireMain({ isMain }: Regions): void {
-  if (!isMain) throw new ApiError("OperationNotFound", "Only the main region knows the regions of applications.");
 }
