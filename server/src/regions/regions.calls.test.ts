@@ -16,8 +16,8 @@ import {
 import { passSteadyTime } from "../../test/steady-clock.ts";
 import { createSigner } from "../lib/signer.ts";
 import { keysOfRegion } from "../settings/region-keys.ts";
-import { messageBytesMax } from "./regions.calls.ts";
 import { putApplicationRegion } from "./regions.directory.store.ts";
+import { messageBytesMax } from "./regions.exchange.ts";
 import { answerHeader, type CallHead, callHeader, createCallSignatures, digestOf } from "./regions.signatures.ts";
 
 /** Calls between regions with an attacker in the middle: without REGION_SECRET a region can neither call nor answer. */

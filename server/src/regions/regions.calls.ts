@@ -1,26 +1,12 @@
-import type { Agent, IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { Config } from "../config.ts";
 import { ApiError, type ErrorCondition, errorCatalogue } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { writeJson } from "../lib/json.ts";
-import * as nodeHttp from "../lib/node-http.ts";
-import { takeRandomBytes } from "../lib/random.ts";
 import type { Log } from "../log.ts";
-import {
-  answerHeader,
-  type CallHead,
-  callHeader,
-  createCallSignatures,
-  digestOf,
-  streamed,
-} from "./regions.signatures.ts";
-
-/** The path of calls, below the root of a region. */
-export const callsPath = "/_/regions";
-/** Larger than any message between regions. */
-export const messageBytesMax = 16_777_216;
+import { createExchanges, messageBytesMax, SocketClosed } from "./regions.exchange.ts";
+import { digestOf, streamed } from "./regions.signatures.ts";
 
 /** Calls other regions. An unreachable region, or one without a valid signature, results in ServiceUnavailable. */
 export interface RegionCalls {
@@ -45,72 +31,22 @@ type Settings = Pick<Config, "region" | "regions" | "regionSecrets" | "regionTim
 
 /** Limits how long a stream may stall, and how long its answer may take. */
 const silentMsMax = 600_000;
-const socketsMax = 64;
 /** Per region. */
 const waitingMax = 1_000;
 /** A region is not called again for this time after a failure. */
 const backoffMs = 1_000;
 
-/**
- * Calls go over HTTP to the roots of REGIONS; redirects are not followed. Calls and answers are signed
- * (`regions.signatures.ts`); an answer without a valid signature is treated as a failure.
- */
 export function createRegionCalls(
   settings: Settings,
   services: { readonly clock: Clock; readonly log: Log },
 ): RegionCalls {
-  const { region: own, regions, regionTimeoutMs } = settings;
+  const { regionTimeoutMs } = settings;
   const { clock, log } = services;
-  const signatures = regions.size === 0 ? undefined : createCallSignatures(settings);
-  /** By protocol, made at the first call. */
-  const agents = new Map<string, Agent>();
+  const exchanges = createExchanges(settings, clock);
   /** The end of the backoff of each region that was unreachable. */
   const backoffs = new Map<string, number>();
   /** The number of pending calls of each region. */
   const waiting = new Map<string, number>();
-
-  function newHead(name: string, region: string, digest: string): CallHead {
-    return { name, from: own, to: region, at: clock.now(), nonce: takeRandomBytes(18).toString("base64url"), digest };
-  }
-
-  /** One exchange over HTTP. @returns the verified answer */
-  async function exchange(head: CallHead, body: Buffer | Readable, signal: AbortSignal): Promise<unknown> {
-    const root = regions.get(head.to);
-    if (root === undefined || signatures === undefined) throw new Error(`REGIONS does not name ${head.to}`);
-    const { protocol } = new URL(root);
-    const { Agent, request } = protocol === "https:" ? nodeHttp.nodeHttps() : nodeHttp;
-    const agent = agents.getOrInsertComputed(protocol, () => new Agent({ keepAlive: true, maxSockets: socketsMax }));
-    const outgoing = request(`${root}${callsPath}/${head.name}`, {
-      method: "POST",
-      agent,
-      signal,
-      headers: {
-        "content-type": "application/octet-stream",
-        [callHeader]: signatures.sign(head),
-        ...(Buffer.isBuffer(body) && { "content-length": body.length }),
-      },
-    });
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    outgoing.on("response", resolve);
-    outgoing.on("error", reject);
-    if (Buffer.isBuffer(body)) outgoing.end(body);
-    else {
-      body.on("error", (error) => outgoing.destroy(error));
-      body.pipe(outgoing);
-    }
-    const incoming = await promise.catch((error) => {
-      const isClosed = outgoing.reusedSocket && Buffer.isBuffer(body) && error.code === "ECONNRESET";
-      throw isClosed ? new SocketClosed({ cause: error }) : error;
-    });
-    const answer = await readAnswer(incoming);
-    const signature = incoming.headers[answerHeader];
-    if (typeof signature !== "string" || !signatures.isAnswer(head, answer, signature)) {
-      throw new Error(
-        `${root} answered ${incoming.statusCode}, unsigned: are REGION_SECRET and the clocks the same there?`,
-      );
-    }
-    return JSON.parse(answer.toString("utf8"));
-  }
 
   /** @throws ApiError ServiceUnavailable if the region is unreachable, or cannot prove its identity */
   async function ask(region: string, work: () => Promise<unknown>): Promise<unknown> {
@@ -131,7 +67,8 @@ export function createRegionCalls(
   return {
     async call(region, name, message) {
       const body = bodyOf(message);
-      const once = () => exchange(newHead(name, region, digestOf(body)), body, AbortSignal.timeout(regionTimeoutMs));
+      const once = () =>
+        exchanges.run({ name, to: region, digest: digestOf(body) }, body, AbortSignal.timeout(regionTimeoutMs));
       // The other region may have closed a kept-alive connection.
       const answer = await ask(region, () =>
         once().catch((error) => {
@@ -159,8 +96,8 @@ export function createRegionCalls(
       }
       const body = Readable.from(watched(), { objectMode: false });
       try {
-        const head = newHead(name, region, `${streamed}${subject}`);
-        return resultOf(await ask(region, () => exchange(head, body, stalled.signal)));
+        const head = { name, to: region, digest: `${streamed}${subject}` };
+        return resultOf(await ask(region, () => exchanges.run(head, body, stalled.signal)));
       } catch (error) {
         throw failure === undefined ? error : failure.error;
       } finally {
@@ -169,17 +106,8 @@ export function createRegionCalls(
       }
     },
 
-    close() {
-      for (const agent of agents.values()) agent.destroy();
-    },
+    close: exchanges.close,
   };
-}
-
-/** A reused connection was closed. */
-class SocketClosed extends Error {
-  constructor(options: ErrorOptions) {
-    super("The connection was closed", options);
-  }
 }
 
 function unavailable(region: string, cause?: unknown): ApiError {
@@ -192,18 +120,6 @@ function bodyOf(message: unknown): Buffer {
   const body = Buffer.from(written.value, "utf8");
   if (body.length > messageBytesMax) throw new ApiError("RequestTooLarge");
   return body;
-}
-
-/** @throws Error if the answer exceeds the limit or breaks off */
-async function readAnswer(incoming: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of incoming) {
-    length += chunk.length;
-    if (length > messageBytesMax) throw new Error("The answer is too large");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** The answer of a region: a result, or a refusal. */

@@ -5,7 +5,8 @@ import type { InternalCall, InternalEndpoint } from "../http/internal-endpoint.t
 import type { Clock } from "../lib/clock.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
 import type { Log } from "../log.ts";
-import { callsPath, messageBytesMax, type RegionAnswer } from "./regions.calls.ts";
+import type { RegionAnswer } from "./regions.calls.ts";
+import { callsPath, messageBytesMax } from "./regions.exchange.ts";
 import { createNonces } from "./regions.nonces.ts";
 import {
   answerHeader,
