@@ -14,7 +14,7 @@ if (task === "write forever") {
   const timer = setInterval(() => {
     most = Math.max(most, process.memoryUsage.rss());
   }, 5);
-  const read = await copy(key, 200);
+  const read = await copy(key, 120);
   clearInterval(timer);
   console.log(JSON.stringify({ read, grownMib: Math.round((most - before) / 1_048_576) }));
 }

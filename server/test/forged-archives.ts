@@ -34,7 +34,11 @@ export async function splitArchive(archive: AsyncIterable<Uint8Array>): Promise<
 }
 
 /** Builds an archive of these parts, with correct digests and counts. */
-export function* putTogether({ head, entries, end }: ArchivePieces): Generator<Uint8Array> {
+export function* putTogether({
+  head,
+  entries,
+  end,
+}: Omit<ArchivePieces, "entries"> & { readonly entries: Iterable<ArchiveEntryPiece> }): Generator<Uint8Array> {
   const rows: Record<string, number> = {};
   const files = { files: 0, bytes: 0 };
   const writer = new ArchiveWriter();

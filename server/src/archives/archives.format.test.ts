@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
+import { putTogether, splitArchive } from "../../test/forged-archives.ts";
 import { fillApplication } from "../../test/full-application.ts";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { loadSecrets } from "../server-secret.ts";
@@ -116,6 +117,26 @@ describe("an archive", () => {
     }
     await assert.rejects(loadArchive(endless(), {}), ArchiveError);
     assert.ok(read < 1_000, `${read}`);
+  });
+
+  it("with a million rows of one kind is read in bounded memory", async () => {
+    const { head, end: totals } = await splitArchive(inPieces(archive, 65_536));
+    const line = (index: number) => `${JSON.stringify({ application_id: "app", object_id: `chk_${index}` })}\n`;
+    function* entries() {
+      for (let part = 0; part < 200; part += 1) {
+        const lines = Array.from({ length: 5_000 }, (_, index) => line(part * 5_000 + index)).join("");
+        yield { name: rowsName("unfinished_erasures", part + 1), content: gzipSync(lines, { level: 1 }) };
+      }
+    }
+    const usedBefore = process.memoryUsage().rss;
+    let peak = 0;
+    const { end } = await loadArchive(Readable.from(putTogether({ head, entries: entries(), end: totals })), {
+      async rows() {
+        peak = Math.max(peak, process.memoryUsage().rss);
+      },
+    });
+    assert.equal(end.rows["unfinished_erasures"], 1_000_000);
+    assert.ok(peak - usedBefore < 300_000_000, `${peak - usedBefore}`);
   });
 
   it("is refused if its end has no counts", async () => {

@@ -25,7 +25,6 @@ import { backUp } from "./backup.ts";
 import { archiveApplication } from "./export-application.ts";
 import { ArchiveError, fileName, missingName, rowsName } from "./format.ts";
 import { importApplication } from "./import-application.ts";
-import { loadArchive } from "./load.ts";
 import { restore } from "./restore.ts";
 import { archivedTables } from "./tables.ts";
 
@@ -482,30 +481,5 @@ describe("a forged backup (hostile.md 39)", () => {
     const { code, stderr } = await runProgram("src/cli.ts", ["verify-backup", path], {});
     assert.equal(stderr, "Row 1 of operators cannot be stored: id must be Unicode text without NUL\n");
     assert.equal(code, 1);
-  });
-
-  it("with a million rows of one kind is read in bounded memory", async () => {
-    const { migrations } = backup.head;
-    const line = (index: number) => `${JSON.stringify({ application_id: "app", object_id: `chk_${index}` })}\n`;
-    function* parts() {
-      for (let part = 0; part < 200; part += 1) {
-        const lines = Array.from({ length: 5_000 }, (_, index) => line(part * 5_000 + index)).join("");
-        yield { name: rowsName("unfinished_erasures", part + 1), content: gzipSync(lines, { level: 1 }) };
-      }
-    }
-    // Generated while they are read.
-    const entries = { [Symbol.iterator]: parts } as unknown as ArchivePieces["entries"];
-    const usedBefore = process.memoryUsage().rss;
-    let peak = 0;
-    const { end } = await loadArchive(
-      Readable.from(putTogether({ head: { ...backup.head, migrations }, entries, end: backup.end })),
-      {
-        async rows() {
-          peak = Math.max(peak, process.memoryUsage().rss);
-        },
-      },
-    );
-    assert.equal(end.rows["unfinished_erasures"], 1_000_000);
-    assert.ok(peak - usedBefore < 300_000_000, `${peak - usedBefore}`);
   });
 });

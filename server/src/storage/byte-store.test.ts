@@ -245,7 +245,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       const args = [writer, JSON.stringify(test.config), "measure", "app_10/vid_1/a"];
       const { stdout } = await promisify(execFile)(process.execPath, args);
       const { read, grownMib } = JSON.parse(stdout);
-      assert.equal(read, 209_715_200);
+      assert.equal(read, 125_829_120);
       assert.ok(grownMib < 100, `${grownMib} MiB`);
     });
   });
