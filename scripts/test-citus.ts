@@ -1,0 +1,241 @@
+/**
+ * Tests Rollcall on a Citus cluster: a coordinator and two workers on this machine. CITUS_POSTGRES names the folder of the
+ * programs of a PostgreSQL that has the extension: `CITUS_POSTGRES=/usr/lib/postgresql/15/bin npm run test:citus`.
+ */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { endEverything } from "../bench/children.ts";
+import { createDeployment, type Deployment, runCli } from "../faults/deployment.ts";
+import { type Server, startServer } from "../faults/server.ts";
+import { distributeTables, listUndistributed } from "../server/src/db/distribution.ts";
+import { migrate } from "../server/src/db/migrate.ts";
+import { migrations } from "../server/src/db/migrations/list.ts";
+import { openDatabase } from "../server/src/db/open.ts";
+import { formatResult } from "../verify/report.ts";
+import { verify } from "../verify/run.ts";
+import { run, startThrowawayCitus, type ThrowawayCitus } from "./throwaway-citus.ts";
+
+const programs = process.env["CITUS_POSTGRES"];
+if (programs === undefined) {
+  console.error(
+    "test:citus needs CITUS_POSTGRES: the folder of the programs of a PostgreSQL with Citus (deploy/build-citus.sh)",
+  );
+  process.exit(2);
+}
+
+/** Maintenance looks for its work in all applications; operators list applications. No request of a client does. */
+const mayAskEveryShard = [
+  /^select "id" from "mail_outbox" where "due_at" <= \$1/,
+  /^select \* from "unfinished_erasures" limit/,
+  /^select \* from "resumable_uploads" where ("received" = "length"|"expires_at" <= \$1)/,
+  /^select "application_id", "user_id", "id" from "user_tokens" where "expires_at" </,
+  /^select "application_id", "user_id", "device_id", ("key" from "kept_replies"|"ends_at" from "idempotency_usage") where/,
+  /^select "application_id", "subject" from "mail_limits" where "expires_at" </,
+  /^select "application_id", "key" from "loose_bytes" where "loose_at" <=/,
+  /^select "application_id", "id", "deleted_at" from "users" where deleted_at is not null or is_reshifting = 1/,
+  /^select .* from "?applications"?( order by| where "?(moving_to|deleted_at)"?)/,
+];
+const options = { connectionsMax: 4, timeoutMs: 60_000 };
+const applicationsCount = 12;
+
+describe("Citus", () => {
+  let cluster: ThrowawayCitus;
+  before(async () => {
+    cluster = await startThrowawayCitus(programs);
+  });
+  after(async () => {
+    await endEverything();
+    await cluster.stop();
+  });
+  afterEach(() => assert.deepEqual(cluster.takeFindings().refused, [], "statements that Citus does not support"));
+
+  it("an older schema with data is distributed, and upgraded", async () => {
+    const database = await openDatabase(cluster.url, options);
+    await migrate(database, undefined, { list: migrations.slice(0, -2) });
+    await run(
+      cluster.url,
+      `insert into applications (application_id, name, token_version, created_at, deleted_at) values ('app_old', 'Old', 0, 0, null);
+      insert into users (application_id, id, user_name, user_name_key, password_hash, celeb_mode, location_fuzzing,
+          token_version, created_at, modified_at, last_login_at)
+        values ('app_old', 'usr_old', 'Ada', 'ada', '', 0, 0, 0, 0, 0, 0)`,
+    );
+    const distributed = await distributeTables(database);
+    assert.ok(distributed.length > 30 && distributed.includes("users"), distributed.join());
+    assert.deepEqual(await distributeTables(database), [], "again");
+    assert.ok((await migrate(database)).length > 0);
+    assert.deepEqual(await listUndistributed(database.reads), []);
+    const rows = await database.reads.selectFrom("users").select(["id", "user_name"]).execute();
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      [{ id: "usr_old", user_name: "Ada" }],
+    );
+    await database.close();
+  });
+
+  describe("a server", () => {
+    let deployment: Deployment;
+    let server: Server;
+    before(async () => {
+      deployment = await createDeployment({ DATABASE_URL: cluster.url });
+      await runCli(deployment.settings, "distribute", "--json");
+      const doctor = await runCli<{ checks: { check: string; text: string }[] }>(
+        deployment.settings,
+        "doctor",
+        "--json",
+      );
+      assert.match(
+        `${doctor.checks.find(({ check }) => check === "database")?.text}`,
+        /Citus has distributed every table$/,
+      );
+      server = await startServer(deployment.settings);
+    });
+    after(() => server.end("SIGTERM"));
+
+    it("keeps every promise of the conformance suite", async () => {
+      cluster.takeFindings();
+      const otherApplication = await runCli<Deployment["application"]>(
+        deployment.settings,
+        "apps",
+        "create",
+        "--name",
+        "B",
+        "--json",
+      );
+      const url = new URL(`http://127.0.0.1:${server.port}`);
+      const results = await verify({ url, application: deployment.application, otherApplication });
+      const failed = results.filter(({ outcome }) => outcome === "failed");
+      assert.equal(failed.length, 0, failed.map(formatResult).join("\n"));
+      const { multiShard, refused } = cluster.takeFindings();
+      assert.deepEqual(refused, []);
+      const wrong = multiShard.filter((text) => !mayAskEveryShard.some((known) => known.test(text)));
+      assert.deepEqual([...new Set(wrong)], [], "statements that went to every shard");
+    });
+
+    it("loses no answered write when a worker stops or a shard moves, and other applications go on", async () => {
+      const writers: Writer[] = [];
+      for (let index = 0; index < applicationsCount; index += 1) {
+        const name = `W${index}`;
+        const application = await runCli<Deployment["application"]>(
+          deployment.settings,
+          "apps",
+          "create",
+          "--name",
+          name,
+          "--json",
+        );
+        writers.push(await createWriter(application, server.port));
+      }
+      const [first, second] = cluster.workers;
+      assert.ok(first !== undefined && second !== undefined);
+      const place = await placesOf(writers, cluster.url);
+      const onSecond = writers.filter(({ appid }) => place.get(appid) === Number(new URL(second.url).port));
+      const others = writers.filter((writer) => !onSecond.includes(writer));
+      assert.ok(onSecond.length > 0 && others.length > 0);
+      await Promise.all(writers.map((writer) => writer.write(20)));
+
+      await second.halt();
+      await Promise.all(onSecond.map((writer) => writer.expectUnavailable()));
+      await Promise.all(others.map((writer) => writer.write(20)));
+      await second.restart();
+      await Promise.all(onSecond.map((writer) => writer.untilServed()));
+      await Promise.all(writers.map((writer) => writer.write(20)));
+
+      const [moving] = onSecond;
+      assert.ok(moving);
+      const isDone = { value: false };
+      const writing = moving.writeUntil(isDone);
+      await run(
+        cluster.url,
+        `select citus_move_shard_placement(get_shard_id_for_distribution_column('applications', '${moving.appid}'),
+          '127.0.0.1', ${new URL(second.url).port}, '127.0.0.1', ${new URL(first.url).port}, 'force_logical')`,
+      );
+      isDone.value = true;
+      await writing;
+      for (const writer of writers) await writer.expectAll();
+    });
+  });
+});
+
+/** The port of the worker that has the rows of each application. */
+async function placesOf(writers: readonly Writer[], url: string): Promise<ReadonlyMap<string, number>> {
+  const places = new Map<string, number>();
+  for (const { appid } of writers) {
+    const [row] = await run(
+      url,
+      `select nodeport from pg_dist_shard_placement
+        where shardid = get_shard_id_for_distribution_column('applications', '${appid}')`,
+    );
+    places.set(appid, Number(row?.["nodeport"]));
+  }
+  return places;
+}
+
+type Writer = Awaited<ReturnType<typeof createWriter>>;
+
+/** A user who writes check-ins, one after the other, and knows which were answered. */
+async function createWriter({ appid, appkey }: Deployment["application"], port: number) {
+  async function call(method: string, path: string, { token = "", body }: { token?: string; body?: unknown } = {}) {
+    return fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: { "content-type": "application/json", ...(token !== "" && { authorization: `Service ${token}` }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: reads results of every shape
+  const resultOf = async (response: Response): Promise<any> => JSON.parse(await response.text()).result;
+  const device = await resultOf(await call("POST", "/devices", { body: { appid, appkey, platform: "citus" } }));
+  const user = { username: "writer", password: "a password" };
+  const { accessToken: token } = await resultOf(
+    await call("POST", "/users", { token: device.accessToken, body: user }),
+  );
+  const ids = new Set<string>();
+
+  const create = () => call("POST", "/checkins", { token, body: { location: "1,2" } });
+  async function write(count: number) {
+    for (let index = 0; index < count; index += 1) {
+      const response = await create();
+      assert.equal(response.status, 201);
+      ids.add((await resultOf(response)).id);
+    }
+  }
+  return {
+    appid,
+    write,
+    async writeUntil(isDone: { readonly value: boolean }) {
+      while (!isDone.value) await write(1);
+    },
+    async expectUnavailable() {
+      const response = await create();
+      assert.equal(response.status, 503, await response.text());
+      assert.ok(Number(response.headers.get("retry-after")) > 0);
+    },
+    async untilServed() {
+      for (let tries = 0; tries < 300; tries += 1) {
+        const response = await create();
+        if (response.status === 201) {
+          ids.add((await resultOf(response)).id);
+          return;
+        }
+        assert.equal(response.status, 503, await response.text());
+        await sleep(100);
+      }
+      assert.fail("not served again");
+    },
+    async expectAll() {
+      const found = new Set<string>();
+      let query = "userID=me&pageSize=1000";
+      for (;;) {
+        const page = await resultOf(await call("GET", `/checkins?${query}`, { token }));
+        for (const { id } of page.pageResults) found.add(id);
+        if (page.nextToken === undefined) break;
+        query = `pagingToken=${encodeURIComponent(page.nextToken)}`;
+      }
+      assert.deepEqual(
+        [...ids].filter((id) => !found.has(id)),
+        [],
+        "answered and lost",
+      );
+    },
+  };
+}
