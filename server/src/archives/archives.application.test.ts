@@ -52,6 +52,17 @@ async function start(name: string, isEmbedded: boolean, settings: Record<string,
   return startTestApp({ DATABASE_URL: database?.url ?? sqliteUrl(join(folder, `${name}-embedded`)), ...settings });
 }
 
+type Tables = Awaited<ReturnType<typeof readTables>>;
+
+function revisionIn({ applications = [] }: Tables): unknown {
+  return JSON.parse(applications[0] ?? "{}").revision;
+}
+
+function withoutRevision(tables: Tables): Tables {
+  const { applications = [], ...others } = tables;
+  return { ...others, applications: applications.map((row) => row.replace(/"revision":"[^"]*"/, "")) };
+}
+
 for (const [direction, fromEmbedded] of Object.entries({ "to the embedded database": false, "from it": true })) {
   // spec/deployment#application-archives, spec/regions#moving-what-is-copied
   describe(`an exported application, ${direction}`, () => {
@@ -86,7 +97,9 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
         usage(blob.length, 1, jane.id),
         usage(pictureBytes + 1, 2, john.id),
       ].sort();
-      assert.deepEqual(await readTables(target.config.databaseUrl, exportedTables, appid), expected);
+      const imported = await readTables(target.config.databaseUrl, exportedTables, appid);
+      assert.notEqual(revisionIn(imported), revisionIn(expected), "no token counts as checked before the import");
+      assert.deepEqual(withoutRevision(imported), withoutRevision(expected));
       assert.deepEqual(
         await readTables(target.config.databaseUrl, exportedTables, target.application.appid),
         neighbour,
