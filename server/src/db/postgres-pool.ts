@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { DatabaseOptions } from "./database.ts";
-import { isRefusedConnection } from "./dialect.ts";
-import { PostgresSession, type Rows, type StatementOptions } from "./postgres-session.ts";
+import type { PostgresSession, Rows, StatementOptions } from "./postgres-session.ts";
+import { PostgresSessions, probeEveryMs } from "./postgres-sessions.ts";
 
 /** Sessions of PostgreSQL: shared by single statements, exclusive for each transaction. */
 export interface PostgresPool {
@@ -29,115 +29,20 @@ export interface PostgresPool {
   close(): Promise<void>;
 }
 
-const oneMoreEveryMs = 1_000;
-/** The interval of connection attempts while the server does not answer. */
-const probeEveryMs = 250;
-const connectMsMin = 750;
-
 /** Receives a session that is not reserved. */
 type Taker = (session: PostgresSession) => void;
 
 export function createPostgresPool(url: string, options: DatabaseOptions): PostgresPool {
-  const { connectionsMax, timeoutMs } = options;
-  // Attempts to a silent server end early, so that new ones have room; one attempt may take the full time, in case the
-  // server is slow to accept.
-  const connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, (connectionsMax - 1) * probeEveryMs));
-  let patient: PostgresSession | undefined;
-  const sessions = new Set<PostgresSession>();
-  /** Connections that have fallen silent; new connections may replace them. */
-  const silent = new WeakSet<PostgresSession>();
+  const { timeoutMs } = options;
+  const sessions = new PostgresSessions(url, options, serveWaiting);
   const waiting = new Set<Taker>();
   let isClosed = false;
-  /** The number of connections that the server accepted, and when. */
-  let taken = { count: connectionsMax, at: 0 };
-  /** True from the moment a connection falls silent until a new one is established. */
-  let isSilent = false;
-  let openedAt = Number.NEGATIVE_INFINITY;
   let probing: NodeJS.Timeout | undefined;
-  let onAllEnded = () => {};
-
-  function max(): number {
-    return Math.min(connectionsMax, taken.count + Math.floor((performance.now() - taken.at) / oneMoreEveryMs));
-  }
-
-  /** Returns an idle session, a new one, or the best shared one; undefined while all are reserved. */
-  function find(): PostgresSession | undefined {
-    let best: PostgresSession | undefined;
-    let count = 0;
-    for (const session of sessions) {
-      if (session.isRetired) {
-        session.retire();
-        if (!session.isBroken && !silent.has(session)) count += 1;
-        continue;
-      }
-      count += 1;
-      if (session.isReserved) continue;
-      if (session.load === 0) return session;
-      if (best === undefined || isBetter(session, best)) best = session;
-    }
-    const canOpen = count < max() && !(isSilent && performance.now() < openedAt + probeEveryMs);
-    return canOpen ? open() : best;
-  }
-
-  /** @param other was opened before */
-  function isBetter(session: PostgresSession, other: PostgresSession): boolean {
-    if (session.isConnected !== other.isConnected) return session.isConnected;
-    return (isSilent && !session.isConnected) || session.load < other.load;
-  }
-
-  function open(): PostgresSession {
-    const isPatient = patient === undefined || patient.isConnected || patient.isBroken;
-    const session: PostgresSession = new PostgresSession(
-      url,
-      { ...options, connectMsMax: isPatient ? timeoutMs : connectMsMax },
-      {
-        onConnected: () => endSilence(session),
-        onEnd({ wasSilent, refusal }) {
-          if (isRefusedConnection(refusal)) lowerLimit();
-          sessions.delete(session);
-          if (wasSilent) beginSilence(session);
-          if (sessions.size === 0) onAllEnded();
-          serveWaiting();
-        },
-      },
-    );
-    if (isPatient) patient = session;
-    openedAt = session.openedAt;
-    sessions.add(session);
-    return session;
-  }
-
-  /**
-   * Lowers the limit after the server has refused a connection, then raises it by one each second. Must be called for
-   * each refusal, before its session is removed.
-   */
-  function lowerLimit(): void {
-    taken = { count: Math.max(1, Math.min(max(), sessions.size) - 1), at: performance.now() };
-  }
-
-  /** From now on attempts start one at a time, so that one of them is always recent. */
-  function beginSilence({ heardAt, openedAt }: PostgresSession): void {
-    isSilent = true;
-    const since = Math.max(heardAt, openedAt);
-    for (const other of sessions) {
-      if (!other.isConnected || other.heardAt >= since) continue;
-      silent.add(other);
-      other.retire();
-    }
-  }
-
-  /** The server answers again: gives up older attempts, which may never succeed. */
-  function endSilence(connected: PostgresSession): void {
-    if (!isSilent) return;
-    isSilent = false;
-    for (const other of sessions) if (!other.isConnected && other.openedAt < connected.openedAt) other.giveUp();
-    serveWaiting();
-  }
 
   function serveWaiting(): void {
     if (waiting.size > 0) probeLater();
     for (const take of waiting) {
-      const session = find();
+      const session = sessions.find();
       if (session === undefined) return;
       if (waiting.delete(take)) take(session); // `find` may have ended a session, whose end already served `take`
     }
@@ -148,7 +53,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
    * established.
    */
   function probeLater(): void {
-    if (!isSilent || probing !== undefined) return;
+    if (!sessions.isSilent || probing !== undefined) return;
     probing = setTimeout(() => {
       probing = undefined;
       serveWaiting();
@@ -158,7 +63,7 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
   /** Runs calls in their order of arrival, as soon as there is a session. */
   function take<T>(use: (session: PostgresSession) => T): Promise<Awaited<T>> {
     if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
-    const session = waiting.size === 0 ? find() : undefined;
+    const session = waiting.size === 0 ? sessions.find() : undefined;
     if (session !== undefined) return Promise.resolve(use(session));
     const { promise, resolve, reject } = Promise.withResolvers<Awaited<T>>();
     const taker: Taker = (free) => {
@@ -197,19 +102,12 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
     },
 
     renew(at) {
-      for (const session of sessions) if (session.openedAt <= at) session.retire();
+      sessions.retire(at);
     },
 
     async close() {
       isClosed = true;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      onAllEnded = resolve;
-      for (const session of sessions) session.retire();
-      if (sessions.size === 0) resolve();
-      const late = setTimeout(resolve, timeoutMs);
-      await promise;
-      clearTimeout(late);
-      for (const session of sessions) session.close();
+      await sessions.close();
     },
   };
 }
