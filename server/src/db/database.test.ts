@@ -260,7 +260,7 @@ describe("a new database file that another process is initializing", () => {
     const file = join(opened.folder, "new.db");
     const writer = new Worker(
       `const { DatabaseSync } = require("node:sqlite");
-      const database = new DatabaseSync(require("node:worker_threads").workerData);
+      const database = new DatabaseSync(require("node:worker_threads").workerData, { timeout: 5_000 });
       database.exec("create table t (a); begin immediate; insert into t values (1)");
       require("node:worker_threads").parentPort.postMessage("it writes");
       setTimeout(() => database.exec("commit"), 150);`,
