@@ -1,7 +1,8 @@
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { isSqliteBusy, translateDatabaseError } from "./dialect.ts";
+import { createUnits, type Unit } from "./group-units.ts";
 import type { EngineTransaction, EngineWrite, GroupedWrite } from "./joint-work.ts";
 import { type CommitStatistics, createCommitStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
@@ -16,18 +17,6 @@ export interface GroupCommit {
   readonly isRunning: boolean;
   /** Resolves when no transaction is waiting. */
   drain(): Promise<void>;
-}
-
-interface Unit {
-  readonly isRepeatable: boolean;
-  /** Runs the work inside the group's transaction, and keeps its result until the group is on disk. */
-  run(): Promise<void>;
-  /** The same in a savepoint: a work that fails leaves nothing, and the others of the group continue. */
-  runInSavepoint(): Promise<void>;
-  /** Called when the group is on disk. */
-  settle(): void;
-  /** Called when the group was rolled back. */
-  fail(error: unknown): void;
 }
 
 /** Bounds how long one group blocks the event loop, to some ten milliseconds. */
@@ -67,15 +56,10 @@ export function createGroupCommit(
     onCommit,
   }: { readonly timeoutMs: number; afterEach(): void; onCommit(startedAt: number, size: number): void },
 ): GroupCommit {
-  const begin = database.prepare("begin immediate");
+  const begin = createBegin(database, timeoutMs);
   const commit = database.prepare("commit");
   const rollback = database.prepare("rollback");
-  const savepoint = database.prepare("savepoint unit");
-  const rollbackToSavepoint = database.prepare("rollback to unit");
-  const release = database.prepare("release unit");
-  const savepointOfPart = database.prepare("savepoint part");
-  const rollbackToPart = database.prepare("rollback to part");
-  const releasePart = database.prepare("release part");
+  const createUnit = createUnits(database, queries);
 
   const commits = createCommitStatistics();
 
@@ -83,98 +67,20 @@ export function createGroupCommit(
   let waiting: Unit[] = [];
   let running: Promise<void> | undefined;
 
-  function createUnit<T>(
-    work: (transaction: EngineTransaction) => Promise<T>,
-    isRepeatable: boolean,
-    resolve: (value: T) => void,
-    reject: (error: unknown) => void,
-  ): Unit {
-    let effects: (() => void)[] = [];
-    const transaction: EngineTransaction = {
-      queries,
-      afterCommit: (effect) => void effects.push(effect),
-      savepoint: () => void savepointOfPart.run(),
-      release: () => void releasePart.run(),
-      rollback() {
-        rollbackToPart.run();
-        releasePart.run();
-      },
-      waitAtMost() {}, // one transaction writes at a time
-    };
-    let settle = () => {};
-
-    async function run(): Promise<void> {
-      effects = [];
-      const value = await work(transaction);
-      settle = () => {
-        try {
-          for (const effect of effects) effect();
-          resolve(value);
-        } catch (error) {
-          reject(error); // fails alone; the others of the group are still committed
-        }
-      };
-    }
-
-    async function runInSavepoint(): Promise<void> {
-      savepoint.run();
-      try {
-        await run();
-      } catch (error) {
-        // Some failures (a full disk) make SQLite roll back the whole transaction: then the whole group is lost.
-        if (!database.isTransaction) throw error;
-        rollbackToSavepoint.run();
-        settle = () => reject(error);
-      }
-      release.run();
-    }
-
-    return { isRepeatable, run, runInSavepoint, settle: () => settle(), fail: reject };
-  }
-
-  /** Polls, because SQLite would wait inside the call and block reads while another process writes. */
-  async function beginWhenUnlocked(): Promise<void> {
-    const until = performance.now() + timeoutMs;
-    for (;;) {
-      database.exec("pragma busy_timeout = 0");
-      try {
-        begin.run();
-        return;
-      } catch (error) {
-        if (!isSqliteBusy(error) || performance.now() >= until) throw error;
-      } finally {
-        database.exec(`pragma busy_timeout = ${timeoutMs}`);
-      }
-      await setTimeout(pollMs);
-    }
-  }
-
-  /** @returns false if one of the units failed and was rolled back with the others */
-  async function runRepeatable(units: readonly Unit[]): Promise<boolean> {
-    try {
-      for (const unit of units) await unit.run();
-      return true;
-    } catch (error) {
-      if (!database.isTransaction) throw error;
-      rollback.run();
-      return false;
-    }
-  }
-
   /** Begins a transaction and runs all units in it. */
   async function runGroup(group: readonly Unit[]): Promise<void> {
-    await beginWhenUnlocked();
+    await begin();
     if (savepointsLeft === 0) {
       const [repeatable = [], others = []] = [true, false].map((is) =>
         group.filter((unit) => unit.isRepeatable === is),
       );
       // The others come last, because they must not run again.
-      if (await runRepeatable(repeatable)) {
+      if (await runRepeatable(repeatable, database, rollback)) {
         for (const unit of others) await unit.runInSavepoint();
         return;
       }
       savepointsLeft = writesInSavepoints;
-      await beginWhenUnlocked();
+      await begin();
     }
     savepointsLeft = Math.max(0, savepointsLeft - group.length);
     for (const unit of group) await unit.runInSavepoint();
@@ -230,4 +136,40 @@ export function createGroupCommit(
       while (running !== undefined) await running;
     },
   };
+}
+
+/** Polls, because SQLite would wait inside the call and block reads while another process writes. */
+function createBegin(database: DatabaseSync, timeoutMs: number): () => Promise<void> {
+  const begin = database.prepare("begin immediate");
+  return async () => {
+    const until = performance.now() + timeoutMs;
+    for (;;) {
+      database.exec("pragma busy_timeout = 0");
+      try {
+        begin.run();
+        return;
+      } catch (error) {
+        if (!isSqliteBusy(error) || performance.now() >= until) throw error;
+      } finally {
+        database.exec(`pragma busy_timeout = ${timeoutMs}`);
+      }
+      await setTimeout(pollMs);
+    }
+  };
+}
+
+/** @returns false if one of the units failed and was rolled back with the others */
+async function runRepeatable(
+  units: readonly Unit[],
+  database: DatabaseSync,
+  rollback: StatementSync,
+): Promise<boolean> {
+  try {
+    for (const unit of units) await unit.run();
+    return true;
+  } catch (error) {
+    if (!database.isTransaction) throw error;
+    rollback.run();
+    return false;
+  }
 }
