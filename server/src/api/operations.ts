@@ -150,24 +150,13 @@ export function createOperation(
     }
   }
 
-  /** @returns the rest of the caller's rate limit */
-  function admit(call: Call, caller: AnyCaller | undefined): TokenBucket | undefined {
-    const { admission } = call;
-    if (admission?.isAdmitted) return undefined;
-    if (isClient(caller)) requireEnabled(caller.policy, route, call.path, caller);
-    if (isOperator(caller)) requireRole(route, caller);
-    const bucket = rateLimits.admit(route, call, caller);
-    if (admission !== undefined) admission.isAdmitted = true;
-    return bucket;
-  }
-
   return {
     route,
     async perform(call, caller) {
       let bucket: TokenBucket | undefined;
       let reply: Reply;
       try {
-        bucket = admit(call, caller);
+        bucket = admit(route, call, caller, rateLimits);
         if (bucket !== undefined && caller !== undefined) call.work?.belongsTo(caller, bucket, rateLimits);
         reply = await (route.upload === undefined
           ? answerOnce(call, caller)
@@ -185,6 +174,22 @@ export function createOperation(
       return quota === undefined ? reply : { ...reply, quota };
     },
   };
+}
+
+/** @returns the rest of the caller's rate limit */
+function admit(
+  route: Route,
+  call: Call,
+  caller: AnyCaller | undefined,
+  rateLimits: RateLimits,
+): TokenBucket | undefined {
+  const { admission } = call;
+  if (admission?.isAdmitted) return undefined;
+  if (isClient(caller)) requireEnabled(caller.policy, route, call.path, caller);
+  if (isOperator(caller)) requireRole(route, caller);
+  const bucket = rateLimits.admit(route, call, caller);
+  if (admission !== undefined) admission.isAdmitted = true;
+  return bucket;
 }
 
 /** @throws ApiError AuthPasswordChangeRequired, ObjectPermissionDenied */

@@ -18,21 +18,18 @@ export interface AuditQueue {
   close(): Promise<void>;
 }
 
-const writeEveryMs = 1_000;
-const rowsPerWrite = 200;
-const waitingMax = 5_000;
-
-export function createAuditQueue({
-  database,
-  clock,
-  ids,
-  log,
-}: {
+export interface AuditServices {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly log: Logger;
-}): AuditQueue {
+}
+
+const writeEveryMs = 1_000;
+const rowsPerWrite = 200;
+const waitingMax = 5_000;
+
+export function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQueue {
   const folds = createRefusalFolds({ ids });
   /** Rows that are not in the database, oldest first. */
   const waiting = new Set<AuditRow>();

@@ -1,10 +1,7 @@
-import type { Logger } from "pino";
-import type { Database, Queries, Transaction } from "../db/database.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { IdGenerator } from "../lib/ids.ts";
+import type { Queries, Transaction } from "../db/database.ts";
 import { createTokenBuckets } from "../lib/token-buckets.ts";
 import { type AuditEvent, newAuditRow } from "./audit.events.ts";
-import { createAuditQueue } from "./audit.queue.ts";
+import { type AuditServices, createAuditQueue } from "./audit.queue.ts";
 import { insertAuditRows } from "./audit.store.ts";
 import { repeated } from "./refusal-folds.ts";
 
@@ -35,19 +32,10 @@ export interface Audit {
 const recordedPerActor = { perSecond: 20 / 3_600, burst: 20 };
 const actorsMax = 100_000;
 
-export function createAudit({
-  database,
-  clock,
-  ids,
-  log,
-}: {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
-  readonly log: Logger;
-}): Audit {
+export function createAudit(services: AuditServices): Audit {
+  const { database, clock, ids } = services;
   const recorded = createTokenBuckets(actorsMax);
-  const queue = createAuditQueue({ database, clock, ids, log });
+  const queue = createAuditQueue(services);
 
   return {
     record: (event, queries) => insertAuditRows([newAuditRow(event, clock.now(), ids)], queries),

@@ -103,30 +103,6 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   const userTurns = createGuessQueue({ perSecond, burst: userBurst, waitingPerNetworkMax: 50 });
   const operatorTurns = createGuessQueue({ perSecond, burst: operatorBurst, waitingPerNetworkMax: 1 });
 
-  /**
-   * Counts an attempt of a recognized origin.
-   *
-   * @returns undefined when the origin has to wait, and thus counts as unrecognized
-   */
-  async function beginRecognized(attempt: SignInAttempt, origin: string): Promise<Try[] | undefined> {
-    const { applicationId = "", nameKey, address } = attempt;
-    const isDevice = attempt.applicationId !== undefined;
-    if (!isDevice) {
-      // An operator's browser is counted by its mark alone.
-      const own = await counts.begin(digest(["", nameKey, origin]));
-      return typeof own === "object" ? [own] : undefined;
-    }
-    const device = await devices.begin(digest([applicationId, nameKey, origin]));
-    if (typeof device !== "object") return undefined;
-    try {
-      // Includes the address, so that a client that claims to be this device cannot delay it.
-      return [device, await begin(counts, digest([applicationId, nameKey, addressGroup(address), origin]))];
-    } catch (error) {
-      device.end(false);
-      throw error;
-    }
-  }
-
   async function checkRecognized(
     attempt: SignInAttempt,
     tries: readonly Try[],
@@ -187,10 +163,39 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   return {
     async check(attempt, isRight) {
       const { recognizedOrigin: origin } = attempt;
-      const tries = origin === undefined ? undefined : await beginRecognized(attempt, origin);
+      const tries = origin === undefined ? undefined : await beginRecognized(attempt, origin, counts, devices);
       return tries === undefined ? checkUnrecognized(attempt, isRight) : checkRecognized(attempt, tries, isRight);
     },
   };
+}
+
+/**
+ * Counts an attempt of a recognized origin.
+ *
+ * @returns undefined when the origin has to wait, and thus counts as unrecognized
+ */
+async function beginRecognized(
+  attempt: SignInAttempt,
+  origin: string,
+  counts: FailureCounts,
+  devices: FailureCounts,
+): Promise<Try[] | undefined> {
+  const { applicationId = "", nameKey, address } = attempt;
+  const isDevice = attempt.applicationId !== undefined;
+  if (!isDevice) {
+    // An operator's browser is counted by its mark alone.
+    const own = await counts.begin(digest(["", nameKey, origin]));
+    return typeof own === "object" ? [own] : undefined;
+  }
+  const device = await devices.begin(digest([applicationId, nameKey, origin]));
+  if (typeof device !== "object") return undefined;
+  try {
+    // Includes the address, so that a client that claims to be this device cannot delay it.
+    return [device, await begin(counts, digest([applicationId, nameKey, addressGroup(address), origin]))];
+  } catch (error) {
+    device.end(false);
+    throw error;
+  }
 }
 
 /** @throws ApiError */

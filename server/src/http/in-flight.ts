@@ -75,26 +75,13 @@ export function createInFlight(services: {
   readonly callerUploadsMax: number | undefined;
 }): InFlight {
   const { budget, bufferedBytes, callerUploadsMax = Number.POSITIVE_INFINITY } = services;
-  const uploads = new Map<string, number>();
+  const countUpload = createUploadCount(callerUploadsMax);
   const rowBytes = createRowBytes();
   const queue = createByteQueue({
     budget,
     waitMs: roomWaitMs,
     refuse: (reason) => (reason === "abandoned" ? new Abandoned() : tooManyBytes()),
   });
-
-  function countUpload(caller: string): () => void {
-    const count = uploads.get(caller) ?? 0;
-    if (count >= callerUploadsMax) {
-      throw new ApiError("RateLimitExceeded", `A caller may have ${callerUploadsMax} simultaneous uploads.`);
-    }
-    uploads.set(caller, count + 1);
-    return () => {
-      const left = (uploads.get(caller) ?? 1) - 1;
-      if (left > 0) uploads.set(caller, left);
-      else uploads.delete(caller);
-    };
-  }
 
   return {
     hold: (exchange) => budget.hold(requestOwner(exchange)),
@@ -171,6 +158,23 @@ export function createInFlight(services: {
         noteReleased(bytes);
       });
     },
+  };
+}
+
+/** Counts the uploads of each caller; the returned function counts one more, until the function that it returns. */
+function createUploadCount(callerUploadsMax: number): (caller: string) => () => void {
+  const uploads = new Map<string, number>();
+  return (caller) => {
+    const count = uploads.get(caller) ?? 0;
+    if (count >= callerUploadsMax) {
+      throw new ApiError("RateLimitExceeded", `A caller may have ${callerUploadsMax} simultaneous uploads.`);
+    }
+    uploads.set(caller, count + 1);
+    return () => {
+      const left = (uploads.get(caller) ?? 1) - 1;
+      if (left > 0) uploads.set(caller, left);
+      else uploads.delete(caller);
+    };
   };
 }
 

@@ -32,8 +32,7 @@ const pollMs = 10;
 /** Creates a writer that buffers and retries on any write error, and never throws or blocks. */
 export function createLineWriter(fd: number, options: LineWriterOptions): LineWriter {
   const { gatherMs, gatheredBytes, writeBytesMax, waitingBytesMax, onLost } = options;
-  /** Each contains whole lines; new lines are appended to the last one. */
-  const chunks: { text: string; bytes: number }[] = [];
+  const chunks = new Chunks(writeBytesMax);
   /** The unwritten rest of the current chunk. */
   let rest: Buffer | undefined;
   let waitingBytes = 0;
@@ -42,7 +41,7 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
   const flushes = new Set<() => void>();
 
   function writeOut(): void {
-    rest ??= nextChunk();
+    rest ??= chunks.next();
     if (rest === undefined) {
       endFlushes();
       return;
@@ -70,11 +69,6 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
     rest = rest === undefined || written >= rest.length ? undefined : rest.subarray(written);
   }
 
-  function nextChunk(): Buffer | undefined {
-    const chunk = chunks.shift();
-    return chunk && Buffer.from(chunk.text);
-  }
-
   function endFlushes(): void {
     for (const end of flushes) end();
   }
@@ -87,7 +81,7 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
   process.on("exit", () => {
     if (isWriting) rest = undefined; // already being written
     const until = performance.now() + exitMsMax;
-    for (rest ??= nextChunk(); rest !== undefined; rest ??= nextChunk()) {
+    for (rest ??= chunks.next(); rest !== undefined; rest ??= chunks.next()) {
       try {
         advance(writeSync(fd, rest));
       } catch (error) {
@@ -104,13 +98,7 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
         lost += 1;
         return;
       }
-      const last = chunks.at(-1);
-      if (last === undefined || last.bytes + bytes > writeBytesMax) {
-        chunks.push({ text: line, bytes });
-      } else {
-        last.text += line;
-        last.bytes += bytes;
-      }
+      chunks.add(line, bytes);
       waitingBytes += bytes;
       if (!isWriting && rest === undefined && waitingBytes >= gatheredBytes) writeOut();
     },
@@ -130,4 +118,29 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
       if (!isWriting) writeOut();
     },
   };
+}
+
+/** Each contains whole lines; new lines are appended to the last one. */
+class Chunks {
+  readonly #chunks: { text: string; bytes: number }[] = [];
+  readonly #bytesMax: number;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  add(line: string, bytes: number): void {
+    const last = this.#chunks.at(-1);
+    if (last === undefined || last.bytes + bytes > this.#bytesMax) {
+      this.#chunks.push({ text: line, bytes });
+    } else {
+      last.text += line;
+      last.bytes += bytes;
+    }
+  }
+
+  next(): Buffer | undefined {
+    const chunk = this.#chunks.shift();
+    return chunk && Buffer.from(chunk.text);
+  }
 }

@@ -42,6 +42,8 @@ export function ownedOperations<Row extends OwnedRow, Result>(
   const path = `/${collection}/{${kind.pathParameter}}`;
   const idIn = (given: Readonly<Record<string, string>>) => given[kind.pathParameter] ?? ""; // its only parameter
 
+  const ofObject = { path, tag, caller: "user", pathParameters: contract.Path, status: 200 } as const;
+
   async function present(row: Row, caller: UserCaller, services: Services): Promise<Result> {
     return (await presenter([row], caller, services))(row);
   }
@@ -68,14 +70,10 @@ export function ownedOperations<Row extends OwnedRow, Result>(
   });
 
   const get = operation({
+    ...ofObject,
     method: "GET",
-    path,
     operation: `get${idKind}`,
     summary: summaries.get,
-    tag,
-    caller: "user",
-    pathParameters: contract.Path,
-    status: 200,
     result: contract.Result,
     errors: ["ItemDoesNotExist"],
     async handle({ caller, path: given }, services) {
@@ -86,15 +84,11 @@ export function ownedOperations<Row extends OwnedRow, Result>(
   });
 
   const change = operation({
+    ...ofObject,
     method: "PATCH",
-    path,
     operation: `change${idKind}`,
     summary: summaries.change,
-    tag,
-    caller: "user",
-    pathParameters: contract.Path,
     parameters: contract.Change,
-    status: 200,
     result: contract.Result,
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller, path: given, parameters }, services) {
@@ -109,14 +103,10 @@ export function ownedOperations<Row extends OwnedRow, Result>(
   });
 
   const removal = operation({
+    ...ofObject,
     method: "DELETE",
-    path,
     operation: `delete${idKind}`,
     summary: summaries.remove,
-    tag,
-    caller: "user",
-    pathParameters: contract.Path,
-    status: 200,
     result: Type.Literal(true),
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller: { applicationId, userId }, path: given }, services) {

@@ -86,20 +86,6 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
     { isLookup: true },
   );
 
-  async function findPlace(placing: Placing, secret: ShiftSecret, queries: Queries): Promise<Place | undefined> {
-    const { location } = placing;
-    const near = await rowsInCells<Place>(
-      [placesOf(placing, secret)],
-      cellsOfRing(location, 0, placeRadiusMeters),
-      nearPlacesMax,
-      queries,
-    );
-    const [oldest] = near
-      .filter((place) => distanceMeters(place, location) <= placeRadiusMeters)
-      .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    return oldest;
-  }
-
   async function findOrInsertPlace(placing: Placing, secret: ShiftSecret, queries: Queries): Promise<Place> {
     const { applicationId, userId, setterId } = placing;
     const { lat, lng } = placing.location;
@@ -212,6 +198,20 @@ function placesOf({ applicationId, userId, setterId }: Placing, secret: ShiftSec
       equals("secret", secret),
     ],
   };
+}
+
+async function findPlace(placing: Placing, secret: ShiftSecret, queries: Queries): Promise<Place | undefined> {
+  const { location } = placing;
+  const near = await rowsInCells<Place>(
+    [placesOf(placing, secret)],
+    cellsOfRing(location, 0, placeRadiusMeters),
+    nearPlacesMax,
+    queries,
+  );
+  const [oldest] = near
+    .filter((place) => distanceMeters(place, location) <= placeRadiusMeters)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return oldest;
 }
 
 async function findFirstPlace(
