@@ -96,29 +96,19 @@ export async function createServices(
   });
 
   const background = createBackground(log, database.afterwards);
-  const tokens = createTokens({ ...config, secrets }, clock, ids);
-  const tokenUses = createTokenUses(database);
   const policies = createPolicies({ secrets, database });
   const rateLimits = createRateLimits(readRateLimits(config), clock);
   const regions = createRegions(config, { reads: database.reads, serverUrl });
   const regionCalls = createRegionCalls(config, { clock, log });
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
-  const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock }, config);
-  const operatorTokens = createOperatorTokens({ ...config, secrets });
-  const operatorMarks = createOperatorMarks({ ...config, secrets }, clock);
-  const operatorCallers = createOperatorCallers({ operatorTokens, database, background, clock }, config);
-  const revocations = createRevocations(callers);
-  const passwords = createPasswords(config, database);
-  const passwordChanges = createPasswordChanges(clock, config);
+  const authentication = createAuthentication(config, { secrets, policies, regions, database, background, clock, ids });
+  const { callers, authenticate } = authentication;
   const audit = createAudit({ database, clock, ids, log });
   const signInAlerts = createSignInAlerts({ audit, log });
   const signInGuard = createSignInGuard({ clock, ...signInAlerts }, config);
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
-  const saltedHashes = createSaltedHashes(secrets);
-  const compactor = createCompactor({ database, ids, clock, background });
-  const keyLimits = createKeyLimits(config, { database, clock });
-  const metricRoom = createMetricRoom(config, { database, clock });
+  const metrics = createMetricServices(config, { secrets, database, ids, clock, background });
 
   const pictures = createPictures(log);
   const outgoing = createOutgoing(config, { lookUp: overrides.lookUp ?? createLookUp() });
@@ -128,10 +118,6 @@ export async function createServices(
   const delivery = createDelivery(config, { database, background, mailer, settingsSealer, secrets, clock, log });
   const mails = createMails(config, { delivery, secrets, clock, ids, log });
 
-  const authenticate: Authenticate = (authorization, required) =>
-    required === "operator"
-      ? operatorCallers.authenticate(authorization)
-      : callers.authenticate(authorization, required);
   const routeTable = createRouteTable(config.headerBytesMax);
   const dispatcher = createDispatcher({
     findOperation: routeTable.findOperation,
@@ -148,28 +134,19 @@ export async function createServices(
     config,
     database,
     background,
-    tokens,
-    tokenUses,
+    ...authentication,
     policies,
     settingsSealer,
     rateLimits,
     regions,
     remoteRegistration,
-    revocations,
-    passwords,
-    passwordChanges,
     resetDelays: createResetDelays(),
     audit,
     signInGuard,
-    operatorTokens,
-    operatorMarks,
     paging,
     fuzzing,
     findLocation: createLocationFinder({ database }),
-    saltedHashes,
-    compactor,
-    keyLimits,
-    metricRoom,
+    ...metrics,
     bytes,
     pictures,
     fileLinks,
@@ -187,16 +164,58 @@ export async function createServices(
     clock,
     ids,
     peers,
-    userExporters: createUserExporters({ database, bytes, saltedHashes, clock }),
+    userExporters: createUserExporters({ database, bytes, saltedHashes: metrics.saltedHashes, clock }),
     storageHealth,
     secrets,
-    callers,
-    authenticate,
     signInAlerts,
     routeTable,
     delivery,
     regionCalls,
   };
+}
+
+/** The services that identify callers, and that end their tokens. */
+function createAuthentication(
+  config: Config,
+  services: Pick<OwnServices, "secrets" | "policies" | "regions" | "database" | "background" | "clock" | "ids">,
+) {
+  const { secrets, policies, regions, database, background, clock, ids } = services;
+  const tokens = createTokens({ ...config, secrets }, clock, ids);
+  const tokenUses = createTokenUses(database);
+  const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock }, config);
+  const operatorTokens = createOperatorTokens({ ...config, secrets });
+  const operatorMarks = createOperatorMarks({ ...config, secrets }, clock);
+  const operatorCallers = createOperatorCallers({ operatorTokens, database, background, clock }, config);
+  const revocations = createRevocations(callers);
+  const passwords = createPasswords(config, database);
+  const passwordChanges = createPasswordChanges(clock, config);
+  const authenticate: Authenticate = (authorization, required) =>
+    required === "operator"
+      ? operatorCallers.authenticate(authorization)
+      : callers.authenticate(authorization, required);
+  return {
+    tokens,
+    tokenUses,
+    callers,
+    operatorTokens,
+    operatorMarks,
+    revocations,
+    passwords,
+    passwordChanges,
+    authenticate,
+  };
+}
+
+function createMetricServices(
+  config: Config,
+  services: Pick<OwnServices, "secrets" | "database" | "ids" | "clock" | "background">,
+) {
+  const { secrets, database, ids, clock, background } = services;
+  const saltedHashes = createSaltedHashes(secrets);
+  const compactor = createCompactor({ database, ids, clock, background });
+  const keyLimits = createKeyLimits(config, { database, clock });
+  const metricRoom = createMetricRoom(config, { database, clock });
+  return { saltedHashes, compactor, keyLimits, metricRoom };
 }
 
 /** @param graceMs how long background work may take to finish */
