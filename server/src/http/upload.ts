@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
-import { decode, parseBody } from "../api/body-parameters.ts";
-import type { RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "../contract/call.ts";
+import type { ReceivedUpload, StoredUpload, UploadedPart } from "../contract/call.ts";
 import { ApiError } from "../errors.ts";
 import { discardRest } from "./body.ts";
+import { FormParameters } from "./form-parameters.ts";
 import { noteDiscarded } from "./memory-relief.ts";
 import { createFormParser, type FormListener, type FormPart } from "./multipart.ts";
 
@@ -35,7 +35,6 @@ const framingBytesMax = 1_048_576;
 const waitingBytes = 16_384;
 
 const filePart = "data";
-const parametersPart = "body";
 
 const uploading = new WeakSet<object>();
 
@@ -84,8 +83,7 @@ export async function receiveUpload<File extends StoredUpload>(
   let parser: Writable | undefined;
   let incoming: Readable | undefined;
   let storing: Promise<File> | undefined;
-  const parts: ParameterPart[] = [];
-  let partsBytes = 0;
+  const parameters = new FormParameters(limits.bodyBytesMax, fail);
   const formMax = limits.fileBytesMax + limits.bodyBytesMax + framingBytesMax;
 
   function receiveFile({ bytes, fileName, label }: FormPart): void {
@@ -95,36 +93,8 @@ export async function receiveUpload<File extends StoredUpload>(
     }
     incoming = bytes;
     const contentType = label?.split(";", 1)[0]?.trim().toLowerCase() || "application/octet-stream";
-    storing = store({ contentType, fileName, bytes: readFile(bytes), signal: stopping.signal });
+    storing = store({ contentType, fileName, bytes: readFile(bytes, limits, fail), signal: stopping.signal });
     storing.catch(fail);
-  }
-
-  async function* readFile(bytes: Readable): AsyncGenerator<Uint8Array> {
-    let length = 0;
-    // The reader that stops early reports the reason; destroying the stream would report another error first.
-    for await (const chunk of bytes.iterator({ destroyOnReturn: false })) {
-      length += chunk.length;
-      if (length > limits.fileBytesMax) {
-        const tooLarge = new ApiError("RequestTooLarge", fileTooLarge(limits));
-        fail(tooLarge);
-        throw tooLarge;
-      }
-      yield chunk;
-    }
-  }
-
-  function receiveParameter({ name, label, bytes }: FormPart): void {
-    const part = { name: name ?? "", label, bytes: "" };
-    if (name !== undefined) parts.push(part);
-    partsBytes += Buffer.byteLength(part.name);
-    bytes.on("data", (chunk: Buffer) => {
-      partsBytes += chunk.length;
-      if (partsBytes <= limits.bodyBytesMax) part.bytes += chunk.toString("latin1");
-    });
-    bytes.on("end", () => {
-      if (partsBytes <= limits.bodyBytesMax) return;
-      fail(new ApiError("RequestTooLarge", `The parts other than data are larger than ${limits.bodyBytesMax} bytes.`));
-    });
   }
 
   const endUploading = beginUploading(request.socket);
@@ -132,7 +102,7 @@ export async function receiveUpload<File extends StoredUpload>(
   try {
     endInFlight = limits.begin();
     parser = createParser(contentType, {
-      onPart: (part) => (part.name?.toLowerCase() === filePart ? receiveFile(part) : receiveParameter(part)),
+      onPart: (part) => (part.name?.toLowerCase() === filePart ? receiveFile(part) : parameters.receive(part)),
       onTooManyParts: () => fail(new ApiError("RequestTooLarge", `The form has more than ${partsMax} parts.`)),
       onError: breakOff,
     });
@@ -154,7 +124,7 @@ export async function receiveUpload<File extends StoredUpload>(
     await Promise.race([finished, failure.promise]);
     if (storing === undefined) throw new ApiError("FileUploadFailed", "The part data is missing.");
     const file = await Promise.race([storing, failure.promise]);
-    return { file, parameters: () => readParameters(parts) };
+    return { file, parameters: () => parameters.read() };
   } catch (error) {
     stopping.abort(error);
     if (parser !== undefined) request.unpipe(parser);
@@ -171,6 +141,24 @@ export async function receiveUpload<File extends StoredUpload>(
     request.off("close", onClose);
     endUploading();
     endInFlight();
+  }
+}
+
+async function* readFile(
+  bytes: Readable,
+  limits: UploadLimits,
+  fail: (error: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  // The reader that stops early reports the reason; destroying the stream would report another error first.
+  for await (const chunk of bytes.iterator({ destroyOnReturn: false })) {
+    length += chunk.length;
+    if (length > limits.fileBytesMax) {
+      const tooLarge = new ApiError("RequestTooLarge", fileTooLarge(limits));
+      fail(tooLarge);
+      throw tooLarge;
+    }
+    yield chunk;
   }
 }
 
@@ -191,28 +179,4 @@ function createParser(contentType: string | undefined, listener: FormListener): 
 function notAForm(cause?: unknown): ApiError {
   const message = "The request must be multipart/form-data, with the file in the part data.";
   return new ApiError("FileUploadFailed", message, { cause });
-}
-
-interface ParameterPart {
-  readonly name: string;
-  /** As a text, which takes less memory than many small buffers: a character for each byte. */
-  readonly bytes: string;
-  /** The Content-Type of the part. */
-  readonly label: string | undefined;
-}
-
-const shownCharacters = 100;
-
-/** @throws ApiError ParameterIncorrectFormat */
-function readParameters(parts: readonly ParameterPart[]): RawParameters {
-  return parts.flatMap(({ name, bytes, label }) => {
-    const text = decode(
-      Buffer.from(bytes, "latin1"),
-      label,
-      `The part ${name.slice(0, shownCharacters).toWellFormed()}`,
-    );
-    return name.toLowerCase() === parametersPart
-      ? [...parseBody(Buffer.from(text), undefined)]
-      : [[name, text] as const];
-  });
 }
