@@ -13,7 +13,7 @@ type Account = { uid?: number; gid?: number };
  * Starts a PostgreSQL server with its default, durable settings: an answered commit is on disk. The server and its data
  * are removed at the end of the run. (The server of `scripts/throwaway-postgres.ts` gives up durability for speed.)
  */
-export async function startDurablePostgres(): Promise<{ url: string }> {
+export async function startDurablePostgres(): Promise<{ url: string; pid: number }> {
   const account = unprivilegedAccount();
   const folder = newFolder("postgres");
   if (account.uid !== undefined && account.gid !== undefined) {
@@ -47,7 +47,7 @@ export async function startDurablePostgres(): Promise<{ url: string }> {
     "SIGINT", // its fast shutdown
   );
   await untilReady(server);
-  return { url: `postgres://postgres@127.0.0.1:${port}/postgres` };
+  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, pid: server.pid ?? 0 }; // defined: it is ready
 }
 
 function untilReady(server: ChildProcess): Promise<void> {

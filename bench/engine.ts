@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import postgres from "postgres";
 import { newFolder } from "./children.ts";
 import { startDurablePostgres } from "./durable-postgres.ts";
-import { plainEnvironment } from "./server-process.ts";
+import { plainEnvironment, readTreeCpuSeconds } from "./server-process.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 /** A database for one server, as environment variables. */
@@ -23,6 +23,8 @@ export interface Engine {
   readonly name: "SQLite" | "PostgreSQL";
   readonly version: string;
   newDeployment(): Promise<Deployment>;
+  /** The processor time of its own processes so far: 0 for an engine in the server's process. */
+  cpuSeconds(): number;
   /** The engine's own durable inserts into this table of the deployment, of rows like its existing one. */
   startInsertCeiling(deployment: Deployment, table: string, concurrency: number): Promise<RateWorker>;
 }
@@ -36,6 +38,7 @@ export function createSqlite(): Engine {
     name: "SQLite",
     version: String(version?.["version"]),
     newDeployment: async () => ({ settings: { DATA_DIR: newFolder("data") } }),
+    cpuSeconds: () => 0,
     async startInsertCeiling({ settings }, table, concurrency) {
       // A copy: the same tables, indexes and rows on the same disk, without touching the server's own file.
       const file = path.join(newFolder("ceiling"), "copy.db");
@@ -49,13 +52,14 @@ export function createSqlite(): Engine {
 
 /** PostgreSQL, with a database for each deployment in one server that runs for the whole run. */
 export async function startPostgres(): Promise<Engine> {
-  const { url } = await startDurablePostgres();
+  const { url, pid } = await startDurablePostgres();
   const admin = postgres(url, { max: 1, onnotice: () => {} });
   const [row] = await admin<[{ server_version: string }]>`show server_version`;
   await admin.end();
   return {
     name: "PostgreSQL",
     version: row.server_version,
+    cpuSeconds: () => readTreeCpuSeconds(pid),
     async newDeployment() {
       const name = `bench_${randomBytes(6).toString("hex")}`;
       const connection = postgres(url, { max: 1, onnotice: () => {} });

@@ -93,7 +93,7 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
 /** The bytes of one request after the other. */
 function createRequests(plan: LoadPlan): () => string {
   const { request, firstNumber, numbersMax } = plan;
-  const { method, path, paths, token, body, contentType = "application/json" } = request;
+  const { method, path, paths, token, headers = {}, body, contentType = "application/json" } = request;
   if (paths !== undefined) {
     const requests = paths.map((each) =>
       createRequests({ ...plan, request: { method, path: each, ...(token && { token }) } })(),
@@ -105,6 +105,7 @@ function createRequests(plan: LoadPlan): () => string {
     `${method} ${path} HTTP/1.1`,
     "Host: 127.0.0.1",
     ...(token === undefined ? [] : [`Authorization: Service ${token}`]),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(body === undefined ? [] : [`Content-Type: ${contentType}`, `Content-Length: ${Buffer.byteLength(body)}`]),
   ].join("\r\n");
   const whole = `${head}\r\n\r\n${body ?? ""}`;

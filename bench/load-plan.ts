@@ -5,6 +5,8 @@ export interface RequestShape {
   /** Used in turn instead of `path`. For requests without a body. */
   readonly paths?: readonly string[];
   readonly token?: string;
+  /** Further headers, such as the credentials of another product. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Of the body; JSON by default. */
   readonly contentType?: string;

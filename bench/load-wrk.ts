@@ -54,10 +54,16 @@ interface WrkResult {
   readonly failures: number;
 }
 
-function headersOf({ token, body, contentType = "application/json" }: LoadPlan["request"]): Record<string, string> {
+function headersOf({
+  token,
+  headers,
+  body,
+  contentType = "application/json",
+}: LoadPlan["request"]): Record<string, string> {
   return {
     ...(token !== undefined && { Authorization: `Service ${token}` }),
     ...(body !== undefined && { "Content-Type": contentType }),
+    ...headers,
   };
 }
 

@@ -11,9 +11,11 @@ import { describeMachine, readLoadAverage } from "./machine.ts";
 import { measureBackup } from "./measure-backup.ts";
 import { measureBatch } from "./measure-batch.ts";
 import { measureFileMemory } from "./measure-file-memory.ts";
+import { growthNames, measureGrowth } from "./measure-growth.ts";
 import { measureLogins } from "./measure-logins.ts";
 import { measureMetrics } from "./measure-metrics.ts";
 import { measurePaging } from "./measure-paging.ts";
+import { formatPeers, measurePeers } from "./measure-peers.ts";
 import { measureScenario } from "./measure-scenario.ts";
 import { measureSearch } from "./measure-search.ts";
 import { measureIdleMemory, measureLoadedMemory, measureStart } from "./measure-start.ts";
@@ -37,6 +39,7 @@ const names = [
   "thumbnails",
   "backup",
   "file-memory",
+  ...growthNames,
 ];
 const startedAt = new Date();
 const fileName = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}.json`;
@@ -62,7 +65,8 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
 
   /** Reports a failure, and goes on with the next measurement. */
   async function measure(name: string, work: (report: (line: string) => void) => Promise<Row | Row[]>): Promise<void> {
-    if (isInterrupted() || (options.only.length > 0 && !options.only.includes(name))) return;
+    const isAsked = options.isGrowth || options.only.length === 0 || options.only.includes(name);
+    if (isInterrupted() || !isAsked) return;
     try {
       rows.push(...[await work((line) => progress(name, line))].flat());
     } catch (error) {
@@ -72,25 +76,37 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
     }
   }
 
+  if (options.isPeers) {
+    const table = await measurePeers(options, (line) => progress("peers", line));
+    process.stdout.write(`${formatPeers(table)}\n`);
+    return;
+  }
   const engine = options.engine === "postgres" ? await startPostgres() : createSqlite();
   progress(engine.name, engine.version);
-  await measure("start", (report) => measureStart(engine, options, report));
-  if (options.only.length !== 1 || options.only[0] !== "start") {
-    const fixture: Fixture = await startFixture(engine, (server) => measure("memory", () => measureIdleMemory(server)));
-    for (const scenario of scenarios) {
-      await measure(scenario.key, (report) => measureScenario(scenario, fixture, options, report));
+  if (options.isGrowth) await measure("growth", (report) => measureGrowth(engine, options, report));
+  else await measureEverything();
+
+  async function measureEverything(): Promise<void> {
+    await measure("start", (report) => measureStart(engine, options, report));
+    if (options.only.length !== 1 || options.only[0] !== "start") {
+      const fixture: Fixture = await startFixture(engine, (server) =>
+        measure("memory", () => measureIdleMemory(server)),
+      );
+      for (const scenario of scenarios) {
+        await measure(scenario.key, (report) => measureScenario(scenario, fixture, options, report));
+      }
+      await measure("batch", (report) => measureBatch(fixture, options, report));
+      await measure("memory", async () => measureLoadedMemory(fixture.server));
+      await measure("me-during-logins", (report) => measureLogins(fixture, options, report));
+      await measure("paging", (report) => measurePaging(fixture, options, report));
+      await measure("search", (report) => measureSearch(fixture, options, report));
+      await measure("metrics", (report) => measureMetrics(fixture, options, report));
+      await measure("transfers", (report) => measureTransfers(fixture, options, report));
+      await measure("thumbnails", (report) => measureThumbnails(fixture, options, report));
+      await measure("backup", (report) => measureBackup(fixture, options, report));
+      await fixture.server.stop();
+      await measure("file-memory", (report) => measureFileMemory(fixture, options, report));
     }
-    await measure("batch", (report) => measureBatch(fixture, options, report));
-    await measure("memory", async () => measureLoadedMemory(fixture.server));
-    await measure("me-during-logins", (report) => measureLogins(fixture, options, report));
-    await measure("paging", (report) => measurePaging(fixture, options, report));
-    await measure("search", (report) => measureSearch(fixture, options, report));
-    await measure("metrics", (report) => measureMetrics(fixture, options, report));
-    await measure("transfers", (report) => measureTransfers(fixture, options, report));
-    await measure("thumbnails", (report) => measureThumbnails(fixture, options, report));
-    await measure("backup", (report) => measureBackup(fixture, options, report));
-    await fixture.server.stop();
-    await measure("file-memory", (report) => measureFileMemory(fixture, options, report));
   }
   if (isInterrupted()) return;
 

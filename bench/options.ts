@@ -18,7 +18,22 @@ export interface Options {
   readonly eventCounts: readonly number[];
   readonly slowUploads: { readonly count: number; readonly bytes: number; readonly seconds: number };
   readonly largeFileBytes: number;
+  /** Compares a small database with a grown one, in place of the other measurements. */
+  readonly isGrowth: boolean;
+  /** Compares Rollcall with other products, in place of the other measurements. */
+  readonly isPeers: boolean;
+  /** The programs of other products; those without a path are left out. */
+  readonly peers: PeerPrograms;
+  /** Of the sizes of the grown database. */
+  readonly scalePercent: number;
   readonly json: string;
+}
+
+/** The paths of other products' programs. */
+export interface PeerPrograms {
+  readonly pocketbase?: string | undefined;
+  readonly nakama?: string | undefined;
+  readonly parseServer?: string | undefined;
 }
 
 /** The command line is wrong, or asks for help; the message is for the terminal. */
@@ -43,12 +58,22 @@ export function readOptions(args: readonly string[], names: readonly string[], d
   --patience N       seconds that each measurement waits for the machine to become idle (10)
   --json FILE        file for all raw figures (bench/results/<time>.json)
   --large            also search among 10 million check-ins and read metrics of 10 million events; half an hour more
+  --growth           compare the requests on a small database and on one with 10 million check-ins, 1 million users,
+                     100,000 devices and 10,000 applications, in place of everything else
+  --scale N          the size of that database in percent (100; with --quick 1)
+  --peers            compare Rollcall with other products, in place of everything else; requires wrk
+  --pocketbase PATH, --nakama PATH, --parse-server PATH
+                     their programs (or POCKETBASE, NAKAMA, PARSE_SERVER); one without a path is left out
   --quick            one run of one second each, to check that everything works
 `;
   const { values } = parse(args, usage);
   if (values.help) throw new UsageError(usage, true);
 
-  function number(name: "seconds" | "runs" | "connections" | "patience", standard: number, maximum: number): number {
+  function number(
+    name: "seconds" | "runs" | "connections" | "patience" | "scale",
+    standard: number,
+    maximum: number,
+  ): number {
     const value = Number(values[name] ?? standard);
     if (Number.isInteger(value) && value >= 1 && value <= maximum) return value;
     throw new UsageError(`--${name} must be an integer from 1 to ${maximum}\n`);
@@ -71,6 +96,14 @@ export function readOptions(args: readonly string[], names: readonly string[], d
     eventCounts: isQuick ? [100_000] : [1_000_000, ...(values.large ? [10_000_000] : [])],
     slowUploads: isQuick ? { count: 50, bytes: 1_000_000, seconds: 3 } : { count: 200, bytes: 5_000_000, seconds: 12 },
     largeFileBytes: isQuick ? 100_000_000 : 1_000_000_000,
+    isGrowth: values.growth ?? false,
+    isPeers: values.peers ?? false,
+    peers: {
+      pocketbase: values.pocketbase ?? process.env["POCKETBASE"],
+      nakama: values.nakama ?? process.env["NAKAMA"],
+      parseServer: values["parse-server"] ?? process.env["PARSE_SERVER"],
+    },
+    scalePercent: number("scale", isQuick ? 1 : 100, 1_000),
     json: values.json ?? defaultJson,
   };
 }
@@ -88,6 +121,12 @@ function parse(args: readonly string[], usage: string) {
         patience: { type: "string" },
         json: { type: "string" },
         large: { type: "boolean" },
+        growth: { type: "boolean" },
+        peers: { type: "boolean" },
+        pocketbase: { type: "string" },
+        nakama: { type: "string" },
+        "parse-server": { type: "string" },
+        scale: { type: "string" },
         quick: { type: "boolean" },
         help: { type: "boolean" },
       },

@@ -93,13 +93,41 @@ function isAnswering(port: number): Promise<boolean> {
   });
 }
 
-/** User and system time of /proc/PID/stat, in its ticks of 10 ms. */
-function readCpuSeconds(pid: number): number {
+/**
+ * User and system time of /proc/PID/stat, in its ticks of 10 ms.
+ *
+ * @param fields 4 to add the times of children that have ended
+ */
+function readCpuSeconds(pid: number, fields: 2 | 4 = 2): number {
   if (process.platform !== "linux") return Number.NaN;
   const afterName = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /s, "")
     .split(" ");
-  return (Number(afterName[11]) + Number(afterName[12])) / 100;
+  const ticks = afterName.slice(11, 11 + fields).reduce((sum, value) => sum + Number(value), 0);
+  return ticks / 100;
+}
+
+/** The processor time of a process, of its children, and of the children that have ended. */
+export function readTreeCpuSeconds(pid: number): number {
+  if (process.platform !== "linux") return Number.NaN;
+  const times = childrenOf(pid).map((child) => {
+    try {
+      return readCpuSeconds(child);
+    } catch {
+      return 0; // it has ended
+    }
+  });
+  return readCpuSeconds(pid, 4) + times.reduce((sum, seconds) => sum + seconds, 0);
+}
+
+/** The resident set of a process and of its children. */
+export function readTreeResidentBytes(pid: number): number {
+  if (process.platform !== "linux") return Number.NaN;
+  return [pid, ...childrenOf(pid)].reduce((sum, each) => sum + (readMemory(each, "VmRSS") ?? 0), 0);
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
 }
 
 function readMemory(pid: number, field: "VmRSS" | "VmHWM"): number | undefined {

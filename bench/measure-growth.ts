@@ -1,0 +1,119 @@
+import type { Engine } from "./engine.ts";
+import { type Fixture, startFixture } from "./fixture.ts";
+import { type GrownSizes, grow } from "./growth-fill.ts";
+import { runLoad } from "./load.ts";
+import type { RequestShape } from "./load-plan.ts";
+import type { Options } from "./options.ts";
+import { untilQuiet } from "./quiet.ts";
+import { formatMany, type Row } from "./report.ts";
+import { type Scenario, scenarios } from "./scenarios.ts";
+import { startServer } from "./server-process.ts";
+import { median } from "./statistics.ts";
+
+/** The sizes of `--scale 100`. */
+const fullSizes: GrownSizes = { applications: 10_000, users: 1_000_000, devices: 100_000, checkins: 10_000_000 };
+/** Not empty, so that a page has rows of other users too. */
+const smallSizes: GrownSizes = { applications: 10, users: 100, devices: 100, checkins: 1_000 };
+const factorGoal = 1.5;
+/** The scenarios whose ceilings are files or hashes alone. */
+const leftOut = ["sign-up", "file-put", "file-get"];
+const numbersPerLoad = 10_000_000;
+
+type GrowthScenario = Pick<
+  Scenario,
+  "key" | "name" | "status" | "request" | "connectionsMax" | "numbersMax" | "isSlow"
+>;
+
+const searches = ["created", "distance"].map(
+  (sortOrder): GrowthScenario => ({
+    key: `circle-${sortOrder}`,
+    name: `50 km, 20 by ${sortOrder}`,
+    status: 200,
+    request: ({ reader }): RequestShape => ({
+      method: "GET",
+      path: `/checkins?pageSize=20&locationRange=48.2,16.4,50000&sortOrder=${sortOrder}`,
+      token: reader.token,
+    }),
+  }),
+);
+
+const growthScenarios = [...scenarios.filter(({ key }) => !leftOut.includes(key)), ...searches];
+
+/** The names of the rows that only this table has. */
+export const growthNames: readonly string[] = searches.map(({ key }) => key);
+
+/**
+ * Each scenario on a small database and on a grown one, in turns: the processor time of server and database for a
+ * request, and its ratio.
+ */
+export async function measureGrowth(engine: Engine, options: Options, report: (line: string) => void): Promise<Row[]> {
+  const small = await startGrown(engine, smallSizes, report);
+  const large = await startGrown(engine, scaled(fullSizes, options.scalePercent), report);
+  const rows: Row[] = [];
+  const isAsked = (key: string) => options.only.length === 0 || options.only.includes(key);
+  for (const scenario of growthScenarios.filter(({ key }) => isAsked(key))) {
+    rows.push(await compare(scenario, small, large, options));
+    report(`${scenario.name}: × ${rows.at(-1)?.factor?.toFixed(2)}`);
+  }
+  await small.server.stop();
+  await large.server.stop();
+  return rows;
+}
+
+function scaled({ applications, users, devices, checkins }: GrownSizes, percent: number): GrownSizes {
+  const scale = (count: number) => Math.ceil((count * percent) / 100);
+  return {
+    applications: scale(applications),
+    users: scale(users),
+    devices: scale(devices),
+    checkins: scale(checkins),
+  };
+}
+
+async function startGrown(engine: Engine, sizes: GrownSizes, report: (line: string) => void): Promise<Fixture> {
+  const fixture = await startFixture(engine, async () => {});
+  await fixture.server.stop();
+  await grow(fixture.deployment, fixture.credentials.appid, sizes, report);
+  return { ...fixture, server: await startServer(fixture.deployment.settings) };
+}
+
+async function compare(scenario: GrowthScenario, small: Fixture, large: Fixture, options: Options): Promise<Row> {
+  let loads = 0;
+  async function measure(fixture: Fixture, seconds: number) {
+    const { numbersMax = 10_000_000_000, connectionsMax = options.connections, status } = scenario;
+    loads += 1;
+    const plan = {
+      port: fixture.server.port,
+      request: scenario.request(fixture),
+      status,
+      connections: Math.min(options.connections, connectionsMax),
+      seconds,
+      firstNumber: (loads * numbersPerLoad) % numbersMax,
+      numbersMax,
+    };
+    const cpuSeconds = () => fixture.server.cpuSeconds() + fixture.engine.cpuSeconds();
+    const before = cpuSeconds();
+    const load = await (scenario.isSlow ? runLoad(plan, "own") : runLoad(plan));
+    return { ...load, cpuMicros: ((cpuSeconds() - before) / load.requests) * 1e6 };
+  }
+  for (const fixture of [small, large]) await measure(fixture, options.warmUpSeconds);
+  const pairs = [];
+  for (let run = 0; run < options.runs; run += 1) {
+    await untilQuiet(options.patienceSeconds);
+    const onSmall = await measure(small, options.seconds);
+    const onLarge = await measure(large, options.seconds);
+    pairs.push({ factor: onLarge.cpuMicros / onSmall.cpuMicros, small: onSmall, large: onLarge });
+  }
+  const factor = median(pairs.map((pair) => pair.factor));
+  return {
+    name: scenario.name,
+    measured: `${formatMany(median(pairs.map((pair) => pair.large.perSecond)))}/s`,
+    p50Ms: median(pairs.map((pair) => pair.large.p50Ms)),
+    p99Ms: median(pairs.map((pair) => pair.large.p99Ms)),
+    cpuMicros: median(pairs.map((pair) => pair.large.cpuMicros)),
+    against: `small ${median(pairs.map((pair) => pair.small.cpuMicros)).toFixed(0)} µs`,
+    factor,
+    goal: { text: `≤ × ${factorGoal}`, isMet: factor <= factorGoal },
+    details: { pairs },
+  };
+}
