@@ -1,3 +1,4 @@
+import path from "node:path";
 import { parseArgs } from "node:util";
 
 /** The options on the command line. */
@@ -99,13 +100,18 @@ export function readOptions(args: readonly string[], names: readonly string[], d
     isGrowth: values.growth ?? false,
     isPeers: values.peers ?? false,
     peers: {
-      pocketbase: values.pocketbase ?? process.env["POCKETBASE"],
-      nakama: values.nakama ?? process.env["NAKAMA"],
-      parseServer: values["parse-server"] ?? process.env["PARSE_SERVER"],
+      pocketbase: resolved(values.pocketbase ?? process.env["POCKETBASE"]),
+      nakama: resolved(values.nakama ?? process.env["NAKAMA"]),
+      parseServer: resolved(values["parse-server"] ?? process.env["PARSE_SERVER"]),
     },
     scalePercent: number("scale", isQuick ? 1 : 100, 1_000),
     json: values.json ?? defaultJson,
   };
+}
+
+/** Each program runs in a folder of its own. */
+function resolved(program: string | undefined): string | undefined {
+  return program === undefined ? undefined : path.resolve(program);
 }
 
 function parse(args: readonly string[], usage: string) {

@@ -256,6 +256,23 @@ describe("the statements of a search walk an index in the order of the listing",
     }
   }
 
+  it("GET /checkins in a large area reads only rows whose cell matches in the index", async () => {
+    const locationRange = { shape: "circle", center: { lat: 45, lng: 90 }, radiusMeters: 5_000_000 } as const;
+    const search = ownedSearch(checkinKind, test.application.appid, me.id, { locationRange });
+    const explained = await explainPages("in a large area", search);
+    const walks = explained.filter(({ plan }) => /checkins_(own|shared)_created/.test(plan));
+    assert.ok(walks.length >= 8, "each page walks both scopes");
+    for (const { what, plan } of explained) {
+      const message = `${what}:\n${plan}`;
+      assert.doesNotMatch(plan, /Seq Scan on checkins|SCAN checkins/, message);
+    }
+    if (!hasCostPlanner) {
+      for (const { what, plan } of walks) {
+        assert.match(plan, /USING COVERING INDEX checkins_(own|shared)_created/, `${what}:\n${plan}`);
+      }
+    }
+  });
+
   const videoOrders = [
     ...(["created", "lastModified", "tag", "title", "encoding"] as const),
     ...(["bitRate", "lengthInSeconds", "thumbnailID", "friendlyName"] as const),
