@@ -7,7 +7,7 @@ import { findFreePort, plainEnvironment, readTreeResidentBytes } from "./server-
 
 /** What every product can do, in the order of the table. */
 export const peerRows = {
-  me: "read oneself",
+  me: "read own profile",
   get: "read one object",
   list: "page of 20",
   create: "create (durable)",
