@@ -155,48 +155,13 @@ function createRingStream<Row extends { readonly id: string }>(
     const found = await rowsInCells<Row>([scope], cells, rowsGatheredMax, queries);
     work?.examined(found.length);
     if (found.length < rowsGatheredMax) return found;
-    return gatherCrowd(cellsOfRing(middle, inner, outer, crowdRangesMax), inner, outer, work);
-  }
-
-  /** Reads a whole crowd, because its nearest row is known only after the last one; keeps only rows inside the ring. */
-  async function gatherCrowd(
-    cells: readonly CellRange[],
-    inner: number,
-    outer: number,
-    work: CallWork | undefined,
-  ): Promise<Row[]> {
-    const rows: Row[] = [];
-    for await (const row of crowdIn(cells, work)) {
+    // A whole crowd is read, because its nearest row is known only after the last one.
+    const crowd: Row[] = [];
+    for await (const row of crowdIn<Row>(scope, cellsOfRing(middle, inner, outer, crowdRangesMax), queries, work)) {
       const meters = Number(order.keyOf(row)[0]);
-      if (meters >= inner && meters <= outer) rows.push(row);
+      if (meters >= inner && meters <= outer) crowd.push(row);
     }
-    return rows;
-  }
-
-  /** Reads all rows in some cells with statements that return a few hundred rows each. */
-  async function* crowdIn(
-    cells: readonly CellRange[],
-    work: CallWork | undefined,
-  ): AsyncGenerator<Row, void, undefined> {
-    await yieldWork(work);
-    const [first, ...others] = cells;
-    if (first === undefined) return;
-    if (others.length === 0) {
-      yield* eachRow(rowsByCell<Row>(scope, first, queries), crowdRowsAtOnce, work);
-      return;
-    }
-    if (!(await hasMoreInCells(scope, cells, crowdRowsAtOnce, queries))) {
-      // Rows may have been added since the count.
-      const rows = await rowsInCells<Row>([scope], cells, crowdRowsAtOnce * 2, queries);
-      work?.examined(rows.length);
-      if (rows.length < crowdRowsAtOnce * 2) {
-        yield* rows;
-        return;
-      }
-    }
-    const middleAt = cells.length >> 1;
-    yield* crowdIn(cells.slice(0, middleAt), work);
-    yield* crowdIn(cells.slice(middleAt), work);
+    return crowd;
   }
 
   async function widen(to: RingWalk<Row>, wanted: number, work: CallWork | undefined): Promise<void> {
@@ -256,6 +221,34 @@ function createRingStream<Row extends { readonly id: string }>(
       }
     },
   };
+}
+
+/** Reads all rows in some cells with statements that return a few hundred rows each. */
+async function* crowdIn<Row extends { readonly id: string }>(
+  scope: Scope,
+  cells: readonly CellRange[],
+  queries: Queries,
+  work: CallWork | undefined,
+): AsyncGenerator<Row, void, undefined> {
+  await yieldWork(work);
+  const [first, ...others] = cells;
+  if (first === undefined) return;
+  if (others.length === 0) {
+    yield* eachRow(rowsByCell<Row>(scope, first, queries), crowdRowsAtOnce, work);
+    return;
+  }
+  if (!(await hasMoreInCells(scope, cells, crowdRowsAtOnce, queries))) {
+    // Rows may have been added since the count.
+    const rows = await rowsInCells<Row>([scope], cells, crowdRowsAtOnce * 2, queries);
+    work?.examined(rows.length);
+    if (rows.length < crowdRowsAtOnce * 2) {
+      yield* rows;
+      return;
+    }
+  }
+  const middleAt = cells.length >> 1;
+  yield* crowdIn<Row>(scope, cells.slice(0, middleAt), queries, work);
+  yield* crowdIn<Row>(scope, cells.slice(middleAt), queries, work);
 }
 
 /** A key between the rows up to the edge, edge included, and the rows beyond it. */
