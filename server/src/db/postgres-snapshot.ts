@@ -104,7 +104,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
       },
     };
   } catch (error) {
-    await client.end({ timeout: 5 });
+    await client.end({ timeout: 0 }); // the reserved connection is not released
     throw error;
   }
 }
