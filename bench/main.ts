@@ -90,7 +90,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
     await measure("start", (report) => measureStart(engine, options, report));
     if (options.only.length !== 1 || options.only[0] !== "start") {
       const fixture: Fixture = await startFixture(engine, (server) =>
-        measure("memory", () => measureIdleMemory(server)),
+        measure("memory", () => measureIdleMemory(server, engine)),
       );
       for (const scenario of scenarios) {
         await measure(scenario.key, (report) => measureScenario(scenario, fixture, options, report));

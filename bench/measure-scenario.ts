@@ -4,7 +4,7 @@ import type { LoadPlan } from "./load-plan.ts";
 import type { Options } from "./options.ts";
 import { untilQuiet } from "./quiet.ts";
 import { formatMany, formatPercent, type Row } from "./report.ts";
-import type { Scenario } from "./scenarios.ts";
+import type { Goal, Scenario } from "./scenarios.ts";
 import { median } from "./statistics.ts";
 
 /** The distance between the numbers of two loads, so that unique values stay unique. */
@@ -21,7 +21,8 @@ export async function measureScenario(
   options: Options,
   report: (progress: string) => void,
 ): Promise<Row> {
-  const { name, goal } = scenario;
+  const { name, goals } = scenario;
+  const goal = goals?.[fixture.engine.name];
   const connections = Math.min(options.connections, scenario.connectionsMax ?? options.connections);
   const request = scenario.request(fixture);
   const ceiling = await scenario.startCeiling(fixture, request, connections);
@@ -73,12 +74,12 @@ export async function measureScenario(
     cpuMicros: median(pairs.map((pair) => pair.cpuMicros)),
     against: `${ceiling.name} ${formatMany(ceilingPerSecond)}/s`,
     ratio,
-    ...(goal !== undefined && fixture.engine.name === "SQLite" && { goal: judge(goal, perSecond, ratio) }),
+    ...(goal !== undefined && { goal: judge(goal, perSecond, ratio) }),
     details: { connections, perSecond, ceiling: ceiling.name, ceilingPerSecond, pairs },
   };
 }
 
-function judge(goal: NonNullable<Scenario["goal"]>, perSecond: number, ratio: number): NonNullable<Row["goal"]> {
+function judge(goal: Goal, perSecond: number, ratio: number): NonNullable<Row["goal"]> {
   return "ratio" in goal
     ? { text: `≥ ${formatPercent(goal.ratio)}`, isMet: ratio >= goal.ratio }
     : { text: `≥ ${formatMany(goal.perSecond)}/s`, isMet: perSecond >= goal.perSecond };

@@ -6,8 +6,8 @@ import type { Row } from "./report.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 import { median } from "./statistics.ts";
 
-const startMsGoal = 500;
-const idleBytesGoal = 120_000_000;
+const startMsGoals = { SQLite: 300, PostgreSQL: 400 };
+const idleBytesGoals = { SQLite: 80_000_000, PostgreSQL: 85_000_000 };
 const idleSeconds = 3;
 
 /**
@@ -34,6 +34,7 @@ export async function measureStart(
     }
     report(kinds.map(({ timesMs }) => `${timesMs.at(-1)?.toFixed(0)} ms`).join(", "));
   }
+  const startMsGoal = startMsGoals[engine.name];
   return kinds.map(({ name, timesMs }) => ({
     name,
     measured: `${median(timesMs).toFixed(0)} ms`,
@@ -47,7 +48,8 @@ function emptyList(): number[] {
 }
 
 /** The memory of the process a few seconds after its start. */
-export async function measureIdleMemory(server: ServerProcess): Promise<Row> {
+export async function measureIdleMemory(server: ServerProcess, engine: Engine): Promise<Row> {
+  const idleBytesGoal = idleBytesGoals[engine.name];
   await delay(idleSeconds * 1000);
   const bytes = server.residentBytes();
   return {
