@@ -11,6 +11,7 @@ import {
   type CheckIn,
   createPeople,
   each,
+  roomForPages,
 } from "./people.ts";
 
 /**
@@ -22,7 +23,7 @@ let test: TestApp;
 let people: ReturnType<typeof createPeople>;
 let attacker: TestUser;
 before(async () => {
-  test = await startTestApp();
+  test = await startTestApp(roomForPages);
   people = createPeople(test);
   attacker = await test.signUp("Attacker");
 });
