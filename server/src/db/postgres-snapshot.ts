@@ -33,8 +33,15 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
       fail(new ConnectionCut());
     },
   });
+  let reserved: postgres.ReservedSql | undefined;
+  /** Resolves when the server has ended the session: a restore is refused while it sees one. */
+  async function close(): Promise<void> {
+    if (!isCut) reserved?.release();
+    await client.end({ timeout: isCut ? 0 : 5 }); // the driver would wait for statements that are never answered
+  }
   try {
     const connection = await client.reserve();
+    reserved = connection;
     const run = <Row extends object>(text: string, values: readonly StoredRow[string][] = []) =>
       new Promise<readonly Row[]>((resolve, reject) => {
         if (isCut) throw new ConnectionCut(); // writing to it would end the process
@@ -98,13 +105,10 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
         );
         return found === undefined || found.rows < 0 ? undefined : found.rows; // -1: never analyzed
       },
-      async close() {
-        if (!isCut) connection.release();
-        await client.end({ timeout: isCut ? 0 : 5 }); // the driver would wait for statements that are never answered
-      },
+      close,
     };
   } catch (error) {
-    await client.end({ timeout: 0 }); // the reserved connection is not released
+    await close();
     throw error;
   }
 }
