@@ -176,7 +176,7 @@ describe("PostgreSQL", { skip }, () => {
         impatient.write(({ queries }) => insert("silent", queries)),
         isUnavailable,
       );
-      assert.ok(performance.now() - startedAt < 20_000);
+      assert.ok(performance.now() - startedAt < 2_000);
       await impatient.write(({ queries }) => insert("silent", queries));
       assert.deepEqual(await stored("silent"), ["silent"]);
       proxy.cutAt("select 19", "silent", 1);
@@ -185,7 +185,7 @@ describe("PostgreSQL", { skip }, () => {
     } finally {
       const startedAt = performance.now();
       await impatient.close();
-      assert.ok(performance.now() - startedAt < 20_000);
+      assert.ok(performance.now() - startedAt < 2_000);
     }
   });
 
@@ -447,7 +447,7 @@ describe("PostgreSQL", { skip }, () => {
       } while (performance.now() < until);
       await proxy.open();
       const backAt = performance.now();
-      while ((await checkIn()).status !== 201) assert.ok(performance.now() - backAt < 20_000, "it takes too long");
+      while ((await checkIn()).status !== 201) assert.ok(performance.now() - backAt < 3_000, "it takes too long");
       for (const { status } of await Promise.all([1, 2, 3, 4].map(checkIn))) assert.equal(status, 201);
     }
     await server.close();

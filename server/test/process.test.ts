@@ -65,8 +65,7 @@ describe("a start on a deployment without operators", () => {
 describe("SIGTERM (hostile.md 34)", () => {
   it("finishes requests in progress, refuses new ones, closes idle connections, and exits with 0", async () => {
     const { settings, ...application } = await newDeployment();
-    const graceMs = 60_000;
-    const server = await startProgram({ ...settings, ...slowHashing, SHUTDOWN_GRACE_MS: `${graceMs}` });
+    const server = await startProgram({ ...settings, ...slowHashing });
     const { deviceToken } = await signUpAt(server.port, application);
     const idle = openRaw(server.port);
     idle.write("GET /service/ping HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -92,7 +91,7 @@ describe("SIGTERM (hostile.md 34)", () => {
     for (const { status, body } of await Promise.all(logins)) assert.equal(status, 200, JSON.stringify(body));
     assert.equal(await idle.receive(), undefined);
     assert.equal(await ended, 0);
-    assert.ok(performance.now() - signalledAt < graceMs);
+    assert.ok(performance.now() - signalledAt < 10_000);
   });
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -124,7 +123,9 @@ describe("SIGTERM (hostile.md 34)", () => {
     const logins = Array.from({ length: 10 }, () => post(server.port, "/users/login", body, deviceToken));
     const results = Promise.allSettled(logins);
     await send(server.port, "GET", "/service/ping"); // the server has received them all
+    const signalledAt = performance.now();
     assert.equal(await server.end("SIGTERM"), 0);
+    assert.ok(performance.now() - signalledAt < 5_000);
     assert.equal(await half.receive(), undefined);
     assert.ok((await results).some(({ status }) => status === "rejected"));
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { processorTime } from "../../test/processor-time.ts";
 
 let test: TestApp;
 let user: TestUser;
@@ -25,8 +26,9 @@ const names = (responses: Envelope[]) => responses.map(({ error, status }) => er
 describe("expensive references", () => {
   const references = { references: true };
 
-  it("a body full of unterminated references is refused at once", { timeout: 60_000 }, async () => {
+  it("a body full of unterminated references is refused at once", { timeout: 20_000 }, async () => {
     const braces = "{{".repeat(250_000);
+    const taken = processorTime();
     for (const item of [
       { method: "POST", path: "/checkins", parameters: { location: "1,2", comment: braces } },
       { method: "GET", path: `/users/${braces}` },
@@ -34,6 +36,7 @@ describe("expensive references", () => {
     ]) {
       assert.deepEqual(names(await run([item], references)), ["BatchItemNotRun"]);
     }
+    assert.ok(taken() < 5_000);
   });
 
   // spec/batch#batch-limits

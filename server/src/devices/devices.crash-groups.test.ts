@@ -8,6 +8,7 @@ import {
   startTestApp,
   type TestApp,
 } from "../../test/harness.ts";
+import { processorTime } from "../../test/processor-time.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { identifyCrash } from "../crashes/crash-identity.ts";
 import { maintain } from "../maintenance.ts";
@@ -251,9 +252,9 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
       "%00 \\u0000",
     ];
     for (const stack of stacks) {
-      const startedAt = performance.now();
+      const taken = processorTime();
       await report(token, stack);
-      assert.ok(performance.now() - startedAt < 20_000, stack.slice(0, 20));
+      assert.ok(taken() < 2_000, stack.slice(0, 20));
     }
     const found = await listed(application);
     assert.equal(found.length, stacks.length);

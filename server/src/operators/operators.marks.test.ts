@@ -126,7 +126,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     );
   });
 
-  it("while a thousand addresses guess and logins flood the server, the owner does not wait for them", async () => {
+  it("while a thousand addresses guess and logins flood the server, the owner signs in within five seconds", async () => {
     const operator = await test.createOperator();
     const cookie = await mark(operator);
     const users = await Promise.all(Array.from({ length: 10 }, () => test.signUp()));
@@ -149,7 +149,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
       const answer = await signIn(operator, { headers, afterMs: 0 });
       assert.equal(answer.status, 201, JSON.stringify(headers));
       const took = performance.now() - startedAt;
-      assert.ok(took < 30_000, `${JSON.stringify(headers)}: ${took} ms`); // the guesses take minutes
+      assert.ok(took < 5_000, `${JSON.stringify(headers)}: ${took} ms`);
     }
     isStopped = true;
     passSteadyTime(5_000); // admits the fifty waiting guesses
