@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after, afterEach, before, beforeEach } from "node:test";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import type { Database, DatabaseOptions } from "../src/db/database.ts";
@@ -65,6 +66,28 @@ export async function openTestDatabase(options: DatabaseOptions): Promise<OpenTe
       await database.close();
       await drop();
       rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A migrated database for the tests of a suite, which is opened again for each test. */
+export function reopenForEachTest(options: DatabaseOptions): { readonly url: string; readonly database: Database } {
+  let opened: OpenTestDatabase;
+  let database: Database;
+  before(async () => {
+    opened = await openTestDatabase(options);
+  });
+  after(() => opened.close());
+  beforeEach(async () => {
+    database = await openDatabase(opened.url, options);
+  });
+  afterEach(() => database.close());
+  return {
+    get url() {
+      return opened.url;
+    },
+    get database() {
+      return database;
     },
   };
 }

@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
-import type { Database } from "./database.ts";
+import { describe, it } from "node:test";
+import { reopenForEachTest } from "../../test/databases.ts";
 import { isUniqueViolation } from "./dialect.ts";
-import { openDatabase } from "./open.ts";
 import { prepare } from "./prepared.ts";
 
 /** Behaviour of PostgreSQL alone: rows that are added at the same time share statements. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
-const options = { connectionsMax: 4, timeoutMs: 10_000 };
 
 interface Row {
   readonly application_id: string;
@@ -51,16 +48,7 @@ const insertOrRename = prepare<Row, Pick<Row, "application_id" | "name" | "creat
 );
 
 describe("rows that are added at the same time", { skip }, () => {
-  let opened: OpenTestDatabase;
-  let database: Database;
-  before(async () => {
-    opened = await openTestDatabase(options);
-  });
-  after(() => opened.close());
-  beforeEach(async () => {
-    database = await openDatabase(opened.url, options); // no group of it has failed yet
-  });
-  afterEach(() => database.close());
+  const opened = reopenForEachTest({ connectionsMax: 4, timeoutMs: 10_000 }); // no group has failed yet
 
   let count = 0;
   function newRow(given: Partial<Row> = {}): Row {
@@ -69,12 +57,12 @@ describe("rows that are added at the same time", { skip }, () => {
     return { application_id: `row ${count}`, name: `name ${count}`, ...times, ...given };
   }
 
-  const add = (row: Row) => database.write(({ queries }) => insert(queries, row), { addsTo: "app" });
+  const add = (row: Row) => opened.database.write(({ queries }) => insert(queries, row), { addsTo: "app" });
   const addOrRename = async (row: Row) =>
-    (await database.write(({ queries }) => insertOrRename(queries, row), { addsTo: "app" }))[0];
+    (await opened.database.write(({ queries }) => insertOrRename(queries, row), { addsTo: "app" }))[0];
 
   async function stored(rows: readonly Row[]): Promise<Row[]> {
-    const found = await database.reads
+    const found = await opened.database.reads
       .selectFrom("applications")
       .select(["application_id", "name", "token_version", "created_at", "deleted_at"])
       .where(
@@ -88,7 +76,7 @@ describe("rows that are added at the same time", { skip }, () => {
   }
 
   function statements(): number {
-    return database.statistics().statements.counts.reduce((sum, each) => sum + each, 0);
+    return opened.database.statistics().statements.counts.reduce((sum, each) => sum + each, 0);
   }
 
   it("share statements, and each has its own values", async () => {

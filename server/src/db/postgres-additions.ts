@@ -1,14 +1,8 @@
-import { type CurrentCall, currentCall } from "../lib/current-call.ts";
-import type { LookupRunners } from "./postgres-lookups.ts";
+import type { ArrayRows, LookupRunners } from "./postgres-lookups.ts";
 import { type Addition, placeholders } from "./prepared.ts";
-import { compileRow } from "./row-of-values.ts";
+import { createTickQueue, type Waiting } from "./tick-queue.ts";
 
-interface Waiting {
-  readonly values: readonly unknown[];
-  readonly call: CurrentCall | undefined;
-  readonly resolve: (rows: unknown[]) => void;
-  readonly reject: (error: unknown) => void;
-}
+type Rows = readonly Waiting<readonly unknown[]>[];
 
 /** Only these numbers of rows are sent together, so that each connection prepares few statements. */
 const sizes = [32, 16, 8, 4, 2, 1];
@@ -17,33 +11,15 @@ const sizes = [32, 16, 8, 4, 2, 1];
 export function createAdditions(
   runTogether: LookupRunners["together"],
 ): (addition: Addition, values: readonly unknown[]) => Promise<unknown[]> {
-  let groups = new Map<Addition, Waiting[]>();
-
-  function flush(): void {
-    const flushed = groups;
-    groups = new Map();
-    for (const [addition, waiting] of flushed) {
-      for (const distinct of splitByKey(addition, waiting)) {
-        for (const rows of splitBySize(distinct)) send(addition, rows);
-      }
-    }
-  }
-
-  function send(addition: Addition, waiting: readonly Waiting[]): void {
-    const { head, tail, keys, columnCount } = addition;
-    const rows = waiting.map((_, row) => `(${placeholders(row * columnCount, columnCount)})`);
+  function send(addition: Addition, waiting: Rows): void {
     const values = waiting.flatMap((each) => each.values);
     const calls = waiting.map(({ call }) => call);
-    runTogether(`${head} ${rows.join(", ")}${tail}`, values, calls).then(
-      ({ columns, rows }) => {
-        const toRow = compileRow(columns);
-        const returned = new Map<string, unknown>();
-        for (const row of rows) {
-          for (const { column, index } of keys) returned.set(keyText(index, row[columns.indexOf(column)]), toRow(row));
-        }
+    runTogether(textFor(addition, waiting.length), values, calls).then(
+      (found) => {
+        const returned = rowsByKey(addition, found);
         for (const { values, resolve } of waiting) {
-          const found = keyTexts(addition, values).find((key) => returned.has(key));
-          resolve(found === undefined ? [] : [returned.get(found)]);
+          const key = keyTexts(addition, values).find((each) => returned.has(each));
+          resolve(key === undefined ? [] : [returned.get(key)]);
         }
       },
       (error) => {
@@ -52,19 +28,42 @@ export function createAdditions(
     );
   }
 
-  return (addition, values) =>
-    new Promise((resolve, reject) => {
-      if (groups.size === 0) setImmediate(flush);
-      const one = { values, call: currentCall(), resolve, reject };
-      const waiting = groups.get(addition);
-      if (waiting === undefined) groups.set(addition, [one]);
-      else waiting.push(one);
-    });
+  return createTickQueue((addition, waiting) => {
+    for (const distinct of splitByKey(addition, waiting)) {
+      for (const rows of splitBySize(distinct)) send(addition, rows);
+    }
+  });
+}
+
+const texts = new WeakMap<Addition, Map<number, string>>();
+
+/** The statement that adds so many rows. */
+function textFor(addition: Addition, count: number): string {
+  const known = texts.get(addition) ?? new Map<number, string>();
+  texts.set(addition, known);
+  let text = known.get(count);
+  if (text === undefined) {
+    const { head, tail, columnCount } = addition;
+    const rows = Array.from({ length: count }, (_, row) => `(${placeholders(row * columnCount, columnCount)})`);
+    text = `${head} ${rows.join(", ")}${tail}`;
+    known.set(count, text);
+  }
+  return text;
+}
+
+/** The returned rows, by each of their unique keys. */
+function rowsByKey({ keys }: Addition, { columns, rows }: ArrayRows): ReadonlyMap<string, unknown> {
+  const returned = new Map<string, unknown>();
+  for (const values of rows) {
+    const row = Object.fromEntries(columns.map((column, index) => [column, values[index]]));
+    for (const { column, index } of keys) returned.set(keyText(index, row[column]), row);
+  }
+  return returned;
 }
 
 /** One statement can neither add nor update the same row twice. */
-function splitByKey(addition: Addition, waiting: readonly Waiting[]): Waiting[][] {
-  const groups: { keys: Set<string>; members: Waiting[] }[] = [];
+function splitByKey(addition: Addition, waiting: Rows): Rows[] {
+  const groups: { keys: Set<string>; members: Waiting<readonly unknown[]>[] }[] = [];
   for (const one of waiting) {
     const keys = keyTexts(addition, one.values);
     let group = groups.find((each) => keys.every((key) => !each.keys.has(key)));
@@ -86,8 +85,8 @@ function keyText(index: number, value: unknown): string {
   return `${index} ${value}`;
 }
 
-function splitBySize(waiting: readonly Waiting[]): Waiting[][] {
-  const parts: Waiting[][] = [];
+function splitBySize(waiting: Rows): Rows[] {
+  const parts: Rows[] = [];
   let from = 0;
   for (const size of sizes) {
     for (; waiting.length - from >= size; from += size) parts.push(waiting.slice(from, from + size));

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { sql } from "kysely";
-import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
+import { reopenForEachTest } from "../../test/databases.ts";
 import { startPostgresProxy } from "../../test/postgres-proxy.ts";
 import { ApiError } from "../errors.ts";
-import type { Database, Queries } from "./database.ts";
+import type { Queries } from "./database.ts";
 import { isUniqueViolation } from "./dialect.ts";
 import { openDatabase } from "./open.ts";
 
@@ -15,16 +15,7 @@ const options = { connectionsMax: 6, timeoutMs: 10_000 };
 const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
 
 describe("writes of one application at the same time", { skip }, () => {
-  let opened: OpenTestDatabase;
-  let database: Database;
-  before(async () => {
-    opened = await openTestDatabase(options);
-  });
-  after(() => opened.close());
-  beforeEach(async () => {
-    database = await openDatabase(opened.url, options); // no group of it has failed yet
-  });
-  afterEach(() => database.close());
+  const opened = reopenForEachTest(options); // no group has failed yet
 
   let count = 0;
   const newName = () => `row ${++count}`;
@@ -36,7 +27,7 @@ describe("writes of one application at the same time", { skip }, () => {
   }
 
   function add(name: string, addsTo = "app"): Promise<string> {
-    return database.write(({ queries }) => insert(name, queries), { addsTo });
+    return opened.database.write(({ queries }) => insert(name, queries), { addsTo });
   }
 
   /** Adds rows while another write of the same group does something else. */
@@ -50,7 +41,7 @@ describe("writes of one application at the same time", { skip }, () => {
   }
 
   async function stored(names: readonly string[]): Promise<string[]> {
-    const rows = await database.reads
+    const rows = await opened.database.reads
       .selectFrom("applications")
       .select("name")
       .where("name", "in", names)
@@ -60,7 +51,7 @@ describe("writes of one application at the same time", { skip }, () => {
   }
 
   function failing(name: string): Promise<never> {
-    return database.write(
+    return opened.database.write(
       async ({ queries }) => {
         await insert(name, queries);
         throw new Error("on purpose");
@@ -70,7 +61,7 @@ describe("writes of one application at the same time", { skip }, () => {
   }
 
   function countCommits(): number {
-    return database.statistics().commits.sizes.counts.reduce((sum, each) => sum + each);
+    return opened.database.statistics().commits.sizes.counts.reduce((sum, each) => sum + each);
   }
 
   it("are one commit, and each is resolved with its own result", async () => {
@@ -78,7 +69,7 @@ describe("writes of one application at the same time", { skip }, () => {
     assert.deepEqual(await Promise.all(names.map((name) => add(name))), names);
     assert.deepEqual(await stored(names), names);
     assert.equal(countCommits(), 1);
-    assert.equal(database.statistics().commits.sizes.sum, 20);
+    assert.equal(opened.database.statistics().commits.sizes.sum, 20);
   });
 
   it("of several applications are one commit each", async () => {
@@ -97,7 +88,7 @@ describe("writes of one application at the same time", { skip }, () => {
     const effects: string[] = [];
     const names = [newName(), newName()];
     const written = names.map((name) =>
-      database.write(
+      opened.database.write(
         async ({ queries, afterCommit }) => {
           await insert(name, queries);
           afterCommit(() => effects.push(name));
@@ -118,7 +109,7 @@ describe("writes of one application at the same time", { skip }, () => {
   });
 
   it("stay one commit when one of them fails before it has written", async () => {
-    const refused = database.write(
+    const refused = opened.database.write(
       async ({ queries }) => {
         await queries.selectFrom("applications").select("name").where("name", "=", "none").execute();
         throw new ApiError("ServiceUnavailable");
@@ -140,14 +131,14 @@ describe("writes of one application at the same time", { skip }, () => {
     const locked = await add(newName());
     const held = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
-    const holder = database.write(async ({ queries }) => {
+    const holder = opened.database.write(async ({ queries }) => {
       await sql`select 1 from applications where application_id = ${locked} for update`.execute(queries);
       held.resolve();
       await release.promise;
     });
     await held.promise;
     const name = newName();
-    const waiting = database.write(
+    const waiting = opened.database.write(
       async ({ queries }) => {
         await sql`select 1 from applications where application_id = ${locked} for share`.execute(queries);
         return insert(name, queries);
@@ -164,7 +155,7 @@ describe("writes of one application at the same time", { skip }, () => {
   it("run alone when they lock rows exclusively, because members of a group would not exclude each other", async () => {
     const counter = await add(newName());
     const increment = () =>
-      database.write(
+      opened.database.write(
         async ({ queries }) => {
           const one = queries.selectFrom("applications").select("token_version");
           const found = await one.where("application_id", "=", counter).forUpdate().executeTakeFirstOrThrow();
@@ -174,7 +165,7 @@ describe("writes of one application at the same time", { skip }, () => {
         { addsTo: "app" },
       );
     await addBeside(Promise.all([increment(), increment(), increment(), increment()]));
-    const row = await database.reads
+    const row = await opened.database.reads
       .selectFrom("applications")
       .select("token_version")
       .where("application_id", "=", counter)

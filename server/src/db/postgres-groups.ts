@@ -7,7 +7,7 @@ import { isConflict } from "./dialect.ts";
 import type { GroupedWrite } from "./joint-work.ts";
 import { createAdditions } from "./postgres-additions.ts";
 import { type PostgresConnection, refuseStreaming } from "./postgres-connection.ts";
-import { type ArrayRows, createLookups } from "./postgres-lookups.ts";
+import { type ArrayRows, createLookups, type LookupRunners } from "./postgres-lookups.ts";
 import { runPrepared } from "./prepared.ts";
 
 type Work<T> = (transaction: Transaction) => Promise<T>;
@@ -108,13 +108,11 @@ async function commitGroup(members: readonly Member[], engine: GroupEngine): Pro
   const connection = engine.connect();
   const group = new GroupConnection(connection);
   const queries = engine.queriesOver(group);
-  const run = async (sql: string, values: readonly unknown[]) =>
-    (await group.executeQuery(CompiledQuery.raw(sql, [...values]))).rows;
-  const add = createAdditions((sql, values, calls) => group.executeTogether(CompiledQuery.raw(sql, values), calls));
-  const lookUp = createLookups({
-    alone: run,
-    together: (sql, values, calls) => group.executeTogether(CompiledQuery.raw(sql, values), calls),
-  });
+  const run = async (sql: string, values: unknown[]) => (await group.executeQuery(CompiledQuery.raw(sql, values))).rows;
+  const together: LookupRunners["together"] = (sql, values, calls) =>
+    group.executeTogether(CompiledQuery.raw(sql, values), calls);
+  const add = createAdditions(together);
+  const lookUp = createLookups({ alone: run, together });
   runPrepared(queries, {
     run,
     lookUp,
@@ -212,19 +210,20 @@ class GroupConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (excludesOthers.test(query.sql)) throw new NeedsOwnTransaction(query.sql);
     if (!query.sql.startsWith("select")) noteWrite();
-    return this.#noteFailure(this.#connection.executeQuery<R>(query));
+    return this.#send(query, () => this.#connection.executeQuery<R>(query));
   }
 
   /** Runs one statement for several writes. */
   async executeTogether(query: CompiledQuery, calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
-    return this.#noteFailure(this.#connection.executeTogether(query, calls));
+    return this.#send(query, () => this.#connection.executeTogether(query, calls));
   }
 
-  async #noteFailure<T>(running: Promise<T>): Promise<T> {
+  async #send<T>(query: CompiledQuery, run: () => Promise<T>): Promise<T> {
+    if (excludesOthers.test(query.sql)) throw new NeedsOwnTransaction(query.sql);
+    if (this.failure !== undefined) throw this.failure.error;
     try {
-      return await running;
+      return await run();
     } catch (error) {
       this.failure ??= { error };
       throw error;

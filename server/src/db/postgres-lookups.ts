@@ -1,7 +1,8 @@
 import { ApiError } from "../errors.ts";
-import { type CurrentCall, currentCall, runInCall } from "../lib/current-call.ts";
+import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import type { Lookup, Values } from "./prepared.ts";
 import { compileRow } from "./row-of-values.ts";
+import { createTickQueue, type Waiting } from "./tick-queue.ts";
 
 /** Rows as arrays of values. */
 export interface ArrayRows {
@@ -16,12 +17,7 @@ export interface LookupRunners {
   together(sql: string, values: unknown[], calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows>;
 }
 
-interface Waiting {
-  readonly values: Values;
-  readonly call: CurrentCall | undefined;
-  readonly resolve: (rows: unknown[]) => void;
-  readonly reject: (error: unknown) => void;
-}
+type Lookups = readonly Waiting<Values>[];
 
 /** Bounds the time of one statement, for which the lookups in it wait. */
 const lookupsMax = 32;
@@ -31,26 +27,8 @@ const lookupsMax = 32;
  * costs the driver and the server several times as much as the rows that it finds.
  */
 export function createLookups(runners: LookupRunners): (lookup: Lookup, values: Values) => Promise<unknown[]> {
-  let groups = new Map<Lookup, Map<unknown, Waiting[]>>();
-
-  function flush(): void {
-    const flushed = groups;
-    groups = new Map();
-    for (const [lookup, byApplication] of flushed) {
-      for (const [applicationId, waiting] of byApplication) {
-        if (lookup.names.length === 1) {
-          sendOnce(lookup, applicationId, waiting);
-          continue;
-        }
-        for (let from = 0; from < waiting.length; from += lookupsMax) {
-          send(lookup, waiting.slice(from, from + lookupsMax));
-        }
-      }
-    }
-  }
-
   /** Lookups by the application alone are all equal. */
-  function sendOnce({ sql }: Lookup, applicationId: unknown, waiting: readonly Waiting[]): void {
+  function sendOnce({ sql }: Lookup, applicationId: unknown, waiting: Lookups): void {
     runInCall(waiting[0]?.call, () => runners.alone(sql, [applicationId])).then(
       (rows) => {
         for (const { resolve } of waiting) resolve(rows);
@@ -61,7 +39,7 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
     );
   }
 
-  function send(lookup: Lookup, waiting: readonly Waiting[]): void {
+  function send(lookup: Lookup, waiting: Lookups): void {
     const [first] = waiting;
     if (first === undefined || waiting.length === 1) {
       sendAlone(lookup, waiting);
@@ -82,27 +60,24 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
     );
   }
 
-  function sendAlone({ sql, names }: Lookup, waiting: readonly Waiting[]): void {
+  function sendAlone({ sql, names }: Lookup, waiting: Lookups): void {
     for (const { values, call, resolve, reject } of waiting) {
       const given = names.map((name) => values[name]);
       runInCall(call, () => runners.alone(sql, given)).then(resolve, reject);
     }
   }
 
-  return (lookup, values) =>
-    new Promise((resolve, reject) => {
-      if (groups.size === 0) setImmediate(flush);
-      let byApplication = groups.get(lookup);
-      if (byApplication === undefined) {
-        byApplication = new Map();
-        groups.set(lookup, byApplication);
+  return createTickQueue((lookup, waiting) => {
+    const byApplication = Map.groupBy(waiting, ({ values }) => values[lookup.application]);
+    for (const [applicationId, ofApplication] of byApplication) {
+      if (lookup.names.length === 1) sendOnce(lookup, applicationId, ofApplication);
+      else {
+        for (let from = 0; from < ofApplication.length; from += lookupsMax) {
+          send(lookup, ofApplication.slice(from, from + lookupsMax));
+        }
       }
-      const application = values[lookup.application];
-      const waiting = byApplication.get(application);
-      const one: Waiting = { values, call: currentCall(), resolve, reject };
-      if (waiting === undefined) byApplication.set(application, [one]);
-      else waiting.push(one);
-    });
+    }
+  });
 }
 
 /** The statement for several lookups. */
