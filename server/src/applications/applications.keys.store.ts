@@ -5,6 +5,7 @@ import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
 import { scopeStream } from "../db/scope.ts";
+import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
@@ -29,7 +30,11 @@ export interface NewApplicationKey {
   readonly created_at: number;
 }
 
-/** Inserts a key of the application's current generation, in the caller's transaction. */
+/**
+ * Inserts a key of the application's current generation, in the caller's transaction.
+ *
+ * @throws ApiError ItemDoesNotExist when the application is gone
+ */
 export async function insertKey(
   applicationId: string,
   label: string | null,
@@ -38,10 +43,11 @@ export async function insertKey(
   appkey = newApplicationKey(),
 ): Promise<NewApplicationKey> {
   const key = { id: ids.newId("ApplicationKey"), label, created_at: clock.now() };
-  await sql`
+  const { rows } = await sql`
     insert into application_keys (application_id, id, label, created_at, digest, token_version, generation)
     select application_id, ${key.id}, ${key.label}, ${key.created_at}, ${digestSecret(appkey)}, 0, key_generation
-    from applications where application_id = ${applicationId}`.execute(queries);
+    from applications where application_id = ${applicationId} returning id`.execute(queries);
+  if (rows.length === 0) throw new ApiError("ItemDoesNotExist"); // the application was erased meanwhile
   return { ...key, appkey };
 }
 
