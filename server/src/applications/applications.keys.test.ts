@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
 import { dataPart, download, png, upload } from "../../test/uploads.ts";
+import { insertKey } from "./applications.keys.store.ts";
 import type { NewApplication } from "./applications.store.ts";
 
 let test: TestApp;
@@ -58,6 +59,13 @@ async function statusesOf(userToken: string): Promise<number[]> {
 
 // spec/operators#application-keys
 describe("the keys of an application", () => {
+  it("a key is not created for an application that was erased meanwhile", async () => {
+    const created = test.app.database.write(({ queries }) =>
+      insertKey(test.app.ids.newId("App"), null, test.app, queries),
+    );
+    await assert.rejects(created, { condition: "ItemDoesNotExist" });
+  });
+
   it("several keys can be active, and each is listed with the number and time of its last registrations", async () => {
     const application = await test.createApplication();
     const { appid } = application;
