@@ -9,7 +9,7 @@ const filesPerProcess = 25;
 /** What a file contains that measures or changes what all files of a process share; such a file has its own process. */
 const processWide = /processor-time|steady-clock|process\.(?:cpuUsage|memoryUsage|env\[.*\] = )|\bmock\.method/;
 
-interface Plan extends Pick<TestWork, "root" | "env" | "files"> {
+interface Plan extends Pick<TestWork, "root" | "env" | "files" | "seed"> {
   /** The engine. */
   readonly name: string;
   /** Where the programs are written. */
@@ -22,7 +22,7 @@ interface Plan extends Pick<TestWork, "root" | "env" | "files"> {
  *
  * @returns their paths, in the order in which they should start
  */
-export function writeTestPrograms({ root, env, files, name, folder, processesAtOnce }: Plan): string[] {
+export function writeTestPrograms({ root, env, files, seed, name, folder, processesAtOnce }: Plan): string[] {
   const alone = files.filter((file) => processWide.test(textOf(root, file)));
   const shared = files.filter((file) => !alone.includes(file));
   // Some more than needed, because a process that crashes leaves its files to others.
@@ -31,7 +31,7 @@ export function writeTestPrograms({ root, env, files, name, folder, processesAtO
   return groups.map((group, index) => {
     const claims = path.join(folder, `${name}-claims-${group === shared ? "shared" : index}`);
     mkdirSync(claims, { recursive: true });
-    const work: TestWork = { root, env, files: group, claims, filesMax: filesPerProcess };
+    const work: TestWork = { root, env, files: group, claims, seed, filesMax: filesPerProcess };
     const worker = pathToFileURL(path.join(root, "scripts/test-worker.ts"));
     const program = path.join(folder, `${name}-${index}.mjs`);
     const lines = [`import { runTestFiles } from "${worker}";`, `await runTestFiles(${JSON.stringify(work)});`, ""];

@@ -9,6 +9,7 @@ Object.assign(asyncHooks, {
   createHook: (callbacks: asyncHooks.HookCallbacks) => createHook({ ...callbacks, trackPromises: false }),
 });
 const { suite } = await import("node:test");
+const { default: fc } = await import("fast-check");
 
 const require = createRequire(import.meta.url);
 
@@ -22,6 +23,8 @@ export interface TestWork {
   readonly files: readonly string[];
   /** A folder in which a process marks the files that it has taken. */
   readonly claims: string;
+  /** From which property tests choose their values: the same ones for the same number. */
+  readonly seed: number;
   /** After so many files the process ends, so that it does not collect the leftovers of all. */
   readonly filesMax: number;
 }
@@ -32,8 +35,9 @@ export interface TestWork {
  * The runner knows the parent of a test, and the test of an uncaught error, from synchronous calls only: files are loaded
  * synchronously, and an uncaught error may fail the process instead of its test.
  */
-export async function runTestFiles({ root, env, files, claims, filesMax }: TestWork): Promise<void> {
+export async function runTestFiles({ root, env, files, claims, seed, filesMax }: TestWork): Promise<void> {
   Object.assign(process.env, env);
+  fc.configureGlobal({ seed });
   const keepAlive = setInterval(() => {}, 60_000); // a test may wait for what does not keep its process running
   let count = 0;
   let current = "";

@@ -1,11 +1,15 @@
 /**
- * Runs the tests on every database engine: `npm test -- [--sqlite | --postgres] [part of a path…]`.
+ * Runs the tests on every database engine: `npm test -- [--sqlite | --postgres] [--seed N | --seed random] [part of a path…]`.
+ *
+ * Property tests choose the same values in every run, so that a commit passes or fails whenever it is tested; another
+ * seed searches further, and a failure prints it.
  *
  * PostgreSQL is the server that TEST_POSTGRES_URL names, or else one that is started for the run. Its files begin as
  * soon as those of SQLite leave a processor free. The last line is always "N passed, N failed", counting single tests
  * over all engines.
  */
 import { execFileSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { chmodSync, globSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
@@ -25,9 +29,12 @@ const silenceMsMax = 240_000;
 const processesAtOnce = Math.max(2, availableParallelism());
 
 const { values: only, positionals: wanted } = parseArgs({
-  options: { sqlite: { type: "boolean" }, postgres: { type: "boolean" } },
+  options: { sqlite: { type: "boolean" }, postgres: { type: "boolean" }, seed: { type: "string" } },
   allowPositionals: true,
 });
+
+const seed = only.seed === "random" ? randomInt(2 ** 31) : Number(only.seed ?? 1);
+if (!Number.isSafeInteger(seed)) throw new TypeError("--seed must be an integer or random");
 
 const interruption = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -103,7 +110,7 @@ async function prepare(
     server = await start();
     const template = await createTemplate(temporary, server?.url);
     const env = { TEST_DATABASE_TEMPLATE: template.url, ...(server && { TEST_DATABASE_URL: server.url }) };
-    const programs = writeTestPrograms({ root, env, files, folder: temporary, name, processesAtOnce });
+    const programs = writeTestPrograms({ root, env, files, seed, folder: temporary, name, processesAtOnce });
     const stop = async () => {
       await template.drop();
       await server?.stop();
