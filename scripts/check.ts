@@ -5,6 +5,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
 import { findLadderViolations, readServerSources } from "./import-ladder.ts";
+import { findSdkLadderViolations } from "./sdk-ladder.ts";
 import { findPhrases, readWrittenFiles } from "./word-list.ts";
 
 /** `problems` is the output of a failed check, and undefined after a success. */
@@ -13,14 +14,17 @@ type Check = { name: string; findProblems: () => Promise<string | undefined> };
 const root = path.resolve(import.meta.dirname, "..");
 
 const checks: Check[] = [
-  { name: "types", findProblems: () => runTool("typescript/bin/tsc", "--noEmit", "-p", "tsconfig.json") },
+  { name: "types", findProblems: () => findTypeProblems("tsconfig.json") },
+  { name: "types of the client", findProblems: () => findTypeProblems("sdk/tsconfig.json") },
+  { name: "types of the client's tests", findProblems: () => findTypeProblems("sdk/tsconfig.test.json") },
   {
     name: "format and lint",
     findProblems: () => runTool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."),
   },
   {
     name: "import directions",
-    findProblems: async () => findLadderViolations(readServerSources(root)).join("\n") || undefined,
+    findProblems: async () =>
+      [...findLadderViolations(readServerSources(root)), ...findSdkLadderViolations(root)].join("\n") || undefined,
   },
   { name: "wording", findProblems: async () => findPhrases(readWrittenFiles(root)).join("\n") || undefined },
   { name: "unused code", findProblems: () => runTool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
@@ -41,6 +45,10 @@ async function runChecks(waiting: Iterable<Check>): Promise<void> {
     console.log(`${problems.trimEnd()}\n`);
     process.exitCode = 1;
   }
+}
+
+function findTypeProblems(project: string): Promise<string | undefined> {
+  return runTool("typescript/bin/tsc", "--noEmit", "-p", project);
 }
 
 /** Runs a tool of node_modules. It is started as a script because its launcher in .bin differs between systems. */

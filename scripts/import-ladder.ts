@@ -80,7 +80,7 @@ export function findLadderViolations(files: SourceFile[]): string[] {
 }
 
 /** The module specifiers in a text that could be ours: relative, absolute, aliased or by package name. */
-function findImports(text: string): string[] {
+export function findImports(text: string): string[] {
   const code = text.replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "");
   const statements = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g);
   return [...statements]
@@ -148,7 +148,7 @@ function joinByTop(graph: Map<string, string[]>): Map<string, string[]> {
 }
 
 /** One cycle for each import that closes one, found depth first. */
-function findCycles(graph: Map<string, string[]>): string[][] {
+export function findCycles(graph: Map<string, string[]>): string[][] {
   const cycles: string[][] = [];
   const done = new Set<string>();
   const visit = (file: string, trail: string[]) => {

@@ -40,9 +40,9 @@ export function writeTestPrograms({ root, env, files, seed, name, folder, proces
   });
 }
 
-/** Whether the engine cannot make a difference to a file: it says so, or tests lib, which uses no database. */
+/** Whether the engine cannot make a difference to a file: it says so, or tests code that starts no server. */
 export function needsOneEngine(root: string, file: string): boolean {
-  return file.startsWith("server/src/lib/") || textOf(root, file).startsWith("// Runs on one engine: ");
+  return /^(server\/src\/lib|sdk\/src)\//.test(file) || textOf(root, file).startsWith("// Runs on one engine: ");
 }
 
 function textOf(root: string, file: string): string {

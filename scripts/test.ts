@@ -87,7 +87,7 @@ else if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
 /** The longest files first, so that none of them begins when all others have ended. */
 function findTestFiles(): string[] {
   const size = (file: string) => statSync(path.join(root, file)).size;
-  return globSync("server/**/*.test.ts", { cwd: root, exclude: ["**/node_modules/**"] })
+  return globSync("{server,sdk}/**/*.test.ts", { cwd: root, exclude: ["**/node_modules/**"] })
     .map((file) => file.replaceAll(path.sep, "/"))
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
     .sort((a, b) => size(b) - size(a));

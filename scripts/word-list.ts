@@ -41,10 +41,13 @@ const edge = "\0";
 
 /** Reads the sources and documents of the project for `findPhrases`. */
 export function readWrittenFiles(root: string): SourceFile[] {
-  return globSync(["{bench,faults,fuzz,scripts,server,verify}/**/*.ts", "*.md", "{deploy,docs,server}/**/*.md"], {
-    cwd: root,
-    exclude: ["**/node_modules/**", "server/test/word-list.test.ts"], // the test has the phrases as its examples
-  })
+  return globSync(
+    ["{bench,faults,fuzz,scripts,sdk,server,verify}/**/*.ts", "*.md", "{deploy,docs,sdk,server}/**/*.md"],
+    {
+      cwd: root,
+      exclude: ["**/node_modules/**", "server/test/word-list.test.ts"], // the test has the phrases as its examples
+    },
+  )
     .map((file) => ({ path: file.replaceAll(path.sep, "/"), text: readFileSync(path.join(root, file), "utf8") }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }

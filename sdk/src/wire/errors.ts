@@ -1,0 +1,171 @@
+import type { AnyCall } from "./call.ts";
+
+/** `none`: the call certainly had no effect. `unknown`: a write was sent, and whether it was done is not known. */
+export type Outcome = "none" | "unknown";
+
+/** What is known about a call that failed. */
+export interface FailedCall {
+  readonly operation: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+/** What every error of the client holds beside its message. */
+export interface ErrorDetails {
+  readonly call?: FailedCall | undefined;
+  readonly attempts?: number;
+  readonly idempotencyKey?: string | undefined;
+  readonly isRetryable?: boolean;
+  readonly outcome?: Outcome;
+  readonly cause?: unknown;
+}
+
+/** What an answer of the service adds to the details of its error. */
+export interface ServiceErrorDetails extends ErrorDetails {
+  readonly status: number;
+  readonly errorNumber: number;
+  readonly requestId: string;
+  readonly retryAfterMs?: number | undefined;
+  readonly parameter?: string | undefined;
+  readonly serviceRoot?: string | undefined;
+}
+
+/** Names the classes of an error; `Symbol.for` is the same in every copy of this package. */
+const brand: symbol = Symbol.for("@rollcall/sdk error");
+
+/** The base of all errors of the client. `instanceof` also recognizes errors of another copy of this package. */
+export class RollcallError extends Error {
+  static readonly kind: string = "RollcallError";
+  override readonly name: string;
+  readonly isRetryable: boolean;
+  readonly outcome: Outcome;
+  readonly call?: FailedCall;
+  readonly attempts: number;
+  readonly idempotencyKey?: string;
+
+  constructor(message: string, details: ErrorDetails = {}, name?: string) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    const kinds = kindsOf(new.target);
+    this.name = name ?? kinds[0] ?? "RollcallError";
+    Object.defineProperty(this, brand, { value: [this.name, ...kinds] });
+    this.isRetryable = details.isRetryable ?? false;
+    this.outcome = details.outcome ?? "none";
+    this.attempts = details.attempts ?? 0;
+    if (details.call !== undefined) this.call = details.call;
+    if (details.idempotencyKey !== undefined) this.idempotencyKey = details.idempotencyKey;
+  }
+
+  /** Whether the error has this name; narrows without importing its class. */
+  is<Name extends string>(name: Name): this is this & { readonly name: Name } {
+    return this.name === name;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: derived classes inherit this method
+    return isInstance(this, value);
+  }
+}
+
+/** The service answered with an error; `name` is the name on the wire. */
+export class ServiceError extends RollcallError {
+  static override readonly kind: string = "ServiceError";
+  readonly status: number;
+  readonly errorNumber: number;
+  readonly requestId: string;
+  /** How long the service asked to wait. */
+  readonly retryAfterMs?: number;
+  /** The parameter that is at fault. */
+  readonly parameter?: string;
+  /** The root of the region that serves the application. */
+  readonly serviceRoot?: string;
+
+  constructor(message: string, details: ServiceErrorDetails, name?: string) {
+    super(message, details, name);
+    this.status = details.status;
+    this.errorNumber = details.errorNumber;
+    this.requestId = details.requestId;
+    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    if (details.parameter !== undefined) this.parameter = details.parameter;
+    if (details.serviceRoot !== undefined) this.serviceRoot = details.serviceRoot;
+  }
+}
+
+/** The service could not be reached, or the connection ended before the answer. */
+export class ConnectionError extends RollcallError {
+  static override readonly kind: string = "ConnectionError";
+}
+
+/** A time limit of the client passed: of an attempt, of the whole call, or without a byte of a transfer. */
+export class TimeoutError extends RollcallError {
+  static override readonly kind: string = "TimeoutError";
+  readonly limit: "attempt" | "total" | "stalled";
+
+  constructor(limit: "attempt" | "total" | "stalled", message: string, details?: ErrorDetails) {
+    super(message, details);
+    this.limit = limit;
+  }
+}
+
+/** The app aborted the call by its signal, which is the cause, or closed the client. Its `name` is `AbortError`. */
+export class AbortedError extends RollcallError {
+  static override readonly kind: string = "AbortedError";
+
+  constructor(message: string, details?: ErrorDetails) {
+    super(message, details, "AbortError");
+  }
+}
+
+/** The answer is none of the service's: a proxy or a captive portal wrote it. */
+export class UnexpectedAnswer extends RollcallError {
+  static override readonly kind: string = "UnexpectedAnswer";
+  readonly status: number;
+  /** The first 200 characters, if the answer is a text. */
+  readonly snippet?: string;
+
+  constructor(
+    message: string,
+    details: ErrorDetails & { readonly status: number; readonly snippet?: string | undefined },
+  ) {
+    super(message, details);
+    this.status = details.status;
+    if (details.snippet !== undefined) this.snippet = details.snippet;
+  }
+}
+
+/** The call needs a user, and none is signed in. */
+export class NotSignedIn extends RollcallError {
+  static override readonly kind: string = "NotSignedIn";
+}
+
+/** The session of the call has ended; the cause is the error of the service. */
+export class SessionEnded extends RollcallError {
+  static override readonly kind: string = "SessionEnded";
+}
+
+/** The app or the environment has to be changed; no request was sent. */
+export class ConfigurationError extends RollcallError {
+  static override readonly kind: string = "ConfigurationError";
+}
+
+/** What an error says about its call: no parameter, query or token. */
+export function describeCall({ operation, path }: AnyCall): FailedCall {
+  return { operation: operation.id, method: operation.method, path };
+}
+
+function isInstance(type: typeof RollcallError, value: unknown): boolean {
+  // A class that an app derives has no kind of its own, and is recognized by its prototype.
+  if (!Object.hasOwn(type, "kind")) return Function.prototype[Symbol.hasInstance].call(type, value);
+  const kinds: unknown = Object(value)[brand];
+  return Array.isArray(kinds) && kinds.includes(type.kind);
+}
+
+/** The kinds of a class and of those that it extends. */
+function kindsOf(type: typeof RollcallError): string[] {
+  const kinds: string[] = [];
+  let current = type;
+  while (current.kind !== undefined) {
+    kinds.push(current.kind);
+    current = Object.getPrototypeOf(current);
+  }
+  return kinds;
+}
