@@ -1,0 +1,23 @@
+/** A value, or a promise of it. */
+export type Awaitable<T> = T | PromiseLike<T>;
+
+/** What a store keeps under a key. */
+export type Stored = string;
+
+/**
+ * Where a client keeps its device and its sessions. A store may be shared by tabs, processes and clients of several
+ * applications. A rejected operation does not fail a call: the client goes on from memory, with the event `storeFailed`.
+ */
+export interface Store {
+  get(key: string): Awaitable<Stored | undefined>;
+  /** The value survives a crash when this resolves, as far as `durability` promises it. */
+  set(key: string, value: Stored): Awaitable<void>;
+  /** Does nothing if there is no such key. */
+  delete(key: string): Awaitable<void>;
+  /** The keys that begin with a prefix, sorted. */
+  list(prefix: string): Awaitable<string[]>;
+  /** Sets a key that is absent, atomically, and returns the value that is there now. */
+  putIfAbsent?(key: string, value: Stored): Awaitable<Stored>;
+  /** `memory`: ends with the process. `evictable`: the browser may delete it. `disk`: stays. */
+  readonly durability: "memory" | "evictable" | "disk";
+}
