@@ -38,7 +38,7 @@ const ladder = [
   ["moves"],
   ["create-services.ts", "operations.ts"],
   ["app.ts", "maintenance.ts"],
-  ["serve.ts", "start.ts", "main.ts", "cli.ts"],
+  ["serve.ts", "start.ts", "throwaway.ts", "main.ts", "cli.ts"],
 ];
 const ofHttp = new Set(["contract", "api", "http"]);
 /** Names the types of all services, from anywhere; it is empty when it runs. */

@@ -46,7 +46,7 @@ describe("the npm package", () => {
       assert.ok(files.includes(file), file);
     }
     assert.deepEqual(
-      files.filter((file) => /\.ts$|test/.test(file)),
+      files.filter((file) => /\.ts$|\.test\./.test(file)),
       [],
     );
   });
@@ -60,6 +60,20 @@ describe("the npm package", () => {
     assert.equal(await server.end(), 0);
     assert.ok(existsSync(path.join(folder, "data/rollcall.db")));
     await assert.rejects(npx(["health"], { PORT: new URL(server.url).port }), /no answer from/);
+  });
+
+  it("rollcall/testing starts a throwaway server, with the machine's own Node.js", async () => {
+    const script = `
+      import { startThrowaway } from "rollcall/testing";
+      const server = await startThrowaway({ settings: { debug: true } });
+      await server.restart();
+      const { url, appid, appkey } = server;
+      const body = JSON.stringify({ appid, appkey, platform: "test" });
+      const headers = { "content-type": "application/json" };
+      console.log((await fetch(url + "/devices", { method: "POST", headers, body })).status);
+      await server.stop();`;
+    const { stdout } = await run("node", ["--input-type=module", "--eval", script], folder);
+    assert.equal(stdout, "201\n");
   });
 
   it("serves on PostgreSQL", async () => {

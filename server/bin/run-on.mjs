@@ -1,8 +1,11 @@
 import { spawn } from "node:child_process";
 
-/** Hands this process over to another release of Node.js: signals go there, and how it ends is how this one ends. */
+/** Hands this process over to another release of Node.js: signals and the end of the IPC channel go there, and how it ends is how this one ends. */
 export function runOn(node, args) {
-  const child = spawn(node, args, { stdio: "inherit" });
+  const stdio = ["inherit", "inherit", "inherit"];
+  if (process.connected) stdio.push("ipc");
+  const child = spawn(node, args, { stdio });
+  process.once("disconnect", () => child.connected && child.disconnect());
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => {
       // A terminal has already sent its own Ctrl-C and hang-up to both processes; twice could mean "at once".

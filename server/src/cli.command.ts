@@ -34,6 +34,8 @@ export interface Values {
   readonly "other-secret"?: boolean;
   readonly "keep-tokens"?: boolean;
   readonly "without-files"?: boolean;
+  readonly throwaway?: boolean;
+  readonly resume?: string;
 }
 
 /** A mistake in the command line; printed without a stack. */

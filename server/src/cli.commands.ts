@@ -4,9 +4,9 @@ type Commands<Name extends string = string> = Readonly<Record<Name, Command>>;
 
 /** All commands, by name. A command loads its module when it runs, so that it does not wait for those of the others. */
 export const commands: Commands = {
-  async serve(config, { json = false }) {
+  async serve(config, { json = false, throwaway = false, resume }) {
     const { start } = await import("./start.ts");
-    await start(config, { isJson: json });
+    await start(config, { isJson: json, isThrowaway: throwaway, isResumed: resume !== undefined });
     return undefined;
   },
 

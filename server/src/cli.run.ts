@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { UsageError } from "./cli.command.ts";
+import { UsageError, type Values } from "./cli.command.ts";
 import { commands } from "./cli.commands.ts";
 import { createJsonOutput, createTextOutput, type Output, type OutputStreams } from "./cli.output.ts";
 import { describeUsage, explainUnknown, usage, usageOf } from "./cli.usage.ts";
@@ -22,6 +22,8 @@ const options = {
   "other-secret": { type: "boolean" },
   "keep-tokens": { type: "boolean" },
   "without-files": { type: "boolean" },
+  throwaway: { type: "boolean" },
+  resume: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean" },
 } as const;
@@ -29,7 +31,7 @@ const options = {
 /** The streams and settings of a command line. */
 export interface CliEnvironment extends OutputStreams {
   /** Reads the settings; called only when a command runs, not for a help text. */
-  readConfig(): Config;
+  readConfig(values: Values): Config;
 }
 
 /**
@@ -58,7 +60,9 @@ export async function runCli(args: readonly string[], { readConfig, ...streams }
       return 0;
     }
     if (command === undefined) return printUnknown(words, output);
-    config = readConfig();
+    if (values.throwaway && commandName !== "serve") throw new UsageError("--throwaway is an option of serve");
+    if (values.resume !== undefined && !values.throwaway) throw new UsageError("--resume needs --throwaway");
+    config = readConfig(values);
     const result = await command(config, values, words.slice(commandName?.split(" ").length), output);
     if (result !== undefined) output.printResult(result);
     return result?.failure === undefined ? 0 : 1;

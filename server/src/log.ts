@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { type DestinationStream, type Logger, pino } from "pino";
-import { createLineWriter } from "./lib/line-writer.ts";
+import { createLineWriter, type LineWriter } from "./lib/line-writer.ts";
 import { workerNumber } from "./worker-number.ts";
 
 export type Log = Logger & {
@@ -25,9 +25,7 @@ const waitingBytesMax = 16_777_216;
 
 /** The structured log: JSON lines on standard output, or readable lines when that is a terminal. */
 export function createLog(level: string, destination?: DestinationStream): Log {
-  const lost = (lines: number) =>
-    log.warn({ lines }, "log lines were dropped, because standard output did not accept them in time");
-  const stream = destination ?? defaultDestination(lost);
+  const stream = destination ?? defaultDestination((lines) => warnOfLostLines(lines, log));
   const log = pino({ level, base: workerNumber === undefined ? null : { worker: workerNumber } }, stream);
   const base = workerNumber === undefined ? "" : `,"worker":${workerNumber}`;
   return Object.assign(log, {
@@ -37,8 +35,28 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   });
 }
 
+/** A log that writes nothing before `release` is called. */
+export function createHeldLog(level: string): { readonly log: Log; release(): void } {
+  const stream = defaultDestination((lines) => warnOfLostLines(lines, log));
+  let held: string[] | undefined = [];
+  const write = (line: string) => void (held === undefined ? stream.write(line) : held.push(line));
+  const flush = (done: () => void) => (stream.flush === undefined ? done() : stream.flush(done));
+  const log = createLog(level, Object.assign({ write }, { flush }));
+  return {
+    log,
+    release() {
+      for (const line of held ?? []) stream.write(line);
+      held = undefined;
+    },
+  };
+}
+
+function warnOfLostLines(lines: number, log: Logger): void {
+  log.warn({ lines }, "log lines were dropped, because standard output did not accept them in time");
+}
+
 /** A failing log must neither stop the server nor keep it from exiting. */
-function defaultDestination(onLost: (lines: number) => void): DestinationStream {
+function defaultDestination(onLost: (lines: number) => void): DestinationStream & Partial<LineWriter> {
   process.stdout.on("error", () => {}); // other writers of standard output fail too
   if (process.stdout.isTTY) return readableLines();
   return createLineWriter(1, { gatherMs, ...gathered, waitingBytesMax, onLost });

@@ -12,13 +12,30 @@ import { startMaintenance } from "./maintenance.ts";
 import { type NewOperator, newOperator } from "./operators/operators.new.ts";
 import { hasOperators, insertOperator } from "./operators/operators.store.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
+import { beginThrowaway } from "./throwaway.ts";
 import { workerNumber } from "./worker-number.ts";
 import { onSupervisorMessage, sendToSupervisor } from "./workers/worker.ts";
 
+export interface StartOptions {
+  /**
+   * Prints the credentials of a first start as a line of JSON. Workers inherit the option with the supervisor's
+   * arguments.
+   */
+  readonly isJson?: boolean;
+  /** Serves until the program that started this one ends, too, and deletes the data then. */
+  readonly isThrowaway?: boolean;
+  /** Whether the data are those of a throwaway server that was killed. */
+  readonly isResumed?: boolean;
+}
+
 /** Serves until SIGTERM or SIGINT, then finishes the requests in flight. Resolves once the server listens. */
-export async function serve(config: Config, { isJson = false }: { readonly isJson?: boolean } = {}): Promise<void> {
+export async function serve(
+  config: Config,
+  { isJson = false, isThrowaway = false, isResumed = false }: StartOptions = {},
+): Promise<void> {
+  const throwaway = isThrowaway ? beginThrowaway(config, { isJson, isResumed }) : undefined;
   const releasePorts = await reservePorts(config); // before any file or database is created
-  const app = await buildApp(config).catch(async (error) => {
+  const app = await buildApp(config, throwaway && { log: throwaway.log }).catch(async (error) => {
     await releasePorts();
     throw error;
   });
@@ -27,16 +44,18 @@ export async function serve(config: Config, { isJson = false }: { readonly isJso
   if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
   try {
     await checkStore(config, app);
-    const first = await migrateFirst(config, app);
+    const first = await migrateFirst(config, app, throwaway === undefined ? ofDeployment() : ofThrowaway);
     // The credentials are shown only once, so print them before anything else can fail.
-    process.stdout.write(isJson ? firstAsJson(first) : describeFirst(first));
+    if (throwaway === undefined) process.stdout.write(isJson ? firstAsJson(first) : describeFirst(first));
     onStop(stopping.resolve); // from now on there may be requests in flight
     await releasePorts();
     await transport.listen(config.host, config.port);
     const url = config.publicUrl ?? transport.url();
+    throwaway?.announce(transport.url(), createdAtFirst(first));
+    throwaway?.onAbandoned(() => stopping.resolve("disconnect"));
     const metricsPort = await app.insight?.listener?.listen(config.metricsHost, config.metricsPort ?? 0);
     log.info({ url, docs: `${url}/_/docs`, metrics_port: metricsPort }, "listening");
-    if (!isJson) process.stdout.write(suggestCalls(url, first));
+    if (!isJson && throwaway === undefined) process.stdout.write(suggestCalls(url, first));
   } catch (error) {
     onStop(() => process.exit(1));
     await releasePorts();
@@ -101,24 +120,42 @@ interface FirstStart {
   readonly owner: NewOperator | undefined;
 }
 
+interface FirstStartOptions {
+  readonly demoName: string;
+  /** Whether the owner must first replace the printed password. */
+  readonly mustChangePassword: boolean;
+}
+
+const ofDeployment = (): FirstStartOptions => ({ demoName: "Demo", mustChangePassword: isOutputKept() });
+const ofThrowaway: FirstStartOptions = { demoName: "Test", mustChangePassword: false };
+
+/** What a first start has created, for the record of a throwaway server; undefined when it resumes a folder. */
+function createdAtFirst({ demo, owner }: FirstStart) {
+  return demo && owner && { ...demo, operator: { name: owner.row.name, password: owner.password } };
+}
+
 /** Brings the schema up to date; a new embedded database gets a demo application in the same transaction. */
-async function migrateFirst(config: Config, app: App): Promise<FirstStart> {
+async function migrateFirst(
+  config: Config,
+  app: App,
+  { demoName, mustChangePassword }: FirstStartOptions,
+): Promise<FirstStart> {
   let demo: NewApplication | undefined;
   await migrate(
     app.database,
     async ({ queries }) => {
-      if (config.databaseUrl.startsWith("file:")) demo = await insertApplication("Demo", app, queries);
+      if (config.databaseUrl.startsWith("file:")) demo = await insertApplication(demoName, app, queries);
     },
     { onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version") },
   );
-  return { demo, owner: await createFirstOwner(app) };
+  return { demo, owner: await createFirstOwner(app, mustChangePassword) };
 }
 
 /** Creates the first operator when there is none. */
-async function createFirstOwner(app: App): Promise<NewOperator | undefined> {
+async function createFirstOwner(app: App, mustChangePassword: boolean): Promise<NewOperator | undefined> {
   const { database, audit } = app;
   if (await hasOperators(database.reads)) return undefined;
-  const owner = await newOperator({ name: "owner", role: "owner", mustChangePassword: isOutputKept() }, app);
+  const owner = await newOperator({ name: "owner", role: "owner", mustChangePassword }, app);
   const isCreated = await database.write(async ({ queries }) => {
     // Of several processes that start at the same time, only one creates the operator.
     for (const statement of database.dialect.takeTurns("operators")) await statement.execute(queries);

@@ -1,13 +1,6 @@
 import type { Config } from "./config.ts";
+import type { StartOptions } from "./serve.ts";
 import { workerNumber } from "./worker-number.ts";
-
-export interface StartOptions {
-  /**
-   * Prints the credentials of a first start as a line of JSON. Workers inherit the option with the supervisor's
-   * arguments.
-   */
-  readonly isJson?: boolean;
-}
 
 /** Serves until SIGTERM, in this process or in WORKERS processes. Loads only the modules that it needs. */
 export async function start(config: Config, options: StartOptions = {}): Promise<void> {
