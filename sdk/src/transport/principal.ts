@@ -32,7 +32,7 @@ export interface Principal {
    * Called when the service has answered AuthAccessTokenInvalid; the call is repeated once with what it returns. It is not
    * called when an earlier attempt of `logoutUser`, `deleteUser` or `endToken` had an unknown outcome: that is a success.
    *
-   * @throws the error of the call
+   * @throws the error of the call; it takes over `call`, `attempts`, `outcome` and `idempotencyKey` of the given one
    */
   replace(dead: Credentials, error: ServiceError, call: AnyCall, signal: AbortSignal | undefined): Promise<Credentials>;
   /** Called after each answer of the service. */

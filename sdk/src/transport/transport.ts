@@ -1,43 +1,84 @@
+import { systemClock } from "../lib/clock.ts";
 import type { Call } from "../wire/call.ts";
+import { RollcallError } from "../wire/errors.ts";
+import type { Failure } from "./answer.ts";
+import type { ReadAnswer } from "./attempt.ts";
+import { createGate, type Gate } from "./gate.ts";
+import type { Interceptor } from "./interceptors.ts";
+import { consoleLogger } from "./logger.ts";
+import type { CallOptions, Sent, Signer, TransportOptions } from "./options.ts";
 import type { Principal } from "./principal.ts";
-
-/** How often a failed call is repeated; `false` is never. */
-export type Retry = { readonly repeats?: number } | false;
-
-export interface CallOptions {
-  /** Ends the call, with its waits and repeats. */
-  readonly signal?: AbortSignal | undefined;
-  /** Limits the call with all its attempts and waits; 90 s by default. */
-  readonly timeoutMs?: number;
-  /** Repeats an earlier call of the same content without doing it twice. */
-  readonly idempotencyKey?: string | undefined;
-  readonly retry?: Retry;
-  /** Further headers; `Authorization`, `Content-Type` and `Idempotency-Key` are refused. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Handed to interceptors. */
-  readonly context?: unknown;
-}
-
-/** How a successful call went. */
-export interface Meta {
-  readonly status: number;
-  readonly requestId: string;
-  /** Whether the service answered from the response that it had stored under the key. */
-  readonly replayed: boolean;
-  readonly attempts: number;
-  readonly durationMs: number;
-}
-
-/** A call under way. */
-export interface Sent<T> extends Promise<T> {
-  /** Rejects with the error of the call, which is reported once although it is not read. */
-  readonly meta: Promise<Meta>;
-}
+import { createBudget } from "./repeats.ts";
+import { runCall, type Shared } from "./run-call.ts";
 
 /** Sends calls, and repeats them until they are answered or their time is up. */
 export interface Transport {
-  /** The request begins in the next microtask. */
-  send<T>(call: Call<T>, principal: Principal, options?: CallOptions): Sent<T>;
+  /**
+   * The request begins in the next microtask.
+   *
+   * @param readAnswer makes the result of responses that are no envelopes
+   */
+  send<T>(call: Call<T>, principal: Principal, options?: CallOptions, readAnswer?: ReadAnswer): Sent<T>;
+  /** Returns what removes the interceptor. */
+  intercept(interceptor: Interceptor): () => void;
+  /** Signs all requests from now on. */
+  sign(signer: Signer): void;
   /** Ends all calls under way with AbortedError, and refuses further ones. */
   close(): void;
+}
+
+export function createTransport(options: TransportOptions = {}): Transport {
+  const { clock = systemClock, logger = consoleLogger } = options;
+  const closing = new AbortController();
+  const gates = new Map<string, Gate<Failure>>();
+  const interceptors = new Set<Interceptor>();
+  const shared: Shared = {
+    options,
+    clock,
+    logger,
+    closing: closing.signal,
+    interceptors,
+    budget: createBudget(),
+    gateOf({ id }) {
+      const gate = gates.get(id) ?? createGate<Failure>(clock);
+      gates.set(id, gate);
+      return gate;
+    },
+  };
+
+  return {
+    send<T>(call: Call<T>, principal: Principal, callOptions: CallOptions = {}, readAnswer?: ReadAnswer): Sent<T> {
+      const { stack } = new Error();
+      const answer = Promise.resolve().then(() => runCall(call, principal, callOptions, shared, readAnswer));
+      const result = answer.then(
+        // The type of the result is that of the generated description.
+        ({ result }) => result as T,
+        (error) => {
+          throw withStack(error, stack);
+        },
+      );
+      const meta = answer.then(({ meta }) => meta);
+      meta.catch(() => {});
+      return Object.assign(result, { meta });
+    },
+    intercept(interceptor) {
+      interceptors.add(interceptor);
+      return () => void interceptors.delete(interceptor);
+    },
+    sign(signer) {
+      shared.signer = signer;
+    },
+    close() {
+      closing.abort();
+    },
+  };
+}
+
+/** Shows in an error where the call was made, rather than where its answer was read. */
+function withStack(error: unknown, stack: string | undefined): unknown {
+  const frames = stack?.indexOf("\n") ?? -1;
+  if (error instanceof RollcallError && stack !== undefined && frames >= 0) {
+    error.stack = `${error.name}: ${error.message}${stack.slice(frames)}`;
+  }
+  return error;
 }

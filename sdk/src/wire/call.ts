@@ -9,6 +9,10 @@ export interface Operation {
   readonly caller: "anyone" | "device" | "user" | "operator";
   /** Whether the service stores the response under an `Idempotency-Key`. */
   readonly isIdempotent: boolean;
+  /** Whether a repeat without a key does nothing twice. */
+  readonly isRepeatable?: boolean;
+  /** Whether its parameter `data` is a file. */
+  readonly hasFile?: boolean;
   /** Whether it can be an item of a batch. */
   readonly isBatchable: boolean;
 }

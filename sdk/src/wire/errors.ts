@@ -18,6 +18,7 @@ export interface ErrorDetails {
   readonly isRetryable?: boolean;
   readonly outcome?: Outcome;
   readonly cause?: unknown;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** What an answer of the service adds to the details of its error. */
@@ -25,7 +26,6 @@ export interface ServiceErrorDetails extends ErrorDetails {
   readonly status: number;
   readonly errorNumber: number;
   readonly requestId: string;
-  readonly retryAfterMs?: number | undefined;
   readonly parameter?: string | undefined;
   readonly serviceRoot?: string | undefined;
 }
@@ -42,6 +42,8 @@ export class RollcallError extends Error {
   readonly call?: FailedCall;
   readonly attempts: number;
   readonly idempotencyKey?: string;
+  /** How long to wait before the call is made again, where the service has said it. */
+  readonly retryAfterMs?: number;
 
   constructor(message: string, details: ErrorDetails = {}, name?: string) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -53,6 +55,7 @@ export class RollcallError extends Error {
     this.attempts = details.attempts ?? 0;
     if (details.call !== undefined) this.call = details.call;
     if (details.idempotencyKey !== undefined) this.idempotencyKey = details.idempotencyKey;
+    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
   }
 
   /** Whether the error has this name; narrows without importing its class. */
@@ -72,8 +75,6 @@ export class ServiceError extends RollcallError {
   readonly status: number;
   readonly errorNumber: number;
   readonly requestId: string;
-  /** How long the service asked to wait. */
-  readonly retryAfterMs?: number;
   /** The parameter that is at fault. */
   readonly parameter?: string;
   /** The root of the region that serves the application. */
@@ -84,7 +85,6 @@ export class ServiceError extends RollcallError {
     this.status = details.status;
     this.errorNumber = details.errorNumber;
     this.requestId = details.requestId;
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.parameter !== undefined) this.parameter = details.parameter;
     if (details.serviceRoot !== undefined) this.serviceRoot = details.serviceRoot;
   }
@@ -100,7 +100,7 @@ export class TimeoutError extends RollcallError {
   static override readonly kind: string = "TimeoutError";
   readonly limit: "attempt" | "total" | "stalled";
 
-  constructor(limit: "attempt" | "total" | "stalled", message: string, details?: ErrorDetails) {
+  constructor(message: string, limit: "attempt" | "total" | "stalled", details?: ErrorDetails) {
     super(message, details);
     this.limit = limit;
   }

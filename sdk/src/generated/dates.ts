@@ -1,0 +1,6 @@
+/** The members of results that are dates. */
+export const dateMembers: ReadonlySet<string> = new Set(
+  "accessTokenExpires at changed created dateOfBirth disabled expires firstSeen from lastLogin lastModified lastRegistered lastSeen lastUsed received registered retired start suspended timestamp to".split(
+    " ",
+  ),
+);

@@ -1,0 +1,22 @@
+import { dateMembers } from "../generated/dates.ts";
+
+/** Values that belong to the app, and a misspelt member that repeats another. */
+const untouched: ReadonlySet<string> = new Set(["value", "values", "details"]);
+const misspelt = "elaspedTimeInMs";
+
+/** Converts a result of the wire: dates become `Date`. */
+export function decodeResult(result: unknown): unknown {
+  if (Array.isArray(result)) return result.map(decodeResult);
+  if (typeof result !== "object" || result === null) return result;
+  const decoded: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(result)) {
+    if (name === misspelt) continue;
+    decoded[name] = untouched.has(name) ? value : (dateMembers.has(name) && readDate(value)) || decodeResult(value);
+  }
+  return decoded;
+}
+
+function readDate(value: unknown): Date | undefined {
+  const ms = typeof value === "string" && /^\/Date\((-?\d+)\)\/$/.exec(value)?.[1];
+  return ms ? new Date(Number(ms)) : undefined;
+}

@@ -1,0 +1,60 @@
+import type { Clock } from "../lib/clock.ts";
+import type { AnyCall } from "../wire/call.ts";
+import type { Logger } from "./logger.ts";
+
+/** How often a failed call is repeated, at most 10 times; `false` is never. */
+export type Retry = { readonly repeats?: number } | false;
+
+export interface Timeouts {
+  /** Of one attempt; 30 s by default. */
+  readonly attemptMs?: number | undefined;
+  /** Of a call with all its attempts and waits; 90 s by default. */
+  readonly totalMs?: number | undefined;
+  /** Of a transfer, without a byte; 60 s by default. */
+  readonly stallMs?: number | undefined;
+}
+
+export interface TransportOptions {
+  readonly fetch?: typeof fetch | undefined;
+  readonly retry?: Retry | undefined;
+  readonly timeouts?: Timeouts | undefined;
+  /** With `get-post`, PUT, PATCH and DELETE are sent in batches, for networks that let no other verb pass. */
+  readonly methods?: "all" | "get-post" | undefined;
+  /** The first word of `Authorization`; `Service` by default. */
+  readonly scheme?: string | undefined;
+  readonly logger?: Logger | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export interface CallOptions {
+  /** Ends the call, with its waits and repeats. */
+  readonly signal?: AbortSignal | undefined;
+  /** Limits the call with all its attempts and waits; 90 s by default. */
+  readonly timeoutMs?: number | undefined;
+  /** Repeats an earlier call of the same content without doing it twice. */
+  readonly idempotencyKey?: string | undefined;
+  readonly retry?: Retry | undefined;
+  /** Further headers; `Authorization`, `Content-Type` and `Idempotency-Key` are refused. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Handed to interceptors. */
+  readonly context?: unknown;
+}
+
+/** How a successful call went. */
+export interface Meta {
+  readonly status: number;
+  readonly requestId: string;
+  /** Whether the service answered from the response that it had stored under the key. */
+  readonly replayed: boolean;
+  readonly attempts: number;
+  readonly durationMs: number;
+}
+
+/** A call under way. */
+export interface Sent<T> extends Promise<T> {
+  /** Rejects with the error of the call. A `meta` that is not read is no unhandled rejection. */
+  readonly meta: Promise<Meta>;
+}
+
+/** Returns the second word of `Authorization`, or none. The path is below the root, as sent, without the query. */
+export type Signer = (path: string, call: AnyCall) => string | undefined | Promise<string | undefined>;

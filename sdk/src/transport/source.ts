@@ -1,0 +1,12 @@
+/** Bytes to upload, which are opened again for each attempt. */
+export interface OpenableSource {
+  open(): ReadableStream<Uint8Array>;
+  /** In bytes. */
+  readonly length: number;
+  readonly name?: string;
+  /** Such as `image/jpeg`. */
+  readonly type?: string;
+}
+
+/** What can be uploaded: a `File` is a `Blob`. */
+export type Source = Blob | ArrayBuffer | OpenableSource;

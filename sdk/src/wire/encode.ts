@@ -1,0 +1,56 @@
+import type { Parameters } from "./call.ts";
+
+/**
+ * Converts the parameters of an app into those of the wire: dates, places and ranges become texts, absent values are
+ * left out. What is under `value` and `values` belongs to the app and stays as it is.
+ */
+export function encodeParameters(parameters: Parameters): Record<string, unknown> {
+  const encoded: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    if (name === "value" || name === "values") encoded[name] = value;
+    else if (name === "near") encoded["locationRange"] = `${placeText(value as Near)},${(value as Near).meters}`;
+    else if (name === "box") {
+      const { southWest, northEast } = value as Box;
+      encoded["locationRange"] = `${placeText(southWest)}-${placeText(northEast)}`;
+    } else encoded[name] = encodeValue(value);
+    if (encoded[name] == null && !(name === "value" && value === null)) delete encoded[name];
+  }
+  return encoded;
+}
+
+/** Writes encoded parameters as a query, with its question mark. */
+export function encodeQuery(parameters: Readonly<Record<string, unknown>>): string {
+  const query = Object.entries(parameters).map(([name, value]) => {
+    const text = typeof value === "object" ? JSON.stringify(value) : `${value}`;
+    return `${encodeURIComponent(name)}=${encodeURIComponent(text)}`;
+  });
+  return query.length > 0 ? `?${query.join("&")}` : "";
+}
+
+type Place = { readonly lat: number; readonly lng: number };
+type Near = Place & { readonly meters: number };
+type Box = { readonly southWest: Place; readonly northEast: Place };
+
+function encodeValue(value: unknown): unknown {
+  if (value instanceof Date) return dateText(value);
+  if (Array.isArray(value)) return value.map(encodeValue);
+  if (value === null || typeof value !== "object") return value;
+  const { lat, lng, from, to } = value as Partial<Place> & { from?: unknown; to?: unknown };
+  if (typeof lat === "number" && typeof lng === "number") return placeText({ lat, lng });
+  if (from instanceof Date || to instanceof Date) return `${dateText(from)}-${dateText(to)}`;
+  return encodeParameters(value as Parameters);
+}
+
+function dateText(date: unknown): string {
+  return date instanceof Date ? `/Date(${date.getTime()})/` : "";
+}
+
+/** Seven decimals are a centimetre. */
+function placeText({ lat, lng }: Place): string {
+  return `${decimal(lat)},${decimal(lng)}`;
+}
+
+/** Without an exponent, which the service does not read. */
+function decimal(degrees: number): string {
+  return degrees.toFixed(7).replace(/\.?0+$/, "");
+}
