@@ -104,7 +104,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     key: "metric",
-    name: "POST /metrics/events/{key}",
+    name: "POST /metrics/events/{event}",
     status: 201,
     request: ({ writer }) => ({
       method: "POST",

@@ -37,81 +37,113 @@ export interface DeclaredAnswer {
 
 interface Described {
   readonly operationId: string;
-  readonly security: readonly Readonly<Record<string, unknown>>[];
-  readonly parameters: readonly {
-    name: string;
-    in: "path" | "query" | "header";
-    required: boolean;
-    schema: JsonSchema;
-  }[];
+  readonly "x-caller": CallerKind;
+  readonly "x-errors": readonly string[];
+  readonly parameters?: readonly (Reference | DescribedParameter)[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
-  readonly responses: Readonly<Record<string, Response>>;
+  readonly responses: Readonly<Record<string, Reference | Response>>;
+}
+
+interface Reference {
+  readonly $ref: string;
+}
+
+interface DescribedParameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required: boolean;
+  readonly schema: JsonSchema;
 }
 
 interface Response {
-  readonly description: string;
   readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
 }
 
 export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly parameters: Readonly<Record<string, DescribedParameter>>;
+    readonly responses: Readonly<Record<string, Response>>;
+  };
+  readonly "x-error-catalogue": readonly { condition: string; name: string; number: number; status: number }[];
 }
 
-export function readOperations({ paths, components }: Document): Operation[] {
-  return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, described]) => readOperation(method, path, described, components.schemas)),
+export function readOperations(document: Document): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, described]) => readOperation(method, path, described, document)),
   );
 }
 
 function readOperation(
   method: string,
   path: string,
-  { operationId, security, parameters, requestBody, responses }: Described,
-  definitions: Document["components"]["schemas"],
+  { operationId, parameters = [], requestBody, responses, ...described }: Described,
+  { components, "x-error-catalogue": catalogue }: Document,
 ): Operation {
+  const read = (name: string, isRequired: boolean, schema: JsonSchema) => ({
+    name,
+    isRequired,
+    schema: resolve(schema, components.schemas),
+  });
+  const all = parameters.map((each) => resolve(each, components.parameters));
   const of = (place: string) =>
-    parameters
-      .filter((each) => each.in === place)
-      .map(({ name, required: isRequired, schema }) => ({ name, isRequired, schema }));
-  const [type = "", content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
-  const { properties = {}, required = [] } = content?.schema ?? {};
+    all.filter((each) => each.in === place).map(({ name, required, schema }) => read(name, required, schema));
+  const membersOf = ({ properties = {}, required = [] }: JsonSchema) =>
+    Object.entries(properties).map(([name, schema]) => read(name, required.includes(name), schema));
+  const [type = "", { schema: body = {} } = {}] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+  const members = membersOf(resolve(body, components.schemas));
+  const declared = catalogue.filter(({ condition }) => described["x-errors"].includes(condition));
   return {
     id: operationId,
     method: method.toUpperCase() as Method, // the document has no other methods
     path,
-    caller: callerOf(security),
+    caller: described["x-caller"],
     inPath: of("path"),
     inQuery: of("query"),
     inHeaders: of("header").filter((each) => each.name !== keyHeader),
     isKeyed: of("header").some((each) => each.name === keyHeader),
-    inBody: Object.entries(properties).map(([name, schema]) => ({ name, isRequired: required.includes(name), schema })),
+    // Each parameter of an upload may be a part of its own.
+    inBody: members.flatMap((member) =>
+      member.name === "body" && type === formType ? membersOf(member.schema) : [member],
+    ),
     takes: bodies[type] ?? "nothing",
     answers: new Map(
-      Object.entries(responses).map(([status, response]) => [Number(status), readAnswer(response, definitions)]),
+      Object.entries(responses).map(([status, response]) => [
+        Number(status),
+        {
+          ...readAnswer(resolve(response, components.responses), components.schemas),
+          errors: new Set(
+            declared.filter((row) => row.status === Number(status)).map(({ name, number }) => `${name} ${number}`),
+          ),
+        },
+      ]),
     ),
   };
 }
 
+/** The component that a reference names, or the value itself. */
+function resolve<T extends object>(value: T | Reference, components: Readonly<Record<string, T>>): T {
+  if (!("$ref" in value) || typeof value.$ref !== "string") return value as T; // only references have a $ref
+  const found = components[value.$ref.split("/").at(-1) ?? ""];
+  if (found === undefined) throw new Error(`the document has no ${value.$ref}`);
+  return found;
+}
+
 const keyHeader = "Idempotency-Key";
+const formType = "multipart/form-data";
 
 const bodies: Readonly<Record<string, Operation["takes"]>> = {
   "application/json": "parameters",
-  "multipart/form-data": "form",
+  [formType]: "form",
   "application/offset+octet-stream": "bytes",
 };
 
-function callerOf([requirement = {}]: Described["security"]): CallerKind {
-  const [scheme = "anyone"] = Object.keys(requirement);
-  return scheme.replace(/Token$/, "") as CallerKind; // the security schemes are named after the kinds of callers
-}
-
-function readAnswer({ description, content = {} }: Response, definitions: Document["components"]["schemas"]) {
+function readAnswer({ content = {} }: Response, definitions: Document["components"]["schemas"]) {
   const envelope = content["application/json"];
   return {
     ...(envelope !== undefined && { judge: compileSchema(envelope.schema, definitions) }),
-    errors: new Set([...description.matchAll(/^- `(\w+)` (\d+):/gm)].map(([, name, number]) => `${name} ${number}`)),
-    isBytes: "*/*" in content,
+    isBytes: envelope === undefined && Object.keys(content).length > 0,
   };
 }
 

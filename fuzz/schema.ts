@@ -6,7 +6,9 @@ export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
+  readonly additionalProperties?: JsonSchema;
   readonly items?: JsonSchema;
+  readonly oneOf?: readonly JsonSchema[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly pattern?: string;
@@ -14,15 +16,18 @@ export interface JsonSchema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly default?: unknown;
   readonly format?: string;
   readonly description?: string;
-  readonly examples?: readonly unknown[];
   readonly $ref?: string;
 }
 
 const known: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "items", "enum", "const", "pattern", "minLength", "maxLength"],
-  ...["minimum", "maximum", "format", "description", "examples", "$ref"],
+  ...["minimum", "maximum", "minItems", "maxItems", "default", "format", "description", "$ref"],
+  ...["additionalProperties", "oneOf"],
 ]);
 
 /**
@@ -44,6 +49,10 @@ export function compileSchema(schema: JsonSchema, definitions: Readonly<Record<s
     ...(schema.enum === undefined ? [] : [judgeChoice(schema.enum)]),
     ...(schema.pattern === undefined ? [] : [judgePattern(new RegExp(schema.pattern, "u"))]),
     ...(schema.properties === undefined ? [] : [judgeMembers(schema, definitions)]),
+    ...(schema.oneOf === undefined ? [] : [judgeAny(schema.oneOf.map((each) => compileSchema(each, definitions)))]),
+    ...(schema.additionalProperties === undefined
+      ? []
+      : [judgeValues(compileSchema(schema.additionalProperties, definitions))]),
     ...(schema.items === undefined ? [] : [judgeItems(compileSchema(schema.items, definitions))]),
   ];
   return (value, path) => {
@@ -77,6 +86,24 @@ function judgeChoice(choices: readonly unknown[]): Judge {
 function judgePattern(pattern: RegExp): Judge {
   return (value, path) =>
     typeof value !== "string" || pattern.test(value) ? undefined : `${path} does not match ${pattern.source}`;
+}
+
+/** At least one of the schemas fits: the document has none that overlap. */
+function judgeAny(judges: readonly Judge[]): Judge {
+  return (value, path) => {
+    const problems = judges.map((judge) => judge(value, path));
+    return problems.includes(undefined) ? undefined : problems.join(", and ");
+  };
+}
+
+function judgeValues(judge: Judge): Judge {
+  return (value, path) => {
+    for (const [name, member] of Object.entries(Object(value))) {
+      const problem = judge(member, `${path}.${name}`);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
 }
 
 function judgeItems(judge: Judge): Judge {

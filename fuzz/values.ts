@@ -81,8 +81,6 @@ export function plausibleValue(format: Format, ids: (prefix: string) => readonly
       return { [plausibleText(random, 20)]: random.pick([1, "two", true, 2.5]) };
     case "json":
       return random.pick([1, "text", true, { a: [1, { b: null }] }, [1, 2, 3], -0.5, ""]);
-    case "scalar":
-      return random.pick([1, 2.5, "three", true, "4"]);
     case "scalarOrMembers":
       return random.pick([1, "two", true, { [plausibleText(random, 20)]: 1 }]);
     default:

@@ -1,19 +1,13 @@
-import { describeEndpoints } from "../server/src/api/endpoint-openapi.ts";
-import { describeRoutes } from "../server/src/api/openapi.ts";
-import type { Endpoint } from "../server/src/contract/endpoint.ts";
-import { conditionsOf, type Route } from "../server/src/contract/route.ts";
+import { type DescribedApi, describeApi } from "../server/src/api/openapi.ts";
+import { conditionsOf } from "../server/src/contract/route.ts";
 import { type ErrorCondition, errorCatalogue, errorRow } from "../server/src/errors.ts";
 import { metricCatalogue } from "../server/src/insight/catalogue.ts";
 import { settings } from "../server/src/settings/settings.ts";
 import { version } from "../server/src/version.ts";
 
-interface Published {
-  readonly routes: readonly Route[];
-  readonly endpoints: readonly Endpoint[];
-}
-
 /** The files that are generated from the code, by their path from the root; a test checks that they are up to date. */
-export function renderPublished({ routes, endpoints }: Published): Readonly<Record<string, string>> {
+export function renderPublished(api: DescribedApi): Readonly<Record<string, string>> {
+  const { routes, endpoints } = api;
   return {
     "docs/errors.md": renderErrors([
       ...routes.map((route) => ({ operation: route.operation, conditions: conditionsOf(route) })),
@@ -21,10 +15,34 @@ export function renderPublished({ routes, endpoints }: Published): Readonly<Reco
         operations.map(({ operation, errors }) => ({ operation, conditions: errors })),
       ),
     ]),
-    "docs/openapi.json": `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "/" }, describeEndpoints(endpoints)), null, 2)}\n`,
+    "docs/openapi.json": `${renderDocument(describeApi(api, { version, serverUrl: "/" }))}\n`,
     "docs/metrics.md": renderMetrics(),
     ".env.example": renderEnvironment(),
   };
+}
+
+const columnsMax = 140;
+
+/** As JSON: what fits in a line takes one, and so do lists of texts. */
+function renderDocument(value: unknown, indent = ""): string {
+  const inline = renderInline(value);
+  const isTexts = Array.isArray(value) && value.every((each) => typeof each === "string");
+  if (isTexts || typeof value !== "object" || indent.length + inline.length <= columnsMax) return inline;
+  const inner = `${indent}  `;
+  const lines = Array.isArray(value)
+    ? value.map((each) => `${inner}${renderDocument(each, inner)}`)
+    : Object.entries(value ?? {}).map(
+        ([name, each]) => `${inner}${JSON.stringify(name)}: ${renderDocument(each, inner)}`,
+      );
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
+}
+
+function renderInline(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(renderInline).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${renderInline(each)}`);
+  return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
 }
 
 function renderMetrics(): string {

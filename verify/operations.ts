@@ -40,9 +40,9 @@ export const deviceOperations = [
   "GET /devices/current",
   "PATCH /devices/current",
   "POST /devices/current/crashreports",
-  "POST /metrics/events/{key}",
+  "POST /metrics/events/{event}",
   "POST /metrics/events",
-  "DELETE /metrics/events/{eventId}",
+  "DELETE /metrics/events/{event}",
   "POST /users",
   "POST /users/login",
   "POST /users/login/social",
@@ -86,10 +86,10 @@ async function fillIn(world: World, operation: (typeof tokenOperations)[number])
     case "PATCH /checkins/{checkinId}":
     case "DELETE /checkins/{checkinId}":
       return operation.replace("{checkinId}", await checkIn(world, (await subject(world)).token));
-    case "POST /metrics/events/{key}":
-      return operation.replace("{key}", uniqueName());
-    case "DELETE /metrics/events/{eventId}":
-      return operation.replace("{eventId}", await newEvent(world));
+    case "POST /metrics/events/{event}":
+      return operation.replace("{event}", uniqueName());
+    case "DELETE /metrics/events/{event}":
+      return operation.replace("{event}", await newEvent(world));
     default:
       return operation
         .replace("{identityProviderName}", "verify")

@@ -81,9 +81,9 @@ const seeds: Readonly<Record<string, Seed>> = {
   searchMetadata: metadata(),
   endMetricEvent: {
     async create({ token }) {
-      return { id: (await test.call("POST /metrics/events/level", { token })).body.result.id };
+      return { event: (await test.call("POST /metrics/events/level", { token })).body.result.id };
     },
-    invent: () => ({ id: test.app.ids.newId("MetricEvent") }),
+    invent: () => ({ event: test.app.ids.newId("MetricEvent") }),
     isPrivate: true,
   },
   findUserOfIdentity: {

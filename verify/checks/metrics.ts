@@ -35,7 +35,7 @@ const dayMs = 86_400_000;
 export const metrics: Group = {
   name: "metrics",
   checks: {
-    "spec/metrics#report-an-event · POST /metrics/events/{key}: 201 with an id, with an empty body and without a body":
+    "spec/metrics#report-an-event · POST /metrics/events/{event}: 201 with an id, with an empty body and without a body":
       async (world) => {
         for (const body of [undefined, "", {}, { location: "1,2", unknown: [] }]) await newEvent(world, body);
       },
@@ -112,7 +112,7 @@ export const metrics: Group = {
       expectEqual(answer, "accepted", accepted, 1);
       expectEqual(answer, "error", rejected[0]?.error, "ParameterOutOfRange");
     },
-    "spec/metrics#timed-events · DELETE /metrics/events/{id} returns the duration, in both spellings; ending twice is 404":
+    "spec/metrics#timed-events · DELETE /metrics/events/{event} returns the duration, in both spellings; ending twice is 404":
       async (world) => {
         for (const body of [{ timeoutInSeconds: 60 }, {}]) {
           const id = await newEvent(world, body);

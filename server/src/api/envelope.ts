@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ArchiveResult, FileResult } from "../contract/file-result.ts";
-import { Type } from "../contract/schema.ts";
+import { named, Type } from "../contract/schema.ts";
 import { ApiError, errorRow } from "../errors.ts";
 import { Abandoned } from "../lib/call-work.ts";
 import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
@@ -12,17 +12,21 @@ export const jsonContentType = "application/json";
 export const anyOrigin = "*";
 
 /** The body of every failure (spec/errors#error-shape). */
-export const ErrorEnvelope = Type.Object({
-  status: Type.Integer(),
-  error: Type.String(),
-  errorNumber: Type.Integer(),
-  message: Type.Optional(Type.String()),
-  serviceRoot: Type.Optional(
-    Type.String({ description: "Of the region that the token or its application belongs to." }),
-  ),
-  request_id: Type.String(),
-  success: Type.Literal(false),
-});
+export const ErrorEnvelope = named(
+  "ApiError",
+  "What a failed call answers.",
+  Type.Object({
+    status: Type.Integer(),
+    error: Type.String(),
+    errorNumber: Type.Integer(),
+    message: Type.Optional(Type.String()),
+    serviceRoot: Type.Optional(
+      Type.String({ description: "Of the region that the token or its application belongs to." }),
+    ),
+    request_id: Type.String(),
+    success: Type.Literal(false),
+  }),
+);
 
 const processPart = randomBytes(9).toString("base64url");
 let requestCount = 0;

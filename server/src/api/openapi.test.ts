@@ -3,19 +3,52 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
-import { conditionsOf, takesIdempotencyKey } from "../contract/route.ts";
-import { errorRow } from "../errors.ts";
+import { conditionsOf, roleOf, takesIdempotencyKey } from "../contract/route.ts";
+import { errorCatalogue, errorRow } from "../errors.ts";
 
 interface Operation {
   readonly operationId: string;
   readonly security: readonly Record<string, unknown>[];
-  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
-  readonly requestBody?: { readonly content: Record<string, { readonly schema: { readonly properties: object } }> };
-  readonly responses: Record<string, { readonly description: string }>;
+  readonly parameters?: readonly (Parameter | Reference)[];
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema | Reference }> };
+  readonly responses: Record<string, object>;
+  readonly "x-caller": string;
+  readonly "x-role"?: string;
+  readonly "x-batchable": boolean;
+  readonly "x-idempotent": boolean;
+  readonly "x-errors": readonly string[];
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+}
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema | Reference>>;
+  readonly enum?: readonly string[];
+}
+
+interface Reference {
+  readonly $ref: string;
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly servers: unknown;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly responses: Readonly<Record<string, { readonly description: string }>>;
+    readonly securitySchemes: Readonly<Record<string, unknown>>;
+  };
+  readonly "x-error-catalogue": readonly { readonly condition: string }[];
 }
 
 let test: TestApp;
-let document: { openapi: string; servers: unknown; paths: Record<string, Record<string, Operation>> };
+let document: Document;
 before(async () => {
   test = await startTestApp({ PUBLIC_URL: "https://api.example.org/" });
   document = (await test.call("GET /_/openapi.json")).body;
@@ -27,6 +60,25 @@ function operations(): { method: string; path: string; operation: Operation }[] 
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
 }
+
+function resolve<T extends object>(value: T | Reference, components: Readonly<Record<string, T>>): T {
+  if (!("$ref" in value)) return value;
+  const found = components[value.$ref.split("/").at(-1) ?? ""];
+  assert.ok(found, value.$ref);
+  return found;
+}
+
+function parametersOf({ parameters = [] }: Operation, location: string): Parameter[] {
+  const all = parameters.map((each) => resolve(each, document.components.parameters));
+  return all.filter((parameter) => parameter.in === location);
+}
+
+const schemesOf = {
+  anyone: [],
+  device: [{ deviceToken: [] }, { bearer: [] }],
+  user: [{ userToken: [] }, { bearer: [] }],
+  operator: [{ operatorToken: [] }, { bearer: [] }],
+};
 
 // spec/transport#openapi
 describe("/_/openapi.json", () => {
@@ -55,13 +107,13 @@ describe("/_/openapi.json", () => {
     for (const route of test.app.routes) {
       const operation = document.paths[route.path]?.[route.method.toLowerCase()];
       assert.ok(operation);
-      const schemes = operation.security.flatMap((requirement) => Object.keys(requirement));
-      assert.deepEqual(
-        schemes,
-        { anyone: [], device: ["deviceToken"], user: ["userToken"], operator: ["operatorToken"] }[route.caller],
-      );
+      assert.deepEqual(operation.security, schemesOf[route.caller]);
+      assert.equal(operation["x-caller"], route.caller);
+      assert.equal(operation["x-role"], route.caller === "operator" ? roleOf(route) : undefined);
+      assert.equal(operation["x-batchable"], route.isBatchable !== false && route.caller !== "operator");
+      assert.equal(operation["x-idempotent"], takesIdempotencyKey(route));
 
-      const inPath = operation.parameters.filter((parameter) => parameter.in === "path");
+      const inPath = parametersOf(operation, "path");
       const braces = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       assert.deepEqual(
         inPath.map(({ name }) => name),
@@ -69,17 +121,14 @@ describe("/_/openapi.json", () => {
       );
       assert.ok(inPath.every(({ required }) => required));
 
-      const inHeaders = operation.parameters.filter((parameter) => parameter.in === "header").map(({ name }) => name);
+      const inHeaders = parametersOf(operation, "header").map(({ name }) => name);
       assert.deepEqual(inHeaders, takesIdempotencyKey(route) ? ["Idempotency-Key"] : []);
 
       const names = Object.keys(route.parameters?.properties ?? {});
-      const inQuery = operation.parameters.filter((parameter) => parameter.in === "query").map(({ name }) => name);
-      const bodies = Object.values(operation.requestBody?.content ?? {});
-      if (route.method === "GET" || route.method === "DELETE") assert.deepEqual(inQuery, names);
-      const parts = route.upload === undefined ? names : ["data", ...names];
-      for (const { schema } of bodies) assert.deepEqual(Object.keys(schema.properties), parts);
-      const mayHaveBody = route.method !== "GET" && route.method !== "DELETE" && route.parameters !== undefined;
-      assert.equal(inQuery.length + bodies.length > 0, names.length > 0 || mayHaveBody);
+      const isInQuery = route.method === "GET" || route.method === "DELETE";
+      const inQuery = parametersOf(operation, "query").map(({ name }) => name);
+      assert.deepEqual(inQuery, isInQuery ? names : []);
+      assert.deepEqual(namesInBody(operation), isInQuery ? [] : names);
 
       const conditions = conditionsOf(route);
       const created = route.mayCreate ? [201] : [];
@@ -93,9 +142,10 @@ describe("/_/openapi.json", () => {
         ...conditions.map((condition) => errorRow(condition).status),
       ]);
       assert.deepEqual(Object.keys(operation.responses).map(Number), [...statuses].sort());
+      assert.deepEqual(operation["x-errors"], conditions);
       for (const condition of conditions) {
         const { status, error, errorNumber } = errorRow(condition);
-        assert.ok(operation.responses[status]?.description.includes(`\`${error}\` ${errorNumber}`));
+        assert.ok(failureOf(operation.responses[status])?.includes(`\`${error}\` ${errorNumber}`));
       }
     }
   });
@@ -105,8 +155,9 @@ describe("/_/openapi.json", () => {
     assert.ok(described.length > 0);
     for (const { method, path, status, requestHeaders, errors } of described) {
       const operation = document.paths[path]?.[method.toLowerCase()];
-      assert.deepEqual(operation?.security, [{ userToken: [] }]);
-      const headers = operation.parameters.filter((parameter) => parameter.in === "header");
+      assert.ok(operation);
+      assert.deepEqual(operation.security, schemesOf.user);
+      const headers = parametersOf(operation, "header");
       assert.deepEqual(
         headers.map(({ name, required }) => [name, required]),
         Object.entries(requestHeaders).map(([name, { isRequired }]) => [name, isRequired]),
@@ -116,12 +167,84 @@ describe("/_/openapi.json", () => {
     }
   });
 
-  it("contains none of our internal keywords", () => {
-    const words: string[] = [];
+  it("contains no extension but those that it promises", () => {
+    const words = new Set<string>();
     JSON.stringify(document, (name, value) => {
-      if (name.startsWith("x-")) words.push(name);
+      if (name.startsWith("x-")) words.add(name);
       return value;
     });
-    assert.deepEqual(words, []);
+    const promised = ["x-batchable", "x-caller", "x-error-catalogue", "x-errors", "x-idempotent", "x-role"];
+    assert.deepEqual([...words].sort(), promised);
+  });
+
+  it("explains every error condition", () => {
+    const conditions = document["x-error-catalogue"].map(({ condition }) => condition);
+    assert.deepEqual(conditions, Object.keys(errorCatalogue));
+  });
+
+  it("has objects and enumerations as named components only, and each of them once", () => {
+    const inline: string[] = [];
+    JSON.stringify({ ...document, components: document.components.parameters }, (name, value) => {
+      if (value?.enum !== undefined || (value?.type === "object" && value.properties !== undefined)) inline.push(name);
+      return value;
+    });
+    assert.deepEqual(inline, []);
+
+    const enumerations = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
+      schema.enum === undefined ? [] : [[String([...schema.enum].sort()), name] as const],
+    );
+    assert.deepEqual([...new Map(enumerations).values()], [...enumerations.map(([, name]) => name)]);
+
+    for (const [name, { properties = {} }] of Object.entries(document.components.schemas)) {
+      for (const [property, schema] of Object.entries(properties)) {
+        assert.ok(!("enum" in schema) && !("properties" in schema), `${name}.${property}`);
+      }
+    }
+  });
+
+  it("gives each parameter of a path one name", () => {
+    const names = new Map<string, string>();
+    for (const path of Object.keys(document.paths)) {
+      const segments = path.split("/");
+      for (const [index, segment] of segments.entries()) {
+        if (!segment.startsWith("{")) continue;
+        const before = [...segments.slice(0, index), "{}"].join("/");
+        assert.equal(names.get(before) ?? segment, segment, path);
+        names.set(before, segment);
+      }
+    }
+    assert.ok(names.size > 0);
+  });
+
+  it("types every constant, and lists no types", () => {
+    JSON.stringify(document, (name, value) => {
+      if (value?.const !== undefined) assert.equal(typeof value.type, "string", name);
+      if (name === "type")
+        assert.ok(typeof value === "string" || "description" in value || "$ref" in value, String(value));
+      return value;
+    });
+  });
+
+  it("names the media type of all bytes", () => {
+    assert.ok(!JSON.stringify(document.paths).includes('*/*"'));
   });
 });
+
+/** The parameters of a body; those of an upload are in its part `body`. */
+function namesInBody({ requestBody }: Operation): string[] {
+  return Object.entries(requestBody?.content ?? {}).flatMap(([type, { schema }]) => {
+    const { schemas } = document.components;
+    const { properties = {} } = resolve(schema, schemas);
+    if (type !== "multipart/form-data") return Object.keys(properties);
+    assert.deepEqual(Object.keys(properties), ["data", "body"]);
+    const body = properties["body"];
+    assert.ok(body);
+    return Object.keys(resolve(body, schemas).properties ?? {});
+  });
+}
+
+/** What is known of a failure. */
+function failureOf(response: object | undefined): string | undefined {
+  if (response === undefined || !("$ref" in response)) return undefined;
+  return document.components.responses[`${response.$ref}`.replace("#/components/responses/", "")]?.description;
+}

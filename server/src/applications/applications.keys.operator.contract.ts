@@ -1,6 +1,6 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { IdInput, Text, WireDate } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { ApplicationKey, KeyUse, NewApplicationKey } from "./applications.keys.store.ts";
@@ -17,39 +17,50 @@ export const RetireKey = Type.Object({
   confirm: Type.Optional(Text({ description: "The id of the key again, to retire the last one that is active." })),
 });
 
-const keyStates = ["active", "retired", "compromised"] as const;
-
-const Key = Type.Object({
-  id: Type.String(),
-  label: Type.Optional(Type.String()),
-  created: WireDate,
-  state: Type.Unsafe<(typeof keyStates)[number]>({
-    type: "string",
-    enum: keyStates,
-    description:
-      "Devices register with an active one. Retired ones were taken out of use; compromised ones all at once.",
-  }),
-  retired: Type.Optional(WireDate),
-  devices: Type.Integer({ description: "Devices that registered with this key when they did last." }),
-  lastRegistered: Type.Optional({ ...WireDate, description: "When the last of them did." }),
+const KeyState = enumeration("KeyState", "Whether devices can register with a key.", {
+  active: "Devices register with it.",
+  retired: "It was taken out of use.",
+  compromised: "All keys were taken out of use at once.",
 });
+
+const Key = named(
+  "ApplicationKey",
+  "A key of an application.",
+  Type.Object({
+    id: Type.String(),
+    label: Type.Optional(Type.String()),
+    created: WireDate,
+    state: KeyState,
+    retired: Type.Optional(WireDate),
+    devices: Type.Integer({ description: "Devices that registered with this key when they did last." }),
+    lastRegistered: Type.Optional({ ...WireDate, description: "When the last of them did." }),
+  }),
+);
 export const KeyPage = PageOf(Key);
 
 /** A key without the number of its devices. */
-export const ChangedKey = Type.Object({
-  id: Key.properties.id,
-  label: Key.properties.label,
-  created: Key.properties.created,
-  state: Key.properties.state,
-  retired: Key.properties.retired,
-});
+export const ChangedKey = named(
+  "ChangedApplicationKey",
+  "A key of an application, after a change.",
+  Type.Object({
+    id: Key.properties.id,
+    label: Key.properties.label,
+    created: Key.properties.created,
+    state: Key.properties.state,
+    retired: Key.properties.retired,
+  }),
+);
 
-export const NewKey = Type.Object({
-  id: Type.String(),
-  appkey: Type.String({ description: "Shown only once." }),
-  label: Type.Optional(Type.String()),
-  created: WireDate,
-});
+export const NewKey = named(
+  "NewApplicationKey",
+  "A new key of an application.",
+  Type.Object({
+    id: Type.String(),
+    appkey: Type.String({ description: "Shown only once." }),
+    label: Type.Optional(Type.String()),
+    created: WireDate,
+  }),
+);
 
 export function presentKey(key: ApplicationKey): Static<typeof ChangedKey> {
   const { id, label, created_at, retired_at } = key;
@@ -73,7 +84,7 @@ export function presentNewKey({ id, appkey, label, created_at }: NewApplicationK
 }
 
 /** The state of a key: a retired key stays retired when all keys are replaced. */
-function stateOf({ retired_at, generation, key_generation }: ApplicationKey): (typeof keyStates)[number] {
+function stateOf({ retired_at, generation, key_generation }: ApplicationKey): Static<typeof KeyState> {
   if (retired_at !== null) return "retired";
   return generation === key_generation ? "active" : "compromised";
 }

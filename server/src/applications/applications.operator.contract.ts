@@ -1,6 +1,6 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
 import { Text, WireDate } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { nameRule } from "./applications.names.ts";
@@ -14,21 +14,29 @@ export const CreateApplication = Type.Object({ name });
 export const ChangeApplication = Type.Object({ name: Type.Optional(name) });
 export const DeleteApplication = Type.Object({ confirm: Text({ description: "The id of the application again." }) });
 
-export const Application = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  created: WireDate,
-  suspended: Type.Optional({ ...WireDate, description: "Since when; absent while it is not." }),
-  movingTo: Type.Optional(Type.String({ description: "The region that it is on its way to." })),
-});
+export const Application = named(
+  "Application",
+  "An application, whose clients call the service.",
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    created: WireDate,
+    suspended: Type.Optional({ ...WireDate, description: "Since when; absent while it is not." }),
+    movingTo: Type.Optional(Type.String({ description: "The region that it is on its way to." })),
+  }),
+);
 
 /** The credentials that devices of the application register with. */
-export const CreatedApplication = Type.Object({
-  appid: Type.String(),
-  appkey: Type.String({ description: "Shown only once." }),
-  name: Type.String(),
-  created: WireDate,
-});
+export const CreatedApplication = named(
+  "CreatedApplication",
+  "A new application, with its first key.",
+  Type.Object({
+    appid: Type.String(),
+    appkey: Type.String({ description: "Shown only once." }),
+    name: Type.String(),
+    created: WireDate,
+  }),
+);
 
 export const ApplicationPage = PageOf(Application);
 

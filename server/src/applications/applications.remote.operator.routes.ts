@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { WireDate } from "../contract/wire.ts";
 import { condition, tieOrder } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
@@ -12,20 +12,23 @@ import type { Page, Position } from "../lib/keyset.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 
-const states = ["being made", "there", "handing over"] as const;
-
-const RemoteApplication = Type.Object({
-  id: Type.String(),
-  region: Type.String(),
-  serviceRoot: Type.Optional(Type.String({ format: "uri" })),
-  state: Type.Unsafe<(typeof states)[number]>({
-    type: "string",
-    enum: states,
-    description:
-      "`being made`: nobody knows whether it has come to that; `handing over`: a move that is to be finished.",
-  }),
-  changed: WireDate,
+const RemoteState = enumeration("RemoteApplicationState", "How far an application is on its way.", {
+  "being made": "It may exist there: the region has not confirmed it.",
+  there: "It is there.",
+  "handing over": "A move that has not been finished yet.",
 });
+
+const RemoteApplication = named(
+  "RemoteApplication",
+  "An application in another region.",
+  Type.Object({
+    id: Type.String(),
+    region: Type.String(),
+    serviceRoot: Type.Optional(Type.String({ format: "uri" })),
+    state: RemoteState,
+    changed: WireDate,
+  }),
+);
 
 function present(
   { id, region, state, changed_at }: ListedRow,

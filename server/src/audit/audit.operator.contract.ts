@@ -1,5 +1,5 @@
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { DateInput, IdInput, RawJson, Text, WireDate } from "../contract/wire.ts";
 import type { AuditRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -17,28 +17,44 @@ export const ListAudit = Type.Object({
   ...pagingParameters,
 });
 
-const AuditEntry = Type.Object({
-  id: Type.String(),
-  at: WireDate,
-  actor: Type.Object({
-    kind: Type.Unsafe<AuditRow["actor_kind"]>({
-      type: "string",
-      enum: ["operator", "user", "device", "cli", "nobody", "system"],
-    }),
+const ActorKind = enumeration<AuditRow["actor_kind"]>("AuditActorKind", "Who did something.", {
+  operator: "An operator.",
+  user: "A user of the application.",
+  device: "A device of the application.",
+  cli: "A command on the machine of the server.",
+  nobody: "A caller without a valid token.",
+  system: "The server itself.",
+});
+
+const AuditActor = named(
+  "AuditActor",
+  "The actor of an entry of the audit log.",
+  Type.Object({
+    kind: ActorKind,
     id: Type.Optional(Type.String()),
     name: Type.Optional(Type.String()),
   }),
-  action: Type.String(),
-  appid: Type.Optional(Type.String()),
-  target: Type.Optional(Type.String()),
-  address: Type.Optional(Type.String()),
-  requestId: Type.Optional(Type.String()),
-  details: RawJson({ description: "What was given; error for what was refused." }),
-  count: Type.Optional(
-    Type.Integer({ description: "How many equal refusals the entry stands for, if more than one. at is the first." }),
-  ),
-  lastSeen: Type.Optional(WireDate),
-});
+);
+
+const AuditEntry = named(
+  "AuditEntry",
+  "An entry of the audit log.",
+  Type.Object({
+    id: Type.String(),
+    at: WireDate,
+    actor: AuditActor,
+    action: Type.String(),
+    appid: Type.Optional(Type.String()),
+    target: Type.Optional(Type.String()),
+    address: Type.Optional(Type.String()),
+    requestId: Type.Optional(Type.String()),
+    details: RawJson({ description: "What was given; error for what was refused." }),
+    count: Type.Optional(
+      Type.Integer({ description: "How many equal refusals the entry stands for, if more than one. at is the first." }),
+    ),
+    lastSeen: Type.Optional(WireDate),
+  }),
+);
 
 export const AuditPage = PageOf(AuditEntry);
 

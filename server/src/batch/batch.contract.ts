@@ -1,20 +1,41 @@
-import { Type } from "../contract/schema.ts";
-import { Choice, Flag, List } from "../contract/wire.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
+import { Choice, Flag, List, Members, Raw, Text } from "../contract/wire.ts";
 
-const modes = ["independent", "sequential", "atomic"] as const;
-export type BatchMode = (typeof modes)[number];
+const Mode = enumeration("BatchMode", "What a failure of one item does to the others.", {
+  independent: "Nothing. The default.",
+  sequential: "The items after it are not run.",
+  atomic: "None of the items takes effect: all or nothing, in one transaction.",
+});
+export type BatchMode = Static<typeof Mode>;
+
+/** One call of a batch. */
+export const BatchItem = named(
+  "BatchItem",
+  "One call of a batch.",
+  Type.Object({
+    key: Type.Optional(
+      Text({ minLength: 1, maxLength: 256, description: "Names the response; the index of the item by default." }),
+    ),
+    method: Text({ maxLength: 16, description: "The verb, such as POST." }),
+    path: Text({ description: "The path, with its query, such as /checkins." }),
+    parameters: Type.Optional(Members()),
+    idempotencyKey: Type.Optional(
+      Raw({
+        type: "string",
+        minLength: 1,
+        maxLength: 255,
+        keepsEmpty: true,
+        description: "As the header Idempotency-Key.",
+      }),
+    ),
+  }),
+);
 
 export const RunBatch = Type.Object({
-  requests: List({
-    description:
-      "The calls: objects of key, method, path, parameters and idempotencyKey. Also a text that holds the array, with double or single quotes.",
+  requests: List(BatchItem, {
+    description: "The calls. Also a text that holds the array, with double or single quotes.",
   }),
-  mode: Type.Optional(
-    Choice(modes, {
-      description:
-        "independent (default): one failure stops nothing. sequential: stops at the first failure. atomic: all or nothing, in one transaction.",
-    }),
-  ),
+  mode: Type.Optional(Choice(Mode)),
   references: Type.Optional(
     Flag({
       description:
@@ -24,15 +45,23 @@ export const RunBatch = Type.Object({
 });
 
 /** One response: the item's key and its own envelope. */
-const BatchResponse = Type.Object({
-  key: Type.String(),
-  status: Type.Integer(),
-  result: Type.Optional(Type.Unsafe<unknown>({})),
-  error: Type.Optional(Type.String()),
-  errorNumber: Type.Optional(Type.Integer()),
-  message: Type.Optional(Type.String()),
-  request_id: Type.String(),
-  success: Type.Boolean(),
-});
+const BatchResponse = named(
+  "BatchResponse",
+  "The response to one item of a batch: its key, and the envelope of its own.",
+  Type.Object({
+    key: Type.String(),
+    status: Type.Integer(),
+    result: Type.Optional(Type.Unsafe<unknown>({})),
+    error: Type.Optional(Type.String()),
+    errorNumber: Type.Optional(Type.Integer()),
+    message: Type.Optional(Type.String()),
+    request_id: Type.String(),
+    success: Type.Boolean(),
+  }),
+);
 
-export const BatchResult = Type.Object({ responses: Type.Array(BatchResponse) });
+export const BatchResult = named(
+  "BatchResult",
+  "The responses to the items of a batch, in their order.",
+  Type.Object({ responses: Type.Array(BatchResponse) }),
+);

@@ -1,8 +1,8 @@
 import type { Call, RawParameters } from "../contract/call.ts";
 import { compileParameters } from "../contract/parameters.ts";
 import { Type } from "../contract/schema.ts";
-import { Members, Raw, Text } from "../contract/wire.ts";
 import { ApiError } from "../errors.ts";
+import { BatchItem as SentItem } from "./batch.contract.ts";
 
 /** One call of a batch, as the client sent it. */
 export interface BatchItem {
@@ -18,15 +18,9 @@ export interface BatchItem {
 /** An invalid item gets its own error envelope. */
 export type ReadItem = BatchItem | { readonly key: string; readonly failure: ApiError };
 
-const Key = Text({ minLength: 1, maxLength: 256 });
-const Item = Type.Object({
-  method: Text({ maxLength: 16 }),
-  path: Text({}),
-  parameters: Type.Optional(Members()),
-  idempotencyKey: Type.Optional(Raw({ keepsEmpty: true })), // an empty key is an error, as in the header
-});
-const readMembers = compileParameters(Item);
-const readKey = compileParameters(Type.Object({ key: Type.Optional(Key) }));
+const { key: Key, ...members } = SentItem.properties;
+const readMembers = compileParameters(Type.Object(members));
+const readKey = compileParameters(Type.Object({ key: Key }));
 
 /** Reads an item: member names in any case, null as absent. Without a key, its index is the key. */
 export function readItem(sent: unknown, index: number): ReadItem {
@@ -35,9 +29,9 @@ export function readItem(sent: unknown, index: number): ReadItem {
     if (typeof sent !== "object" || sent === null || Array.isArray(sent)) {
       throw new ApiError("ParameterIncorrectFormat", "An item of requests must be an object.");
     }
-    const members = Object.entries(sent);
-    key = readKey(members).key ?? key; // read first, so that other errors are reported under it
-    const { method, path, parameters = {}, idempotencyKey } = readMembers(members);
+    const given = Object.entries(sent);
+    key = readKey(given).key ?? key; // read first, so that other errors are reported under it
+    const { method, path, parameters = {}, idempotencyKey } = readMembers(given);
     return {
       key,
       method: method.trim().toUpperCase(),

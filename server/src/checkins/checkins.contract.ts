@@ -1,5 +1,5 @@
 import { PageOf } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
 import { LocationInput, WireLocation } from "../contract/wire.ts";
 import type { CheckinRow, ShownRow } from "../db/tables.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
@@ -32,21 +32,29 @@ export const CreateCheckin = Type.Object({ location: LocationInput(), ...inputsO
 export const checkinOrders = ["created", "lastModified", "comment", "description", "tag"] as const;
 
 /** spec/checkins#named-locations. */
-const CheckinLocation = Type.Object({
-  ...WireLocation.properties,
-  id: Type.Optional(Type.String({ description: "Of the location that was sent by its id." })),
-  name: Type.Optional(Type.String({ description: "Of that location, at that time." })),
-});
+const CheckinLocation = named(
+  "CheckinLocation",
+  "Where a check-in is.",
+  Type.Object({
+    ...WireLocation.properties,
+    id: Type.Optional(Type.String({ description: "Of the location that was sent by its id." })),
+    name: Type.Optional(Type.String({ description: "Of that location, at that time." })),
+  }),
+);
 
 /** spec/checkins#check-in-fields. */
-export const Checkin = Type.Object({
-  id: Type.String(),
-  userID: Type.String(),
-  location: CheckinLocation,
-  ...resultsOf(fields),
-  tag: Type.Optional(Type.String()),
-  ...commonResults,
-});
+export const Checkin = named(
+  "Checkin",
+  "A check-in of a user.",
+  Type.Object({
+    id: Type.String(),
+    userID: Type.String(),
+    location: CheckinLocation,
+    ...resultsOf(fields),
+    tag: Type.Optional(Type.String()),
+    ...commonResults,
+  }),
+);
 
 const { location, ...changed } = commonChange;
 const { userID, tag, ...searched } = commonSearch(checkinKind, checkinOrders);

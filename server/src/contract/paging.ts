@@ -3,7 +3,7 @@ import { oppositeSide, type Page, type Position } from "../lib/keyset.ts";
 import { createSeriesSealer } from "../lib/seal.ts";
 import type { Call } from "./call.ts";
 import type { Caller, OperatorCaller } from "./route.ts";
-import { type ObjectSchema, type Schema, type Static, Type } from "./schema.ts";
+import { named, nameOf, type ObjectSchema, type Schema, type Static, Type } from "./schema.ts";
 import { Integer, Text } from "./wire.ts";
 
 /** The parameters of every listing, to be spread into its own parameters. */
@@ -30,12 +30,13 @@ export function hasPageToken(pagingToken: unknown): boolean {
 
 /** The result of every listing (spec/search#page-tokens). */
 export function PageOf<Item>(item: Schema<Item>) {
-  return Type.Object({
+  const members = Type.Object({
     pageResults: Type.Array(item),
-    currentToken: Type.String(),
-    nextToken: Type.Optional(Type.String()),
-    previousToken: Type.Optional(Type.String()),
+    currentToken: Type.String({ description: "Asks for this page again." }),
+    nextToken: Type.Optional(Type.String({ description: "Asks for the next page; absent on the last one." })),
+    previousToken: Type.Optional(Type.String({ description: "Asks for the page before; absent on the first one." })),
   });
+  return named(`${nameOf(item)}Page`, "A page of a listing.", members);
 }
 
 export interface PresentedPage<Item> {

@@ -1,28 +1,34 @@
 import { ApiError } from "../errors.ts";
-import { type Schema, Type } from "./schema.ts";
+import { enumeration, Type } from "./schema.ts";
 import { Choice } from "./wire.ts";
 
 /**
  * The users that may read or write an object besides its owner (spec/search#permissions): none (`User`), or every user of the
  * application (`App`).
  */
-const audiences = ["User", "App"] as const;
+export const Permission = enumeration("Permission", "Which users may do something.", {
+  User: "The user alone.",
+  App: "Every user of the application.",
+});
+const audiences = Permission.enum;
 type Audience = (typeof audiences)[number];
 
 /** The permission parameters of an owned object, for its creation and change. */
 export const permissionParameters = {
-  readPermissions: Type.Optional(Choice(audiences, { description: "Who may read it; User is the owner alone." })),
+  readPermissions: Type.Optional(
+    Choice(Permission, { description: "Who may read it; the owner alone if it is absent." }),
+  ),
   writePermissions: Type.Optional(
-    Choice(audiences, { description: "Who may change it; App needs readPermissions App." }),
+    Choice(Permission, {
+      description: "Who may change it; the owner alone if it is absent. App needs readPermissions App.",
+    }),
   ),
 };
 
-const WireAudience: Schema<Audience> = Type.Unsafe<Audience>({ type: "string", enum: audiences });
-
 /** The permissions in results, present once they have been set. */
 export const permissionResults = {
-  readPermissions: Type.Optional(WireAudience),
-  writePermissions: Type.Optional(WireAudience),
+  readPermissions: Type.Optional({ ...Permission, description: "Who may read it." }),
+  writePermissions: Type.Optional({ ...Permission, description: "Who may change it." }),
 };
 
 /** The stored permissions of an object: 0 for `User`, 1 for `App`, null when never set. */

@@ -48,7 +48,10 @@ export const Type = {
   Number: (keywords: Keywords = {}): Schema<number> => ({ type: "number", ...keywords }),
   Integer: (keywords: Keywords = {}): Schema<number> => ({ type: "integer", ...keywords }),
   Boolean: (keywords: Keywords = {}): Schema<boolean> => ({ type: "boolean", ...keywords }),
-  Literal: <const T extends string | number | boolean>(value: T): Schema<T> => ({ const: value }),
+  Literal: <const T extends string | number | boolean>(value: T): Schema<T> => ({
+    type: typeof value === "number" ? "integer" : typeof value,
+    const: value,
+  }),
   Array: <T>(items: Schema<T>): ArraySchema<T> => ({ type: "array", items }),
   /** A schema from its keywords, with an explicit static type. */
   Unsafe: <T>(keywords: Keywords): Schema<T> => keywords,
@@ -58,7 +61,44 @@ export const Type = {
     properties,
     required: Object.keys(properties).filter((name) => !isOptional(properties[name])),
   }),
+  /** An object with any names; results of it are written unchanged. */
+  Record: <T>(values: Schema<T>): Schema<Record<string, T>> => ({ type: "object", additionalProperties: values }),
 };
+
+/**
+ * Gives a schema a name in OpenAPI, where every object and every list of words has one. A `description` of the schema
+ * describes the property that has it.
+ */
+export function named<S extends Schema>(name: string, about: string, schema: S): S {
+  return { ...schema, "x-name": name, "x-about": about };
+}
+
+/** The name that {@link named} has given. */
+export function nameOf(schema: Schema): string | undefined {
+  const name = schema["x-name"];
+  return typeof name === "string" ? name : undefined;
+}
+
+/** A schema of one of several words. */
+export interface Enumeration<Word extends string> extends Schema<Word> {
+  readonly enum: readonly Word[];
+}
+
+/** @param meanings what each word stands for, in the order of the documentation */
+export function enumeration<const Word extends string>(
+  name: string,
+  about: string,
+  meanings: Readonly<Record<Word, string>>,
+): Enumeration<Word> {
+  const words = Object.keys(meanings) as Word[]; // Object.keys forgets the key type
+  const lines = words.map((word) => `- \`${word}\`: ${meanings[word]}`);
+  return named(name, [about, "", ...lines].join("\n"), { type: "string", enum: words });
+}
+
+/** Whether a schema is an object with declared properties. */
+export function isObjectSchema(schema: Schema): schema is ObjectSchema {
+  return schema["type"] === "object" && "properties" in schema;
+}
 
 export function isOptional(schema: Schema | undefined): schema is OptionalSchema {
   return schema !== undefined && optional in schema;

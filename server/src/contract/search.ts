@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { LocationRange } from "../lib/locations.ts";
 import { pagingParameters } from "./paging.ts";
-import { type Schema, Type } from "./schema.ts";
+import { type Enumeration, named, Type } from "./schema.ts";
 import { Choice, DateRangeInput, LocationRangeInput } from "./wire.ts";
 
 type Sorted<Name extends string> = Name | `-${Name}`;
@@ -9,13 +9,12 @@ type Sorted<Name extends string> = Name | `-${Name}`;
 /**
  * The parameters of every search (spec/search#searches), to be spread into its own parameters.
  *
+ * @param name of the sort orders in OpenAPI
  * @param orders the sort orders, in addition to `distance`
  */
-export function searchParameters<const Name extends string>(orders: readonly Name[]) {
-  const names = [...orders, "distance" as const];
-  const words = names.flatMap((name): Sorted<Name | "distance">[] => [name, `-${name}`]);
-  const sortOrder: Schema<Sorted<Name | "distance">> = Choice(words, {
-    description: "What the results are sorted by, - for descending. distance needs a locationRange. Default -created.",
+export function searchParameters<const Name extends string>(name: string, orders: readonly Name[]) {
+  const sortOrder = Choice(sortOrders(name, [...orders, "distance"]), {
+    description: "What the results are sorted by. distance needs a locationRange. Default -created.",
   });
   return {
     created: Type.Optional(DateRangeInput()),
@@ -24,6 +23,14 @@ export function searchParameters<const Name extends string>(orders: readonly Nam
     sortOrder: Type.Optional(sortOrder),
     ...pagingParameters,
   };
+}
+
+/** The words of a sort order: each name, and each with `-` before it. */
+export function sortOrders<const Name extends string>(name: string, names: readonly Name[]): Enumeration<Sorted<Name>> {
+  const words = names.flatMap((each): Sorted<Name>[] => [each, `-${each}`]);
+  const quoted = (before: string) => names.map((each) => `\`${before}${each}\``).join(", ");
+  const about = `Ascending: ${quoted("")}. Descending: ${quoted("-")}.`;
+  return named(name, about, { type: "string", enum: words });
 }
 
 /** Reads the sort order. @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange */

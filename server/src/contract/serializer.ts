@@ -1,4 +1,4 @@
-import { isOptional, type ObjectSchema, type Schema } from "./schema.ts";
+import { isObjectSchema, isOptional, type ObjectSchema, type Schema } from "./schema.ts";
 
 type Prune = (value: unknown) => unknown;
 type WriteText = (value: unknown) => string;
@@ -47,13 +47,12 @@ function compileObjectText({ properties }: ObjectSchema): WriteText {
 function hasRaw(schema: Schema): boolean {
   if (schema["x-raw"] === true) return true;
   if (schema["type"] === "array") return hasRaw(schema["items"] as Schema); // an array's schema has items
-  // `type` says which schema it is.
-  return schema["type"] === "object" && Object.values((schema as ObjectSchema).properties).some(hasRaw);
+  return isObjectSchema(schema) && Object.values(schema.properties).some(hasRaw);
 }
 
 /** Compiles a function that copies the declared properties; undefined if values of the schema have no properties. */
 function compilePruning(schema: Schema): Prune | undefined {
-  if (schema["type"] === "object") return compileObjectPruning(schema as ObjectSchema); // `type` says which schema it is
+  if (isObjectSchema(schema)) return compileObjectPruning(schema);
   if (schema["type"] !== "array") return undefined;
   const prune = compilePruning(schema["items"] as Schema); // an array's schema has items
   return prune && ((value) => (value as unknown[]).map((item) => prune(item))); // the result has the schema's static type

@@ -1,5 +1,5 @@
 import type { ErrorCondition } from "../errors.ts";
-import { type DateRange, formatDate, parseDate, parseDateRange } from "../lib/dates.ts";
+import { type DateRange, parseDate, parseDateRange } from "../lib/dates.ts";
 import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
 import {
@@ -11,7 +11,7 @@ import {
 } from "../lib/locations.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
 import { parseLenientJson } from "./lenient-json.ts";
-import { type Schema, type Static, Type } from "./schema.ts";
+import { type Enumeration, named, type Schema, type Static, Type } from "./schema.ts";
 import { LocationReference } from "./sent-locations.ts";
 
 /**
@@ -66,11 +66,11 @@ export function Url(options: Pick<TextOptions, "maxLength" | "keepsEmpty">): Sch
  * @param options with `numbered`, the word's index is accepted too, as a number or a text
  */
 export function Choice<const Word extends string>(
-  words: readonly Word[],
+  words: Enumeration<Word>,
   options: { numbered?: boolean; description?: string } = {},
 ): Schema<Word> {
   const { numbered, ...keywords } = options;
-  return wire<Word>("choice", { type: "string", enum: words, ...keywords, ...(numbered && { "x-numbered": true }) });
+  return wire<Word>("choice", { ...words, ...keywords, ...(numbered && { "x-numbered": true }) });
 }
 
 /** An integer, as a number or a text. */
@@ -90,12 +90,12 @@ export function Flag(options: { description?: string } = {}): Schema<boolean> {
 
 /** A date in any of the forms of spec/transport#dates, as milliseconds since 1970-01-01 UTC. */
 export function DateInput(options: { description?: string } = {}): Schema<number> {
-  return wire<number>("date", { type: "string", examples: ["1981-07-09"], ...options });
+  return wire<number>("date", { type: "string", format: "wire-date", ...options });
 }
 
 /** `<start>-<end>`, both inclusive, either end open. */
 export function DateRangeInput(options: { description?: string } = {}): Schema<DateRange> {
-  return wire<DateRange>("dateRange", { type: "string", examples: ["2026-01-01-2026-01-31T23:59:59Z"], ...options });
+  return wire<DateRange>("dateRange", { type: "string", format: "wire-range", ...options });
 }
 
 /**
@@ -103,44 +103,59 @@ export function DateRangeInput(options: { description?: string } = {}): Schema<D
  * lat and lng is accepted too.
  */
 export function LocationInput(options: { description?: string } = {}): Schema<SentLocation> {
-  return wire<SentLocation>("location", { type: "string", examples: ["48.2082,16.3738"], ...options });
+  return wire<SentLocation>("location", { type: "string", format: "wire-location", ...options });
 }
 
 /** A circle `<lat>,<lng>,<meters>` or a box `<lat>,<lng>-<lat>,<lng>`. */
 export function LocationRangeInput(options: { description?: string } = {}): Schema<LocationRange> {
-  return wire<LocationRange>("locationRange", { type: "string", examples: ["48.2082,16.3738,1000"], ...options });
+  return wire<LocationRange>("locationRange", { type: "string", format: "wire-area", ...options });
 }
 
-/** Any value, unchanged. */
+/** Any value, unchanged; `type` and lengths only describe what the handler accepts. */
 export function Raw({
   keepsEmpty,
   ...keywords
-}: Pick<TextOptions, "keepsEmpty" | "description"> = {}): Schema<unknown> {
+}: Omit<TextOptions, "alias" | "refusedAs"> & { readonly type: "string" | "integer" }): Schema<unknown> {
   return wire<unknown>("raw", { ...keywords, ...(keepsEmpty && { "x-keeps-empty": true }) });
 }
 
-/** An array of any values, or a text that contains one, with double or single quotes. */
-export function List(options: { description?: string } = {}): Schema<readonly unknown[]> {
-  return wire<readonly unknown[]>("list", { type: "array", items: {}, ...options });
+/**
+ * An array, or a text that contains one, with double or single quotes. Its items are not read, and its bounds only
+ * describe what the handler accepts.
+ */
+export function List(
+  items: Schema,
+  options: { minItems?: number; maxItems?: number; description?: string } = {},
+): Schema<readonly unknown[]> {
+  return wire<readonly unknown[]>("list", { ...Type.Array(items), ...options });
 }
 
 /** A text, a number or a boolean, unchanged: a text that looks like a number stays a text. */
-export function Scalar(options: { maxLength: number; description?: string }): Schema<string | number | boolean> {
-  return wire<string | number | boolean>("scalar", { type: ["string", "number", "boolean"], ...options });
+export function Scalar(maxLength: number): Schema<string | number | boolean> {
+  const oneOf = [{ type: "string", maxLength }, { type: "number" }, { type: "boolean" }];
+  return wire<string | number | boolean>("scalar", { oneOf });
 }
 
-/** A {@link Scalar}, or an object with any members. A text stays a text, even if it looks like an object. */
-export function ScalarOrMembers(options: {
-  maxLength: number;
-  description?: string;
-}): Schema<string | number | boolean | Readonly<Record<string, unknown>>> {
-  const type = ["string", "number", "boolean", "object"];
-  return wire<string | number | boolean | Readonly<Record<string, unknown>>>("scalarOrMembers", { type, ...options });
+/**
+ * A {@link Scalar}, or an object with any members, which OpenAPI leaves out. A text stays a text, even if it looks like
+ * an object.
+ */
+export function ScalarOrMembers(
+  scalar: Schema<string | number | boolean>,
+  options: { description?: string },
+): Schema<string | number | boolean | Readonly<Record<string, unknown>>> {
+  return wire<string | number | boolean | Readonly<Record<string, unknown>>>("scalarOrMembers", {
+    ...scalar,
+    ...options,
+  });
 }
 
-/** An object with any members, or a text that contains one, with double or single quotes. */
-export function Members(options: { description?: string } = {}): Schema<Readonly<Record<string, unknown>>> {
-  return wire<Readonly<Record<string, unknown>>>("members", { type: "object", ...options });
+/** An object, or a text that contains one, with double or single quotes. Its members are not read. */
+export function Members(
+  shape: Schema<object> = Type.Record({}),
+  options: { description?: string } = {},
+): Schema<Readonly<Record<string, unknown>>> {
+  return wire<Readonly<Record<string, unknown>>>("members", { ...shape, ...options });
 }
 
 /** The id of an object of one kind. */
@@ -196,7 +211,7 @@ export function Json(options: { description?: string } = {}): Schema<string> {
 
 /** The members of an object, each with the text of its JSON. The object may also be sent as text. */
 export function JsonMembers(options: { description?: string } = {}): Schema<readonly JsonMember[]> {
-  return wire<readonly JsonMember[]>("jsonMembers", { type: "object", ...options });
+  return wire<readonly JsonMember[]>("jsonMembers", { ...Type.Record({}), ...options });
 }
 
 export type JsonMember = readonly [name: string, json: string];
@@ -206,15 +221,24 @@ export function RawJson(options: { readonly [keyword: string]: unknown } = {}): 
   return Type.Unsafe<string>({ ...options, "x-raw": true });
 }
 
+/** A result that is sent as bytes instead of an envelope. */
+export function Bytes(mediaType: string): Schema<string> {
+  return Type.String({ format: "binary", "x-media-type": mediaType });
+}
+
 /** Times in responses: exactly `/Date(<ms>)/`. */
 export const WireDate = Type.Unsafe<string>({
   type: "string",
+  format: "wire-date",
   pattern: "^/Date\\(-?[0-9]+\\)/$",
-  examples: [formatDate(1_436_400_441_000)],
 });
 
 /** Locations in responses. */
-export const WireLocation = Type.Object({ lat: Type.Number(), lng: Type.Number() });
+export const WireLocation = named(
+  "Coordinates",
+  "A point in WGS 84.",
+  Type.Object({ lat: Type.Number(), lng: Type.Number() }),
+);
 export type WireLocation = Static<typeof WireLocation>;
 
 /** Reads one value of a request. Never throws: returns a problem, which the caller prefixes with the parameter name. */
@@ -247,11 +271,14 @@ interface Keywords {
   readonly "x-numbered"?: boolean;
   readonly "x-refused-as"?: ErrorCondition;
   readonly enum?: readonly string[];
+  readonly oneOf?: readonly [TextBounds, ...Schema[]];
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
 }
+
+type TextBounds = Pick<Keywords, "minLength" | "maxLength">;
 
 function wire<T>(name: keyof typeof readers, keywords: Schema): Schema<T> {
   return Type.Unsafe<T>({ ...keywords, "x-wire": name });
@@ -284,7 +311,7 @@ function plain(value: unknown): unknown {
   return typeof value === "bigint" ? Number(value) : value;
 }
 
-function readText(value: unknown, { minLength = 0, maxLength = Number.MAX_SAFE_INTEGER }: Keywords): Parsed<string> {
+function readText(value: unknown, { minLength = 0, maxLength = Number.MAX_SAFE_INTEGER }: TextBounds): Parsed<string> {
   const text = typeof value === "number" || typeof value === "bigint" ? decimalText(value) : value;
   if (typeof text !== "string") return refuseFormat("must be a text");
   if (!text.isWellFormed() || text.includes("\0")) return refuseFormat("must be Unicode text without NUL");
@@ -307,7 +334,7 @@ function readUrl(value: unknown, keywords: Keywords): Parsed<string> {
 function readScalar(value: unknown, keywords: Keywords): Parsed<string | number | boolean> {
   const plainValue = plain(value);
   if (typeof plainValue === "boolean") return { value: plainValue };
-  if (typeof plainValue === "string") return readText(plainValue, keywords);
+  if (typeof plainValue === "string") return readText(plainValue, keywords.oneOf?.[0] ?? {});
   if (typeof plainValue === "number" && Number.isFinite(plainValue)) return { value: plainValue + 0 }; // -0 becomes 0
   return refuseFormat("must be a text, a number or a truth value");
 }

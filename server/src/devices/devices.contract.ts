@@ -1,4 +1,4 @@
-import { type Static, Type } from "../contract/schema.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import {
   AppIdInput,
   Choice,
@@ -16,8 +16,13 @@ import { formatDate } from "../lib/dates.ts";
 export const textCharactersMax = 256;
 const pushTokenCharactersMax = 4_096;
 
+const ConnectionType = enumeration("ConnectionType", "How a device is connected.", {
+  Unknown: "Not known.",
+  Carrier: "Over a mobile network.",
+  Wifi: "Over a wireless local network.",
+});
 /** The index in this list is what is stored of a connection type. */
-const connectionTypes = ["Unknown", "Carrier", "Wifi"] as const;
+const connectionTypes = ConnectionType.enum;
 
 /** What an app reports about its device, at registration and later (spec/devices#register). */
 function deviceParameters(text: typeof ClearableText) {
@@ -30,7 +35,7 @@ function deviceParameters(text: typeof ClearableText) {
     ),
     tag: Type.Optional(text({ maxLength: textCharactersMax })),
     location: Type.Optional(LocationInput()),
-    connectionType: Type.Optional(Choice(connectionTypes)),
+    connectionType: Type.Optional(Choice(ConnectionType)),
     isProduction: Type.Optional(Flag()),
   };
 }
@@ -47,41 +52,47 @@ export const RegisterDevice = Type.Object({
 });
 
 /** The result of a registration (spec/devices#register). */
-export const DeviceRegistration = Type.Object({
-  accessToken: Type.String({ description: "Device access token, opaque." }),
-  accessTokenExpires: WireDate,
-  serviceRoot: Type.Optional(
-    Type.String({
-      format: "uri",
-      description: "Of an application in a remote region: the base address of all other calls.",
-    }),
-  ),
-  serverSignature: Type.Optional(
-    Type.String({ description: "Of an application with a shared secret: proves that the server has it." }),
-  ),
-});
+export const DeviceRegistration = named(
+  "DeviceRegistration",
+  "What a device gets when it registers.",
+  Type.Object({
+    accessToken: Type.String({ description: "Device access token, opaque." }),
+    accessTokenExpires: WireDate,
+    serviceRoot: Type.Optional(
+      Type.String({
+        format: "uri",
+        description: "Of an application in a remote region: the base address of all other calls.",
+      }),
+    ),
+    serverSignature: Type.Optional(
+      Type.String({ description: "Of an application with a shared secret: proves that the server has it." }),
+    ),
+  }),
+);
 
 export const ChangeDevice = Type.Object(deviceParameters(ClearableText));
 
-export const Device = Type.Object({
-  id: Type.String(),
-  platform: Type.String(),
-  uniqueId: Type.Optional(Type.String()),
-  model: Type.Optional(Type.String()),
-  osVersion: Type.Optional(Type.String()),
-  appVersion: Type.Optional(Type.String()),
-  pushToken: Type.Optional(
-    Type.String({ description: "Clients get it with the token by which it was set, and with no other." }),
-  ),
-  tag: Type.Optional(Type.String()),
-  location: Type.Optional(WireLocation),
-  connectionType: Type.Optional(
-    Type.Unsafe<(typeof connectionTypes)[number]>({ type: "string", enum: connectionTypes }),
-  ),
-  isProduction: Type.Optional(Type.Boolean()),
-  created: WireDate,
-  lastModified: WireDate,
-});
+export const Device = named(
+  "Device",
+  "A device, as its app reported it.",
+  Type.Object({
+    id: Type.String(),
+    platform: Type.String(),
+    uniqueId: Type.Optional(Type.String()),
+    model: Type.Optional(Type.String()),
+    osVersion: Type.Optional(Type.String()),
+    appVersion: Type.Optional(Type.String()),
+    pushToken: Type.Optional(
+      Type.String({ description: "Clients get it with the token by which it was set, and with no other." }),
+    ),
+    tag: Type.Optional(Type.String()),
+    location: Type.Optional(WireLocation),
+    connectionType: Type.Optional(ConnectionType),
+    isProduction: Type.Optional(Type.Boolean()),
+    created: WireDate,
+    lastModified: WireDate,
+  }),
+);
 
 /** The columns that an app may set. */
 export type DeviceFields = Pick<

@@ -1,4 +1,4 @@
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
 import { LocationInput, Text, WireDate, WireLocation } from "../contract/wire.ts";
 import type { CrashReportRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -11,16 +11,20 @@ export const CreateCrashReport = Type.Object({
   tag: Type.Optional(Text({ maxLength: 256 })),
 });
 
-export const CrashReport = Type.Object({
-  id: Type.String(),
-  stackTrace: Type.String(),
-  message: Type.Optional(Type.String()),
-  methodName: Type.Optional(Type.String()),
-  location: Type.Optional(WireLocation),
-  tag: Type.Optional(Type.String()),
-  created: WireDate,
-  lastModified: WireDate,
-});
+export const CrashReport = named(
+  "CrashReport",
+  "A crash of the app on a device.",
+  Type.Object({
+    id: Type.String(),
+    stackTrace: Type.String(),
+    message: Type.Optional(Type.String()),
+    methodName: Type.Optional(Type.String()),
+    location: Type.Optional(WireLocation),
+    tag: Type.Optional(Type.String()),
+    created: WireDate,
+    lastModified: WireDate,
+  }),
+);
 
 export function presentCrashReport(report: CrashReportRow): Static<typeof CrashReport> {
   const { lat, lng } = report;

@@ -1,6 +1,7 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
+import { sortOrders } from "../contract/search.ts";
 import { Choice, Integer, Text, WireDate, WireLocation } from "../contract/wire.ts";
 import type { CrashGroupRow, CrashGroupVersionRow, CrashReportRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -11,8 +12,8 @@ export const CrashReportsPath = Type.Object({ ...applicationPathParameters, fing
 
 export const ListCrashGroups = Type.Object({
   sortOrder: Type.Optional(
-    Choice(["lastSeen", "-lastSeen", "firstSeen", "-firstSeen", "reports", "-reports"], {
-      description: "What the groups are sorted by, - for descending. Default -lastSeen.",
+    Choice(sortOrders("CrashGroupSortOrder", ["lastSeen", "firstSeen", "reports"]), {
+      description: "What the groups are sorted by. Default -lastSeen.",
     }),
   ),
   ...pagingParameters,
@@ -29,22 +30,30 @@ export function readGroupOrder({ sortOrder = "-lastSeen" }: Static<typeof ListCr
 /** The maximum number of app versions that a group shows. */
 export const versionsMax = 20;
 
-const CrashGroup = Type.Object({
-  fingerprint: Type.String(),
-  title: Type.String(),
-  reports: Type.Integer(),
-  devices: Type.Integer(),
-  versions: Type.Array(
-    Type.Object({
-      appVersion: Type.Optional(Type.String()),
-      reports: Type.Integer(),
-      firstSeen: WireDate,
-      lastSeen: WireDate,
-    }),
-  ),
-  firstSeen: WireDate,
-  lastSeen: WireDate,
-});
+const CrashGroupVersion = named(
+  "CrashGroupVersion",
+  "The reports of a crash from one version of the app.",
+  Type.Object({
+    appVersion: Type.Optional(Type.String({ description: "Absent for devices that reported none." })),
+    reports: Type.Integer({ description: "The number of its reports." }),
+    firstSeen: WireDate,
+    lastSeen: WireDate,
+  }),
+);
+
+const CrashGroup = named(
+  "CrashGroup",
+  "The reports of one bug.",
+  Type.Object({
+    fingerprint: Type.String({ description: "Identifies the bug: reports of one bug have the same." }),
+    title: Type.String({ description: "The error and where it happened, for a list." }),
+    reports: Type.Integer({ description: "The number of reports." }),
+    devices: Type.Integer({ description: "The number of devices that reported it." }),
+    versions: Type.Array(CrashGroupVersion),
+    firstSeen: WireDate,
+    lastSeen: WireDate,
+  }),
+);
 
 export const CrashGroupPage = PageOf(CrashGroup);
 
@@ -75,18 +84,22 @@ export const ListCrashReports = Type.Object({
   pageSize: Type.Optional(Integer({ maximum: reportsPerPageMax, description: "Items of the page." })),
 });
 
-const ListedCrashReport = Type.Object({
-  id: Type.String(),
-  deviceID: Type.String(),
-  stackTrace: Type.String(),
-  message: Type.Optional(Type.String()),
-  methodName: Type.Optional(Type.String()),
-  appVersion: Type.Optional(Type.String()),
-  osVersion: Type.Optional(Type.String()),
-  tag: Type.Optional(Type.String()),
-  location: Type.Optional(WireLocation),
-  created: WireDate,
-});
+const ListedCrashReport = named(
+  "ListedCrashReport",
+  "A crash of the app on a device, as operators see it.",
+  Type.Object({
+    id: Type.String(),
+    deviceID: Type.String(),
+    stackTrace: Type.String(),
+    message: Type.Optional(Type.String()),
+    methodName: Type.Optional(Type.String()),
+    appVersion: Type.Optional(Type.String()),
+    osVersion: Type.Optional(Type.String()),
+    tag: Type.Optional(Type.String()),
+    location: Type.Optional(WireLocation),
+    created: WireDate,
+  }),
+);
 
 export const CrashReportPage = PageOf(ListedCrashReport);
 

@@ -1,6 +1,7 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
+import { sortOrders } from "../contract/search.ts";
 import { Choice, DateRangeInput, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { DeviceRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -17,19 +18,23 @@ export const SearchOperatedDevices = Type.Object({
   created: Type.Optional(DateRangeInput()),
   lastModified: Type.Optional(DateRangeInput()),
   sortOrder: Type.Optional(
-    Choice(["created", "-created"], {
-      description: "What the devices are sorted by, - for descending. Default -created.",
+    Choice(sortOrders("CreatedSortOrder", ["created"]), {
+      description: "What the devices are sorted by. Default -created.",
     }),
   ),
   ...pagingParameters,
 });
 
 /** A device as operators see it: what the device reads about itself, its last registration, and the key it used. */
-export const OperatedDevice = Type.Object({
-  ...Device.properties,
-  keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
-  registered: Type.Optional(WireDate),
-});
+export const OperatedDevice = named(
+  "OperatedDevice",
+  "A device, as operators see it.",
+  Type.Object({
+    ...Device.properties,
+    keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
+    registered: Type.Optional(WireDate),
+  }),
+);
 export const OperatedDevicePage = PageOf(OperatedDevice);
 
 export function presentOperatedDevice(device: DeviceRow): Static<typeof OperatedDevice> {

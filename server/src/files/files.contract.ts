@@ -1,5 +1,5 @@
 import { PageOf } from "../contract/paging.ts";
-import { type ObjectSchema, type Static, Type } from "../contract/schema.ts";
+import { named, type ObjectSchema, type Static, Type } from "../contract/schema.ts";
 import { Raw, Text, UserIdInput, WireLocation } from "../contract/wire.ts";
 import type { FileRow, ShownRow } from "../db/tables.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
@@ -7,15 +7,19 @@ import { changesOf, filtersOf, inputsOf, presentFields, resultsOf } from "../own
 import { shownLocation } from "../privacy/shown-location.ts";
 import { captionCharactersMax, type FileKind, titleCharactersMax } from "./files.kinds.ts";
 
-const FileSize = Type.Object({ w: Type.Integer(), h: Type.Integer() });
+const FileSize = named(
+  "PictureSize",
+  "The size of a picture in pixels.",
+  Type.Object({ w: Type.Integer(), h: Type.Integer() }),
+);
 
 /** The wire contract of one kind of file. */
 export function fileContract(kind: FileKind) {
-  const Result = Type.Object({
-    ...resultsOf(kind.fields),
-    ...(kind.isPicture ? ofPictures : {}),
-    ...common,
-  });
+  const Result = named(
+    kind.idKind,
+    `A ${kind.noun} of a user.`,
+    Type.Object({ ...resultsOf(kind.fields), ...(kind.isPicture ? ofPictures : {}), ...common }),
+  );
   return {
     Path: pathOf(kind),
     Create: Type.Object({ ...inputsOf(kind.fields), ...commonCreation }),
@@ -43,13 +47,14 @@ const common = {
   ...commonResults,
 };
 
-const ofSignedUrl = () => Type.Optional(Raw({ description: "As `signedUrl` brings it, in place of a token." }));
+const ofSignedUrl = (type: "string" | "integer") =>
+  Type.Optional(Raw({ type, description: "As `signedUrl` brings it, in place of a token." }));
 
 /** Alternatives to the token in the query. `signedUrl` adds the last three, which the signature check validates. */
 export const ReadFile = Type.Object({
-  application: ofSignedUrl(),
-  expires: ofSignedUrl(),
-  signature: ofSignedUrl(),
+  application: ofSignedUrl("string"),
+  expires: ofSignedUrl("integer"),
+  signature: ofSignedUrl("string"),
 });
 
 export const ReadPicture = Type.Object({

@@ -1,5 +1,6 @@
 import { pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
+import { sortOrders } from "../contract/search.ts";
 import { alsoAs, Choice, DateRangeInput, IdInput } from "../contract/wire.ts";
 import type { FileRow } from "../db/tables.ts";
 import { operatedPathOf } from "../owned/operator.operations.ts";
@@ -11,8 +12,8 @@ export const SearchOperatedFiles = Type.Object({
   created: Type.Optional(DateRangeInput()),
   lastModified: Type.Optional(DateRangeInput()),
   sortOrder: Type.Optional(
-    Choice(["created", "-created"], {
-      description: "What the files are sorted by, - for descending. Default -created.",
+    Choice(sortOrders("CreatedSortOrder", ["created"]), {
+      description: "What the files are sorted by. Default -created.",
     }),
   ),
   ...pagingParameters,
@@ -37,9 +38,13 @@ export function presentOperatedFile(
 }
 
 /** How much an application stores, and its limits; absent where there is no limit. */
-export const FileUsage = Type.Object({
-  files: Type.Integer(),
-  bytes: Type.Integer(),
-  filesMax: Type.Optional(Type.Integer()),
-  bytesMax: Type.Optional(Type.Integer()),
-});
+export const FileUsage = named(
+  "FileUsage",
+  "How much an application stores, and its limits.",
+  Type.Object({
+    files: Type.Integer(),
+    bytes: Type.Integer(),
+    filesMax: Type.Optional(Type.Integer()),
+    bytesMax: Type.Optional(Type.Integer()),
+  }),
+);

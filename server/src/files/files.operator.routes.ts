@@ -1,5 +1,6 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
+import { Bytes } from "../contract/wire.ts";
 import { ApiError } from "../errors.ts";
 import { type Operation, operation } from "../operation.ts";
 import { OperatedPath, operatedOperations } from "../owned/operator.operations.ts";
@@ -57,7 +58,7 @@ function operationsOf(kind: FileKind): Operation[] {
     pathParameters: contract.Path,
     parameters: kind.isPicture ? ReadOperatedPicture : (Type.Object({}) as typeof ReadOperatedPicture), // no size then
     status: 200,
-    result: Type.String({ format: "binary" }),
+    result: Bytes(kind.isPicture ? "image/*" : "application/octet-stream"),
     errors: [
       ...(["ItemDoesNotExist", "RangeOutsideFile"] as const),
       ...(kind.isPicture ? (["FileUploadFailed"] as const) : []),

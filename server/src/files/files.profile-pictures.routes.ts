@@ -1,7 +1,7 @@
 import { callWith } from "../contract/call.ts";
 import type { UserCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
-import { resolveUserId, UserIdInput } from "../contract/wire.ts";
+import { Bytes, resolveUserId, UserIdInput } from "../contract/wire.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
@@ -127,7 +127,7 @@ const readFile = operation({
     },
   },
   status: 200,
-  result: Type.String({ format: "binary" }),
+  result: Bytes("image/*"),
   errors: ["ItemDoesNotExist", "FileUploadFailed"],
   async handle({ caller: { applicationId, userId }, path: { userId: given }, parameters: { size }, call }, services) {
     const id = resolveUserId(given, userId);

@@ -18,7 +18,7 @@ export interface DescribedFile {
 
 const nouns = ["picture", "video", "blob"] as const satisfies (typeof fileKinds)[number]["noun"][];
 
-const readKind = compileParameters(Type.Object({ kind: Choice(nouns) }));
+const readKind = compileParameters(Type.Object({ kind: Choice({ enum: nouns }) }));
 
 const readCommon = compileParameters(
   Type.Object({ filename: Type.Optional(Text({})), filetype: Type.Optional(Text({})) }),

@@ -1,5 +1,5 @@
 import { requireEnabled } from "../contract/policy.ts";
-import { Type } from "../contract/schema.ts";
+import { Bytes } from "../contract/wire.ts";
 import type { FileRow, ShownRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
@@ -101,7 +101,7 @@ function operationsOf(kind: FileKind): Operation[] {
       },
     },
     status: 200,
-    result: Type.String({ format: "binary" }),
+    result: Bytes(kind.isPicture ? "image/*" : "application/octet-stream"),
     // Blobs too: one that is a picture is decoded for other users while its owner has locationFuzzing.
     errors: ["ItemDoesNotExist", "FileUploadFailed", ...(kind.isPicture ? [] : (["ObjectPermissionDenied"] as const))],
     async handle({ caller: { applicationId, userId }, path, parameters, call }, services) {

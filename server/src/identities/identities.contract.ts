@@ -1,5 +1,5 @@
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
 import { Text, WireDate } from "../contract/wire.ts";
 import type { IdentityRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -15,11 +15,15 @@ export const RemoveIdentities = Type.Object({
 });
 export const ListIdentities = Type.Object(pagingParameters);
 
-export const Identity = Type.Object({
-  identityProviderName: Type.String(),
-  identityProviderID: Type.String(),
-  created: WireDate,
-});
+export const Identity = named(
+  "Identity",
+  "An identity of a user in another system.",
+  Type.Object({
+    identityProviderName: Type.String(),
+    identityProviderID: Type.String(),
+    created: WireDate,
+  }),
+);
 
 export const IdentityPage = PageOf(Identity);
 

@@ -1,5 +1,5 @@
 import { PageOf } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
 import { Flag, LocationInput, Text, Url, WireLocation } from "../contract/wire.ts";
 import { middleOf } from "../db/area.ts";
 import type { LocationRow, ShownRow } from "../db/tables.ts";
@@ -80,7 +80,7 @@ const result = {
   tag: Type.Optional(Type.String()),
   ...commonResults,
 };
-export const Location = Type.Object(result);
+export const Location = named("Location", "A place that users can find and check in at.", Type.Object(result));
 
 export const locationContract = {
   Path: pathOf(locationKind),

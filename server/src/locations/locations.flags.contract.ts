@@ -1,6 +1,6 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
 import { alsoAs, DateRangeInput, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { LocationFlagRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -24,15 +24,19 @@ export const ListLocationFlags = Type.Object({
 });
 
 /** spec/locations#list-flags. */
-const LocationFlag = Type.Object({
-  id: Type.String(),
-  locationID: Type.String(),
-  userID: Type.String(),
-  flagReason: Type.Optional(Type.String()),
-  comment: Type.Optional(Type.String()),
-  created: WireDate,
-  lastModified: WireDate,
-});
+const LocationFlag = named(
+  "LocationFlag",
+  "A report of a location by a user.",
+  Type.Object({
+    id: Type.String(),
+    locationID: Type.String(),
+    userID: Type.String(),
+    flagReason: Type.Optional(Type.String()),
+    comment: Type.Optional(Type.String()),
+    created: WireDate,
+    lastModified: WireDate,
+  }),
+);
 export const LocationFlagPage = PageOf(LocationFlag);
 
 export function presentFlag(flag: LocationFlagRow): Static<typeof LocationFlag> {

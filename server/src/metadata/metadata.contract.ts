@@ -1,5 +1,6 @@
 import { PageOf } from "../contract/paging.ts";
-import { type Schema, type Static, Type } from "../contract/schema.ts";
+import { Permission } from "../contract/permissions.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
 import { searchParameters } from "../contract/search.ts";
 import {
   alsoAs,
@@ -27,13 +28,12 @@ export const valuesMax = 100;
 const filterCharactersMax = 256;
 
 /** The slot of a key: `User` is the caller's own, `App` is shared by the application (spec/metadata#visibility). */
-const visibilities = ["User", "App"] as const;
-export type Visibility = (typeof visibilities)[number];
+export type Visibility = Static<typeof Permission>;
 
 const visibility = Type.Optional(
   alsoAs(
     "permission",
-    Choice(visibilities, { description: "User: the caller's own, needs a user token. App: shared. Default User." }),
+    Choice(Permission, { description: "User: the caller's own, needs a user token. App: shared. Default User." }),
   ),
 );
 
@@ -73,18 +73,22 @@ export const SearchItems = Type.Object({
       description: "Only items whose value is this text, number, true or false.",
     }),
   ),
-  ...searchParameters(itemOrders),
+  ...searchParameters("MetadataSortOrder", itemOrders),
   lastModified: Type.Optional(alsoAs("modified", DateRangeInput())),
 });
 
-export const Item = Type.Object({
-  key: Type.String(),
-  value: RawJson({ description: "The JSON that was put." }),
-  visibility: Type.Unsafe<Visibility>({ type: "string", enum: visibilities }) satisfies Schema<Visibility>,
-  location: Type.Optional(WireLocation),
-  created: WireDate,
-  lastModified: WireDate,
-});
+export const Item = named(
+  "MetadataItem",
+  "The value of a key of an object.",
+  Type.Object({
+    key: Type.String(),
+    value: RawJson({ description: "The JSON that was put." }),
+    visibility: Permission,
+    location: Type.Optional(WireLocation),
+    created: WireDate,
+    lastModified: WireDate,
+  }),
+);
 
 export const ItemPage = PageOf(Item);
 

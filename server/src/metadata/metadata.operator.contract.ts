@@ -1,6 +1,7 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { Permission } from "../contract/permissions.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
 import { alsoAs, Choice, IdInput, ObjectIdInput, Text, WireLocation } from "../contract/wire.ts";
 import { ownedIdKinds } from "../db/owned-tables.ts";
 import type { MetadataRow } from "../db/tables.ts";
@@ -19,7 +20,7 @@ export const ListOperatedItems = Type.Object({
   key: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only this key." })),
   keyPrefix: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only keys that begin so, literally." })),
   visibility: Type.Optional(
-    Choice(["User", "App"], {
+    Choice(Permission, {
       description: "User: what users keep for themselves. App: shared. Both, when not given.",
     }),
   ),
@@ -28,12 +29,16 @@ export const ListOperatedItems = Type.Object({
 });
 
 /** An item as operators see it, with its user and its true location. */
-const OperatedItem = Type.Object({
-  ...Item.properties,
-  userID: Type.Optional(Type.String({ description: "The user whose own slot holds the item." })),
-  setterID: Type.Optional(Type.String({ description: "Who located what is shared." })),
-  shownLocation: Type.Optional(WireLocation),
-});
+const OperatedItem = named(
+  "OperatedMetadataItem",
+  "The value of a key of an object, as operators see it.",
+  Type.Object({
+    ...Item.properties,
+    userID: Type.Optional(Type.String({ description: "The user whose own slot holds the item." })),
+    setterID: Type.Optional(Type.String({ description: "Who located what is shared." })),
+    shownLocation: Type.Optional(WireLocation),
+  }),
+);
 export const OperatedItemPage = PageOf(OperatedItem);
 
 export function presentOperatedItem(item: MetadataRow): Static<typeof OperatedItem> {

@@ -1,4 +1,4 @@
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
 import { DateInput, IdInput, Integer, List, Members, Scalar, ScalarOrMembers, Text } from "../contract/wire.ts";
 
 export const eventsPerCallMax = 1_000;
@@ -8,24 +8,21 @@ const keyCharactersMax = 256;
 const textCharactersMax = 1_000;
 
 /** One value of an event. */
-export const ValueText = Scalar({ maxLength: textCharactersMax, description: "A text, a number or a truth value." });
+export const ValueText = named("MetricValue", "A text, a number or a truth value.", Scalar(textCharactersMax));
 export const ValueName = Text({ minLength: 1, maxLength: 256, keepsEmpty: true });
 const Key = Text({ minLength: 1, maxLength: keyCharactersMax });
 
-export const CreateEventPath = Type.Object({ key: Key });
+export const CreateEventPath = Type.Object({ event: { ...Key, description: "The key to report under." } });
 
 const eventParameters = {
   value: Type.Optional(
-    ScalarOrMembers({
-      maxLength: textCharactersMax,
-      description: "A text, a number or a truth value; an object is taken as `values`.",
-    }),
+    ScalarOrMembers(ValueText, { description: "The value with the name `value`; an object is taken as `values`." }),
   ),
-  values: Type.Optional(Members({ description: `Name to value, up to ${valuesPerEventMax}.` })),
+  values: Type.Optional(Members(Type.Record(ValueText), { description: `Name to value, up to ${valuesPerEventMax}.` })),
   timestamp: Type.Optional(DateInput({ description: "When it happened; now, when it is not given." })),
 };
 
-/** Body of POST /metrics/events/{key} (spec/metrics#report-an-event). */
+/** Body of POST /metrics/events/{event} (spec/metrics#report-an-event). */
 export const CreateEvent = Type.Object({
   ...eventParameters,
   timeoutInSeconds: Type.Optional(
@@ -33,24 +30,42 @@ export const CreateEvent = Type.Object({
   ),
 });
 
-export const CreatedEvent = Type.Object({ id: Type.String(), success: Type.Literal(true) });
+export const CreatedEvent = named(
+  "CreatedMetricEvent",
+  "A reported event.",
+  Type.Object({ id: Type.String(), success: Type.Literal(true) }),
+);
+
+/** One event of POST /metrics/events. */
+export const EventItem = named("MetricEvent", "An event to report.", Type.Object({ key: Key, ...eventParameters }));
+export type EventItem = Static<typeof EventItem>;
 
 /** Body of POST /metrics/events: the events that a device gathered while it was offline. */
 export const CreateEvents = Type.Object({
-  events: List({ description: `Up to ${eventsPerCallMax} of {key, value, values, timestamp}.` }),
+  events: List(EventItem, { description: `Up to ${eventsPerCallMax} events.` }),
   sentAt: Type.Optional(DateInput({ description: "What the device's clock showed when it sent this." })),
 });
 
-/** One event of POST /metrics/events. */
-export const EventItem = Type.Object({ key: Key, ...eventParameters });
-export type EventItem = Static<typeof EventItem>;
-
-const RejectedEvent = Type.Object({ index: Type.Integer(), error: Type.String(), message: Type.String() });
+const RejectedEvent = named(
+  "RejectedMetricEvent",
+  "An event that was not accepted, and why.",
+  Type.Object({ index: Type.Integer(), error: Type.String(), message: Type.String() }),
+);
 export type RejectedEvent = Static<typeof RejectedEvent>;
 
-export const CreatedEvents = Type.Object({ accepted: Type.Integer(), rejected: Type.Array(RejectedEvent) });
+export const CreatedEvents = named(
+  "CreatedMetricEvents",
+  "What became of reported events.",
+  Type.Object({ accepted: Type.Integer(), rejected: Type.Array(RejectedEvent) }),
+);
 
-export const EventPath = Type.Object({ id: IdInput("MetricEvent") });
+export const EventPath = Type.Object({
+  event: { ...IdInput("MetricEvent"), description: "The id of the event to end." },
+});
 
 /** Listed first because clients read the first spelling. */
-export const EndedEvent = Type.Object({ elaspedTimeInMs: Type.Integer(), elapsedTimeInMs: Type.Integer() });
+export const EndedEvent = named(
+  "EndedMetricEvent",
+  "The duration of a timed event.",
+  Type.Object({ elaspedTimeInMs: Type.Integer(), elapsedTimeInMs: Type.Integer() }),
+);

@@ -1,14 +1,15 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, DateInput, Text, WireDate } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { Cell, ValueStats } from "./engine/cell.ts";
 import { type ChartRange, cellsByContent, type Points } from "./engine/charts.ts";
 import type { RawEvent } from "./engine/events.ts";
 import type { Groups } from "./engine/groups.ts";
-import { intervals, nextInterval } from "./engine/intervals.ts";
+import { type Interval as IntervalWord, nextInterval } from "./engine/intervals.ts";
 import type { KeyRow } from "./engine/snapshot.store.ts";
+import { ValueText } from "./metrics.contract.ts";
 
 export const pointsMax = 2_000;
 
@@ -20,7 +21,11 @@ export const MetricPath = Type.Object({
 
 export const ListMetrics = Type.Object(pagingParameters);
 
-const Metric = Type.Object({ key: Type.String(), count: Type.Integer(), lastSeen: WireDate });
+const Metric = named(
+  "Metric",
+  "A metric key of an application.",
+  Type.Object({ key: Type.String(), count: Type.Integer(), lastSeen: WireDate }),
+);
 export const MetricPage = PageOf(Metric);
 
 export function presentMetric({ key, eventCount, lastReceivedAt }: KeyRow): Static<typeof Metric> {
@@ -32,45 +37,62 @@ const range = {
   to: Type.Optional(DateInput({ description: "Not in the range any more." })),
 };
 
+const Interval = enumeration<IntervalWord>("MetricInterval", "The length of an interval, in UTC.", {
+  hour: "An hour.",
+  day: "A day.",
+  week: "A week, which begins on Monday.",
+  month: "A month.",
+});
+
 export const ReadMetric = Type.Object({
   ...range,
-  interval: Type.Optional(
-    Choice(intervals, { description: "In UTC, weeks from Monday on; day when it is not given." }),
-  ),
+  interval: Type.Optional(Choice(Interval, { description: "In UTC, weeks from Monday on; day when it is not given." })),
   value: Type.Optional(Text({ maxLength: 256, description: "The name of the value to be read." })),
   groupBy: Type.Optional(Text({ maxLength: 256, description: "The name of the value by whose content to group." })),
 });
 
-const Point = Type.Object({
-  start: WireDate,
-  count: Type.Integer(),
-  devices: Type.Optional(Type.Integer()),
-  users: Type.Optional(Type.Integer()),
-  sum: Type.Optional(Type.Number()),
-  min: Type.Optional(Type.Number()),
-  max: Type.Optional(Type.Number()),
-  mean: Type.Optional(Type.Number()),
-  p50: Type.Optional(Type.Number()),
-  p95: Type.Optional(Type.Number()),
-  p99: Type.Optional(Type.Number()),
-});
+const Point = named(
+  "MetricPoint",
+  "What happened in one interval.",
+  Type.Object({
+    start: WireDate,
+    count: Type.Integer(),
+    devices: Type.Optional(Type.Integer()),
+    users: Type.Optional(Type.Integer()),
+    sum: Type.Optional(Type.Number()),
+    min: Type.Optional(Type.Number()),
+    max: Type.Optional(Type.Number()),
+    mean: Type.Optional(Type.Number()),
+    p50: Type.Optional(Type.Number()),
+    p95: Type.Optional(Type.Number()),
+    p99: Type.Optional(Type.Number()),
+  }),
+);
 type Point = Static<typeof Point>;
 
-const Series = Type.Object({
-  value: Type.Optional(Type.String({ description: "The name of the value that the points are about." })),
-  group: Type.Optional(Type.String({ description: "What the value to group by holds." })),
-  isOther: Type.Optional(Type.Boolean({ description: "True for all that have no group of their own." })),
-  points: Type.Array(Point),
-});
+const Series = named(
+  "MetricGroup",
+  "The intervals of a metric, or of one group of it.",
+  Type.Object({
+    value: Type.Optional(Type.String({ description: "The name of the value that the points are about." })),
+    group: Type.Optional(Type.String({ description: "What the value to group by holds." })),
+    isOther: Type.Optional(Type.Boolean({ description: "True for all that have no group of their own." })),
+    points: Type.Array(Point),
+  }),
+);
 export type Series = Static<typeof Series>;
 
-export const MetricSeries = Type.Object({
-  key: Type.String(),
-  from: WireDate,
-  to: WireDate,
-  interval: Type.String({ enum: intervals }),
-  series: Type.Array(Series),
-});
+export const MetricSeries = named(
+  "MetricSeries",
+  "A metric by intervals.",
+  Type.Object({
+    key: Type.String(),
+    from: WireDate,
+    to: WireDate,
+    interval: Interval,
+    series: Type.Array(Series),
+  }),
+);
 
 /** The events of each interval, including empty ones. */
 export function presentEventPoints(range: ChartRange, cells: Points<Cell>): Point[] {
@@ -121,17 +143,19 @@ function presentPoints({ interval, from, to }: ChartRange, present: (start: numb
 
 export const ListEvents = Type.Object({ ...range, ...pagingParameters });
 
-const Event = Type.Object({
-  id: Type.Optional(Type.String({ description: "Of one that was reported alone." })),
-  timestamp: WireDate,
-  received: WireDate,
-  device: Type.String({ description: "A pseudonym." }),
-  user: Type.Optional(Type.String({ description: "A pseudonym." })),
-  values: Type.Unsafe<Record<string, string | number | boolean>>({
-    type: ["object"], // arbitrary names, which the serializer passes through
+const Event = named(
+  "ReportedMetricEvent",
+  "An event, as it was reported.",
+  Type.Object({
+    id: Type.Optional(Type.String({ description: "Of one that was reported alone." })),
+    timestamp: WireDate,
+    received: WireDate,
+    device: Type.String({ description: "A pseudonym." }),
+    user: Type.Optional(Type.String({ description: "A pseudonym." })),
+    values: Type.Record(ValueText),
+    elapsedTimeInMs: Type.Optional(Type.Integer({ description: "Of one that was ended." })),
   }),
-  elapsedTimeInMs: Type.Optional(Type.Integer({ description: "Of one that was ended." })),
-});
+);
 export const EventPage = PageOf(Event);
 
 /** @param handle of an event that was reported alone */

@@ -52,7 +52,7 @@ function noteStored(
 
 const createEvent = operation({
   method: "POST",
-  path: "/metrics/events/{key}",
+  path: "/metrics/events/{event}",
   operation: "createMetricEvent",
   summary: "Report an event; with timeoutInSeconds, a timed one",
   tag: "Metrics",
@@ -62,7 +62,7 @@ const createEvent = operation({
   status: 201,
   result: CreatedEvent,
   errors: [],
-  async handle({ call, caller, path: { key }, parameters }, services) {
+  async handle({ call, caller, path: { event: key }, parameters }, services) {
     const { keyLimits, metricRoom, database, clock, ids } = services;
     const { applicationId: application_id, deviceId, userId } = caller;
     const { timestamp, timeoutInSeconds } = parameters;
@@ -167,7 +167,7 @@ async function storeEvents(
 
 const endEvent = operation({
   method: "DELETE",
-  path: "/metrics/events/{id}",
+  path: "/metrics/events/{event}",
   operation: "endMetricEvent",
   summary: "End a timed event and return its duration",
   tag: "Metrics",
@@ -176,7 +176,7 @@ const endEvent = operation({
   status: 200,
   result: EndedEvent,
   errors: ["ItemDoesNotExist"],
-  async handle({ caller, path: { id } }, services) {
+  async handle({ caller, path: { event: id } }, services) {
     const { database, compactor, clock, ids } = services;
     const { applicationId } = caller;
     const now = clock.now();

@@ -35,7 +35,7 @@ function assertNotThere(answer: Answer): void {
 
 const day = 86_400_000;
 
-describe("POST /metrics/events/{key}: spec/metrics#report-an-event", () => {
+describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
   it("201 with an empty body, without a body, and with unknown parameters", async () => {
     for (const body of [undefined, "", {}, { location: [], id: {}, foo: { bar: 1 } }]) await newEvent(body);
   });
@@ -84,7 +84,7 @@ describe("POST /metrics/events/{key}: spec/metrics#report-an-event", () => {
 
   it("400 ParameterOutOfRange for longer ones", async () => {
     const long = "x".repeat(257);
-    assertError(await report(long), 400, "ParameterOutOfRange", 514, "key must have at most 256 characters.");
+    assertError(await report(long), 400, "ParameterOutOfRange", 514, "event must have at most 256 characters.");
     const value = "x".repeat(1_001);
     const rule = "must have at most 1000 characters.";
     assertError(await report("a", { value }), 400, "ParameterOutOfRange", 514, `value ${rule}`);
@@ -240,7 +240,7 @@ describe("POST /metrics/events: many at once", () => {
 });
 
 // spec/metrics#timed-events
-describe("DELETE /metrics/events/{id}: ends an event", () => {
+describe("DELETE /metrics/events/{event}: ends an event", () => {
   it("200 with the time since the server received the event, regardless of its timestamp; in both spellings", async () => {
     const ids = [
       await newEvent({ timeoutInSeconds: 60 }),
@@ -284,7 +284,7 @@ describe("DELETE /metrics/events/{id}: ends an event", () => {
   });
 
   it("400 for text that is not the id of an event", async () => {
-    assertError(await end("x"), 400, "ParameterIncorrectFormat", 515, "id must be an id.");
+    assertError(await end("x"), 400, "ParameterIncorrectFormat", 515, "event must be an id.");
     const message = "Incorrect id type, expected MetricEvent.";
     assertError(await end(test.app.ids.newId("Checkin")), 400, "ParameterOutOfRange", 514, message);
   });

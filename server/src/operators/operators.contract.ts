@@ -1,12 +1,18 @@
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
-import { type OperatorRole, operatorRoles } from "../roles.ts";
+import type { OperatorRole } from "../roles.ts";
 
 /** Longer than for users, because an operator reads the data of all of them. */
 const NewPassword = Text({ minLength: 12, maxLength: 1024, keepsEmpty: true });
+
+const Role = enumeration<OperatorRole>("OperatorRole", "What an operator may do.", {
+  viewer: "Read everything.",
+  editor: "Change everything except operators, too.",
+  owner: "Manage the operators, too.",
+});
 
 const Name = Text({ maxLength: 1024, description: "Unique, at most 256 characters." });
 
@@ -16,13 +22,13 @@ export const ListOperators = Type.Object(pagingParameters);
 
 export const CreateOperator = Type.Object({
   name: Name,
-  role: Choice(operatorRoles),
+  role: Choice(Role),
   password: Type.Optional({ ...NewPassword, description: "Without one, the answer holds a new one, this once." }),
 });
 
 export const ChangeOperator = Type.Object({
   name: Type.Optional(Name),
-  role: Type.Optional(Choice(operatorRoles)),
+  role: Type.Optional(Choice(Role)),
   password: Type.Optional({ ...NewPassword, description: "Ends the sessions of the operator." }),
 });
 
@@ -46,27 +52,37 @@ export const SignIn = Type.Object({
 const members = {
   id: Type.String(),
   name: Type.String(),
-  role: Type.Unsafe<OperatorRole>({ type: "string", enum: operatorRoles }),
-  /** An operator without a password cannot sign in. */
-  hasPassword: Type.Boolean(),
+  role: Role,
+  isPasswordSet: Type.Boolean({ description: "An operator without a password cannot sign in." }),
   created: WireDate,
   lastLogin: Type.Optional(WireDate),
   /** Absent otherwise. */
   mustChangePassword: Type.Optional(Type.Literal(true)),
 };
 
-export const Operator = Type.Object(members);
+export const Operator = named("Operator", "An operator of the deployment.", Type.Object(members));
 
-export const CreatedOperator = Type.Object({ ...members, password: Type.Optional(Type.String()) });
+export const CreatedOperator = named(
+  "CreatedOperator",
+  "A new operator.",
+  Type.Object({
+    ...members,
+    password: Type.Optional(Type.String({ description: "The password that was made for the operator." })),
+  }),
+);
 
 export const OperatorPage = PageOf(Operator);
 
-export const Session = Type.Object({
-  token: Type.String(),
-  expires: WireDate,
-  idleMs: Type.Integer({ description: "The session also ends when it is not used for so long." }),
-  operator: Operator,
-});
+export const Session = named(
+  "OperatorSession",
+  "A session of an operator.",
+  Type.Object({
+    token: Type.String(),
+    expires: WireDate,
+    idleMs: Type.Integer({ description: "The session also ends when it is not used for so long." }),
+    operator: Operator,
+  }),
+);
 
 /** Never includes the hash of the password. */
 export function presentOperator(row: OperatorRow): Static<typeof Operator> {
@@ -74,7 +90,7 @@ export function presentOperator(row: OperatorRow): Static<typeof Operator> {
     id: row.id,
     name: row.name,
     role: row.role,
-    hasPassword: row.password_hash !== "",
+    isPasswordSet: row.password_hash !== "",
     created: formatDate(row.created_at),
     ...(row.last_login_at !== null && { lastLogin: formatDate(row.last_login_at) }),
     ...(row.must_change_password === 1 && { mustChangePassword: true as const }),

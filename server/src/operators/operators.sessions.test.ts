@@ -72,7 +72,7 @@ describe("POST /_/api/sessions", () => {
         id: operator.id,
         name: "Ada",
         role: "editor",
-        hasPassword: true,
+        isPasswordSet: true,
         created: `/Date(${test.now()})/`,
         lastLogin: `/Date(${test.now()})/`,
       },
@@ -282,7 +282,7 @@ describe("PATCH /_/api/operators/me", () => {
       const body = { password: fresh, currentPassword: password };
       const answer = await test.call("PATCH /_/api/operators/me", { token, body });
       const [created, lastLogin] = [`/Date(${test.now()})/`, `/Date(${test.now()})/`];
-      assertResult(answer, 200, { id, name, role, hasPassword: true, created, lastLogin });
+      assertResult(answer, 200, { id, name, role, isPasswordSet: true, created, lastLogin });
       for (const app of [other, test]) {
         assert.ok(await isAlive(token, app));
         for (const dead of [another, operator.token]) assert.ok(!(await isAlive(dead, app)));

@@ -35,7 +35,7 @@ function signIn(name: string, password: string): Promise<Answer> {
 
 /** The representation of an operator that has not signed in yet. */
 function shown({ id, name, role }: Pick<TestOperator, "id" | "name" | "role">) {
-  return { id, name, role, hasPassword: true, created: `/Date(${test.now()})/` };
+  return { id, name, role, isPasswordSet: true, created: `/Date(${test.now()})/` };
 }
 
 async function ownerIds(): Promise<string[]> {
@@ -78,7 +78,7 @@ describe("POST /_/api/operators", () => {
   });
 
   it("ignores fields that only the server sets (hostile.md 9)", async () => {
-    const forged = { id: owner.id, created: 0, lastLogin: 0, hasPassword: false, password_hash: "x", sessionId: "x" };
+    const forged = { id: owner.id, created: 0, lastLogin: 0, isPasswordSet: false, password_hash: "x", sessionId: "x" };
     const answer = await call("POST /_/api/operators", { name: "Forger", role: "viewer", ...forged });
     const { id, password } = answer.body.result;
     assert.notEqual(id, owner.id);

@@ -30,7 +30,7 @@ export function commonSearch(kind: OwnedKind<never>, orders = ordersOf(kind)) {
   return {
     userID: Type.Optional(alsoAs("ownerID", userID)),
     tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
-    ...searchParameters<string>(orders),
+    ...searchParameters<string>(`${kind.idKind}SortOrder`, orders),
   };
 }
 

@@ -1,6 +1,6 @@
 import { applicationPathParameters, requireApplication } from "../auth/operated-application.ts";
 import { PageOf } from "../contract/paging.ts";
-import { type ObjectSchema, type Schema, type Static, Type } from "../contract/schema.ts";
+import { named, type ObjectSchema, type Schema, type Static, Type } from "../contract/schema.ts";
 import { searchParameters } from "../contract/search.ts";
 import { alsoAs, IdInput, WireLocation } from "../contract/wire.ts";
 import { searchPage } from "../db/search.ts";
@@ -21,11 +21,13 @@ export function operatedPathOf(kind: OwnedKind<never>): ObjectSchema<Readonly<Re
 /** The parameters of an operator's search. */
 const SearchOperated = Type.Object({
   userID: Type.Optional(alsoAs("ownerID", IdInput("User"))),
-  ...searchParameters<string>(["created"]),
+  ...searchParameters<string>("CreatedOrDistanceSortOrder", ["created"]),
 });
 
 /** What operators see of an object besides what its owner sees: where others see it. */
-const operatedResults = { shownLocation: Type.Optional(WireLocation) };
+const operatedResults = {
+  shownLocation: Type.Optional({ ...WireLocation, description: "Where others see it, if that is elsewhere." }),
+};
 
 interface OperatedOperations<Row extends OwnedRow, Result extends ObjectSchema> {
   /** Replaces the parameters of the search. */
@@ -43,7 +45,11 @@ export function operatedOperations<Row extends OwnedRow, Result extends ObjectSc
   const { idKind, collection, noun, pathParameter, table } = kind;
   const root = `/_/api/applications/{appid}/${collection}`;
   const common = { method: "GET", tag: "Operators", caller: "operator", status: 200 } as const;
-  const OperatedResult: Schema<object> = Type.Object({ ...Result.properties, ...operatedResults });
+  const OperatedResult: Schema<object> = named(
+    `Operated${idKind}`,
+    `A ${noun}, as operators see it.`,
+    Type.Object({ ...Result.properties, ...operatedResults }),
+  );
 
   function presentOperated(row: Row): object {
     const { seen_lat: lat, seen_lng: lng } = row;

@@ -1,26 +1,17 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
-import { describeEndpoints } from "../api/endpoint-openapi.ts";
-import { describeRoutes } from "../api/openapi.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
-import type { Route } from "../contract/route.ts";
+import { type DescribedApi, describeApi } from "../api/openapi.ts";
 import type { Page } from "../http/web-page.ts";
 import { version } from "../version.ts";
 
 /** Serves `/_/openapi.json` and its browser view `/_/docs` without any third-party host. */
-export function documentationPages(
-  { routes, endpoints }: { readonly routes: readonly Route[]; readonly endpoints: readonly Endpoint[] },
-  serverUrl: string | undefined,
-): Page[] {
+export function documentationPages(api: DescribedApi, serverUrl: string | undefined): Page[] {
   return [
     {
       path: "/_/openapi.json",
       contentType: "application/json",
-      load: () => {
-        const info = { version, serverUrl: serverUrl ?? "/" };
-        return JSON.stringify(describeRoutes(routes, info, describeEndpoints(endpoints)));
-      },
+      load: () => JSON.stringify(describeApi(api, { version, serverUrl: serverUrl ?? "/" })),
     },
     { path: "/_/docs", contentType: htmlType, load: () => docsHtml("clients") },
     { path: "/_/docs/operators", contentType: htmlType, load: () => docsHtml("operators") },

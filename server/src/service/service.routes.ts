@@ -1,4 +1,4 @@
-import { Type } from "../contract/schema.ts";
+import { named, Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
 import { version } from "../version.ts";
@@ -19,6 +19,19 @@ const ping = operation({
   handle: async () => "Pong" as const,
 });
 
+const ServiceDescription = named(
+  "ServiceDescription",
+  "The server, and the paths of its documentation and health checks.",
+  Type.Object({
+    name: Type.String(),
+    version: Type.String(),
+    docs: Type.String(),
+    openapi: Type.String(),
+    live: Type.String(),
+    ready: Type.String(),
+  }),
+);
+
 const describeService = operation({
   method: "GET",
   path: "/_/",
@@ -27,14 +40,7 @@ const describeService = operation({
   tag: "Service",
   caller: "anyone",
   status: 200,
-  result: Type.Object({
-    name: Type.String(),
-    version: Type.String(),
-    docs: Type.String(),
-    openapi: Type.String(),
-    live: Type.String(),
-    ready: Type.String(),
-  }),
+  result: ServiceDescription,
   errors: [],
   handle: async () => ({
     name: "Rollcall",

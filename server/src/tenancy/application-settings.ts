@@ -80,9 +80,10 @@ export interface Retention {
 }
 
 const defaultRetention: Retention = { metricsDays: 90, crashReportsDays: 90 };
-const retentionDaysMax = 3_650;
-const tokenLifetimeMsMax = 315_360_000_000; // ten years
-const textsMax = 100;
+export const retentionDaysMax = 3_650;
+export const tokenLifetimeMsMin = 1_000;
+export const tokenLifetimeMsMax = 315_360_000_000; // ten years
+export const textsMax = 100;
 
 /** Limits the size of the error: input with this many problems is probably something else. */
 const problemsMax = 50;
@@ -127,7 +128,7 @@ const readers = {
   oidc: readProviders,
   retention: integers("retention", Object.keys(defaultRetention), 1, retentionDaysMax),
   quotas: integers("quotas", quotaNames, 0, Number.MAX_SAFE_INTEGER),
-  tokenLifetimes: integers("tokenLifetimes", ["deviceMs", "userMs"], 1_000, tokenLifetimeMsMax),
+  tokenLifetimes: integers("tokenLifetimes", ["deviceMs", "userMs"], tokenLifetimeMsMin, tokenLifetimeMsMax),
   disabledOperations: texts(
     "disabledOperations",
     "such as POST /users",
@@ -298,8 +299,8 @@ function readEmail(value: unknown, problems: string[]): unknown {
   return value;
 }
 
-const perSecondMin = 0.001;
-const callsMax = 1_000_000;
+export const perSecondMin = 0.001;
+export const callsMax = 1_000_000;
 
 function readLimits(value: unknown, problems: string[]): unknown {
   const members = readObject("limits", value, ["application", "caller", "operations"], problems);

@@ -1,6 +1,6 @@
 import type { ListedToken } from "../auth/user-tokens.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { searchParameters } from "../contract/search.ts";
 import {
   Choice,
@@ -23,9 +23,14 @@ export const nameCharactersMax = 256;
 export const emailCharactersMax = 320;
 const tagCharactersMax = 256;
 
+const GenderWord = enumeration("Gender", "The gender of a user. Requests may send its number instead.", {
+  Unknown: "0: not known.",
+  Male: "1: male.",
+  Female: "2: female.",
+});
 /** The stored value of a gender is its index here. */
-export const genders = ["Unknown", "Male", "Female"] as const;
-const Gender = Choice(genders, { numbered: true, description: "Unknown, Male, Female, or 0, 1, 2." });
+export const genders = GenderWord.enum;
+const Gender = Choice(GenderWord, { numbered: true });
 
 const userName = Text({
   maxLength: nameCharactersMax,
@@ -85,19 +90,19 @@ export const SearchUsers = Type.Object({
   gender: Type.Optional(Gender),
   dateOfBirth: Type.Optional(DateInput({ description: "Finds oneself alone: others are not shown it." })),
   dobRange: Type.Optional(DateRangeInput({ description: "Of dateOfBirth. Finds oneself alone." })),
-  ...searchParameters(userOrders),
+  ...searchParameters("UserSortOrder", userOrders),
 });
 
 export const UserPath = Type.Object({ userId: UserIdInput({ description: "An id, or me.", unbuilt: ["lists"] }) });
 
 /** The view that users have of themselves (spec/users#user-fields). */
-export const OwnUser = Type.Object({
+const ownUser = Type.Object({
   id: Type.String(),
   userName: Type.String(),
   firstName: Type.Optional(Type.String()),
   lastName: Type.Optional(Type.String()),
   email: Type.Optional(Type.String()),
-  gender: Type.Optional(Type.Unsafe<(typeof genders)[number]>({ type: "string", enum: genders })),
+  gender: Type.Optional(GenderWord),
   dateOfBirth: Type.Optional(WireDate),
   tag: Type.Optional(Type.String()),
   location: Type.Optional(WireLocation),
@@ -110,43 +115,61 @@ export const OwnUser = Type.Object({
   lastModified: WireDate,
 });
 
+export const OwnUser = named("OwnUser", "A user, as the user sees it.", ownUser);
+
 /** The view that other users of the application have of a user: most optional fields are absent. */
-export const ShownUser = Type.Object({
-  ...OwnUser.properties,
-  celebMode: Type.Optional(OwnUser.properties.celebMode),
-  locationFuzzing: Type.Optional(OwnUser.properties.locationFuzzing),
-  lastLogin: Type.Optional(OwnUser.properties.lastLogin),
-  lastModified: Type.Optional(OwnUser.properties.lastModified),
-});
+export const ShownUser = named(
+  "ShownUser",
+  "A user, as other users of the application see it: without most of the optional fields.",
+  Type.Object({
+    ...OwnUser.properties,
+    celebMode: Type.Optional(OwnUser.properties.celebMode),
+    locationFuzzing: Type.Optional(OwnUser.properties.locationFuzzing),
+    lastLogin: Type.Optional(OwnUser.properties.lastLogin),
+    lastModified: Type.Optional(OwnUser.properties.lastModified),
+  }),
+);
 
 export const UserPage = PageOf(ShownUser);
 
 /** The result of creation and login. */
-export const UserWithToken = Type.Object({
-  ...OwnUser.properties,
-  accessToken: Type.String({ description: "User access token, opaque." }),
-  accessTokenExpires: WireDate,
-});
+export const UserWithToken = named(
+  "UserWithToken",
+  "A user, and a new token of the user.",
+  Type.Object({
+    ...OwnUser.properties,
+    accessToken: Type.String({ description: "User access token, opaque." }),
+    accessTokenExpires: WireDate,
+  }),
+);
 
 /** The result of logout: a new device token. */
-export const DeviceToken = Type.Object({
-  accessToken: Type.String({ description: "Device access token, opaque." }),
-  accessTokenExpires: WireDate,
-});
+export const DeviceToken = named(
+  "DeviceToken",
+  "A new token of the device.",
+  Type.Object({
+    accessToken: Type.String({ description: "Device access token, opaque." }),
+    accessTokenExpires: WireDate,
+  }),
+);
 
 export const ListTokens = Type.Object(pagingParameters);
 export const TokenPath = Type.Object({ tokenId: IdInput("Token") });
 
 /** A live token of the user (spec/users#list-and-end-tokens). */
-export const UserToken = Type.Object({
-  id: Type.String(),
-  deviceID: Type.String(),
-  platform: Type.String(),
-  created: WireDate,
-  lastUsed: WireDate,
-  expires: WireDate,
-  current: Type.Boolean(),
-});
+export const UserToken = named(
+  "UserToken",
+  "An active token of a user.",
+  Type.Object({
+    id: Type.String(),
+    deviceID: Type.String(),
+    platform: Type.String(),
+    created: WireDate,
+    lastUsed: WireDate,
+    expires: WireDate,
+    current: Type.Boolean({ description: "Whether the call was made with it." }),
+  }),
+);
 
 export const UserTokenPage = PageOf(UserToken);
 

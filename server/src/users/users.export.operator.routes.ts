@@ -1,6 +1,7 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { ArchiveResult } from "../contract/file-result.ts";
 import { Type } from "../contract/schema.ts";
+import { Bytes } from "../contract/wire.ts";
 import { ApiError } from "../errors.ts";
 import { archiveUser } from "../exports/user-archive.ts";
 import { operation } from "../operation.ts";
@@ -20,7 +21,7 @@ export const exportUser = operation({
   pathParameters: OperatedUserPath,
   parameters: Type.Object({}),
   status: 200,
-  result: Type.String({ format: "binary" }),
+  result: Bytes("application/zip"),
   errors: ["ItemDoesNotExist"],
   async handle({ path: { appid, userId } }, { database, userExporters, clock }: CommandServices) {
     await requireApplication(appid, database.reads);

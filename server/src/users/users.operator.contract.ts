@@ -1,7 +1,8 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import type { ListedToken } from "../auth/user-tokens.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
+import { sortOrders } from "../contract/search.ts";
 import { Choice, DateInput, DateRangeInput, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { UserRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -24,19 +25,23 @@ export const SearchOperatedUsers = Type.Object({
   created: Type.Optional(DateRangeInput()),
   lastModified: Type.Optional(DateRangeInput()),
   sortOrder: Type.Optional(
-    Choice(["created", "-created", "lastModified", "-lastModified", "userName", "-userName"], {
-      description: "What the users are sorted by, - for descending. Default -created.",
+    Choice(sortOrders("OperatedUserSortOrder", operatedUserOrders), {
+      description: "What the users are sorted by. Default -created.",
     }),
   ),
   ...pagingParameters,
 });
 
 /** The operator view of a user: the user's own view, and whether it is disabled. Never the hash of the password. */
-const OperatedUser = Type.Object({
-  ...OwnUser.properties,
-  hasPassword: Type.Boolean({ description: "False for one who signs in with an identity provider alone." }),
-  disabled: Type.Optional(WireDate),
-});
+const OperatedUser = named(
+  "OperatedUser",
+  "A user, as operators see it.",
+  Type.Object({
+    ...OwnUser.properties,
+    hasPassword: Type.Boolean({ description: "False for one who signs in with an identity provider alone." }),
+    disabled: Type.Optional({ ...WireDate, description: "When the user was disabled; absent for other users." }),
+  }),
+);
 export const OperatedUserPage = PageOf(OperatedUser);
 
 /** Counting stops here. */
@@ -44,19 +49,25 @@ export const countMax = 1_000;
 
 const Count = Type.Integer({ description: `At most ${countMax}: there may be more then.` });
 
-export const OperatedUserWithCounts = Type.Object({
-  ...OperatedUser.properties,
-  counts: Type.Object({
+const Counts = named(
+  "UserCounts",
+  "What belongs to a user.",
+  Type.Object({
     tokens: Count,
     identities: Count,
     checkins: Count,
     locations: Count,
-    files: Type.Integer(),
-    fileBytes: Type.Integer(),
+    files: Type.Integer({ description: "Pictures, videos and blobs." }),
+    fileBytes: Type.Integer({ description: "Bytes of these files together." }),
   }),
-});
+);
+export type UserCounts = Static<typeof Counts>;
 
-export type UserCounts = Static<typeof OperatedUserWithCounts>["counts"];
+export const OperatedUserWithCounts = named(
+  "OperatedUserWithCounts",
+  "A user, as operators see it, with the number of objects.",
+  Type.Object({ ...OperatedUser.properties, counts: Counts }),
+);
 
 export function presentOperatedUser(user: UserRow): Static<typeof OperatedUser> {
   return {
@@ -69,14 +80,18 @@ export function presentOperatedUser(user: UserRow): Static<typeof OperatedUser> 
 
 export const ListOperatedTokens = Type.Object(pagingParameters);
 
-const OperatedToken = Type.Object({
-  id: Type.String(),
-  deviceID: Type.String(),
-  platform: Type.String(),
-  created: WireDate,
-  lastUsed: WireDate,
-  expires: WireDate,
-});
+const OperatedToken = named(
+  "OperatedToken",
+  "An active token of a user, as operators see it.",
+  Type.Object({
+    id: Type.String(),
+    deviceID: Type.String(),
+    platform: Type.String(),
+    created: WireDate,
+    lastUsed: WireDate,
+    expires: WireDate,
+  }),
+);
 export const OperatedTokenPage = PageOf(OperatedToken);
 
 export function presentOperatedToken(token: ListedToken): Static<typeof OperatedToken> {

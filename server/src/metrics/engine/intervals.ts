@@ -1,8 +1,7 @@
 import { dayMs, type Granularity, hourMs } from "./series.ts";
 
 /** The interval between two points of a chart, in UTC; weeks begin on Monday. */
-export const intervals = ["hour", "day", "week", "month"] as const;
-export type Interval = (typeof intervals)[number];
+export type Interval = "hour" | "day" | "week" | "month";
 
 /** The bucket size that an interval is made of. */
 export function granularityOf(interval: Interval): Granularity {

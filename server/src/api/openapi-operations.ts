@@ -1,0 +1,185 @@
+import type { Endpoint, EndpointOperation } from "../contract/endpoint.ts";
+import { conditionsOf, IdempotencyKey, type Route, roleOf, takesIdempotencyKey } from "../contract/route.ts";
+import { isOptional, named, nameOf, type ObjectSchema, type Schema, Type } from "../contract/schema.ts";
+import { describeFailureReferences } from "./openapi-failures.ts";
+import type { DescribedOperation, DescribedParameter } from "./openapi-parameters.ts";
+import type { Json, SchemaComponents } from "./openapi-schemas.ts";
+
+type Describe = SchemaComponents["describe"];
+
+/** The OpenAPI description of a route. */
+export function describeRoute(route: Route, describe: Describe): DescribedOperation {
+  const conditions = conditionsOf(route);
+  const hasBody = takesBody(route);
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    tags: [route.tag],
+    security: securityOf[route.caller],
+    ...callerFields(route),
+    "x-batchable": route.isBatchable !== false && route.caller !== "operator",
+    "x-idempotent": takesIdempotencyKey(route),
+    "x-errors": conditions,
+    ...withParameters([
+      ...describeParameters(route.pathParameters, "path", describe),
+      ...(hasBody ? [] : describeParameters(route.parameters, "query", describe)),
+      ...(takesIdempotencyKey(route) ? [idempotencyKey(describe)] : []),
+    ]),
+    ...(hasBody && describeBody(route, describe)),
+    responses: {
+      [route.status]: describeSuccess(route, describe),
+      ...(route.download !== undefined && { 302: forwarded }),
+      ...(conditions.includes("RangeOutsideFile") && { 206: partOfFile(route.result), 304: alreadyThere }),
+      ...(route.mayCreate && { 201: describeSuccess(route, describe) }),
+      ...describeFailureReferences(conditions),
+    },
+  };
+}
+
+/** The OpenAPI description of an operation with a protocol of its own. */
+export function describeEndpointOperation(
+  { tag, headers }: Endpoint,
+  { path, operation, summary, requestHeaders, responseHeaders, takes, status, errors }: EndpointOperation,
+): DescribedOperation {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  return {
+    operationId: operation,
+    summary,
+    tags: [tag],
+    security: securityOf.user,
+    ...{ "x-caller": "user", "x-batchable": false, "x-idempotent": false },
+    "x-errors": errors,
+    ...withParameters([
+      ...names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }) as const),
+      ...Object.entries(requestHeaders).map(
+        ([name, { isRequired, description }]) =>
+          ({ name, in: "header", required: isRequired, description, schema: { type: "string" } }) as const,
+      ),
+    ]),
+    ...(takes !== undefined && {
+      requestBody: { required: false, content: { [takes]: { schema: { type: "string", format: "binary" } } } },
+    }),
+    responses: {
+      [status]: { description: "Success, without a body.", headers: describeHeaders(headers, responseHeaders) },
+      ...describeFailureReferences(errors),
+    },
+  };
+}
+
+/** Each scheme of `openapi.ts` stands for the header with the word Service. */
+const securityOf = {
+  anyone: [],
+  device: [{ deviceToken: [] }, { bearer: [] }],
+  user: [{ userToken: [] }, { bearer: [] }],
+  operator: [{ operatorToken: [] }, { bearer: [] }],
+};
+
+function callerFields(route: Route) {
+  return { "x-caller": route.caller, ...(route.caller === "operator" && { "x-role": roleOf(route) }) };
+}
+
+function takesBody({ method, parameters = Type.Object({}), upload }: Route): boolean {
+  const isInBody = method !== "GET" && method !== "DELETE";
+  return isInBody && (upload !== undefined || Object.keys(parameters.properties).length > 0);
+}
+
+function withParameters(parameters: readonly DescribedParameter[]) {
+  return parameters.length === 0 ? {} : { parameters };
+}
+
+function describeParameters(
+  shape: ObjectSchema | undefined,
+  location: "path" | "query",
+  describe: Describe,
+): DescribedParameter[] {
+  return Object.entries(shape?.properties ?? {}).map(([name, schema]) => {
+    const { description, ...described } = describe(schema);
+    return {
+      name,
+      in: location,
+      required: !isOptional(schema),
+      ...(typeof description === "string" && { description }),
+      schema: described,
+    };
+  });
+}
+
+function idempotencyKey(describe: Describe): DescribedParameter {
+  return {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description:
+      "A repeat by the same caller within 24 hours gets the first reply again, marked `Idempotent-Replayed: true`.",
+    schema: describe(IdempotencyKey),
+  };
+}
+
+function describeBody({ operation, parameters = Type.Object({}), upload }: Route, describe: Describe) {
+  const name = `${operation.charAt(0).toUpperCase()}${operation.slice(1)}`;
+  const request = named(`${name}Request`, `The parameters of ${operation}.`, parameters);
+  if (upload === undefined) {
+    const content = { "application/json": { schema: describe(request) } };
+    return { requestBody: { required: parameters.required.length > 0, content } };
+  }
+  const data = Type.String({ format: "binary", description: "The file." });
+  const form = Type.Object({ data, body: Type.Optional(request) });
+  const schema = describe(named(`${name}Form`, `The file of ${operation}, and its parameters.`, form));
+  const encoding = { body: { contentType: "application/json" } };
+  return { requestBody: { required: true, content: { "multipart/form-data": { schema, encoding } } } };
+}
+
+function describeSuccess({ result }: Route, describe: Describe): Json {
+  const mediaType = mediaTypeOf(result);
+  if (mediaType !== undefined)
+    return { description: "The bytes.", content: { [mediaType]: { schema: describe(result) } } };
+  return { description: "Success.", content: { "application/json": { schema: describe(answerWith(result)) } } };
+}
+
+/** The envelope around a result; results that are one value share the envelope of their type. */
+function answerWith(result: Schema): Schema {
+  const isTrue = result["const"] === true;
+  const value = nameOf(result) === undefined && !isTrue ? { type: result["type"] } : result;
+  return named(
+    `${nameOf(result) ?? answersByType[`${result["type"]}`]}Answer`,
+    "What a successful call answers.",
+    Type.Object({
+      status: Type.Integer(),
+      result: value,
+      request_id: Type.String(),
+      success: Type.Literal(true),
+    }),
+  );
+}
+
+const answersByType: Readonly<Record<string, string>> = { boolean: "True", string: "Text", integer: "Integer" };
+
+/** The media type of a result that is sent as bytes. */
+function mediaTypeOf(result: Schema): string | undefined {
+  const mediaType = result["x-media-type"];
+  return typeof mediaType === "string" ? mediaType : undefined;
+}
+
+const forwarded = {
+  description: "Where the bytes can be read for a few minutes, in a deployment that does not send them itself.",
+  headers: { Location: { schema: { type: "string", format: "uri" } } },
+};
+
+function partOfFile(result: Schema): Json {
+  return {
+    description: "The bytes that `Range` asked for.",
+    content: { [mediaTypeOf(result) ?? "application/octet-stream"]: { schema: { type: "string", format: "binary" } } },
+  };
+}
+
+const alreadyThere = { description: "What `If-None-Match` names is what there is." };
+
+function describeHeaders(always: Endpoint["headers"], responseHeaders: EndpointOperation["responseHeaders"]): Json {
+  return Object.fromEntries([
+    ...Object.entries(always).map(([name, value]) => [name, { schema: { type: "string", const: value } }]),
+    ...Object.entries(responseHeaders).map(([name, description]) => [
+      name,
+      { description, schema: { type: "string" } },
+    ]),
+  ]);
+}

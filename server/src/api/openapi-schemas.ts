@@ -1,0 +1,80 @@
+import { isObjectSchema, nameOf, type Schema } from "../contract/schema.ts";
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+/** The schemas of a document: objects and enumerations are components, all others stand where they are used. */
+export interface SchemaComponents {
+  /** @returns the schema, or a reference to its component, which keeps the description of the property */
+  describe(schema: Schema): { [keyword: string]: Json };
+  /** All components so far, by name. */
+  list(): Record<string, Json>;
+}
+
+export function createSchemaComponents(): SchemaComponents {
+  const components = new Map<string, { readonly content: Json; readonly text: string }>();
+
+  function describe(schema: Schema): { [keyword: string]: Json } {
+    const name = nameOf(schema);
+    if (name === undefined) return publishInline(schema);
+    const { "x-about": about, description, ...keywords } = schema;
+    add(name, publish({ ...keywords, description: about }));
+    return { $ref: `#/components/schemas/${name}`, ...(typeof description === "string" && { description }) };
+  }
+
+  function add(name: string, content: Json): void {
+    const text = JSON.stringify(content);
+    const known = components.get(name);
+    if (known !== undefined && known.text !== text) throw new Error(`Two different schemas have the name ${name}`);
+    components.set(name, { content, text });
+  }
+
+  function publishInline(schema: Schema) {
+    if (isObjectSchema(schema) || "enum" in schema) {
+      throw new Error(`A schema needs a name: ${JSON.stringify(schema).slice(0, 200)}`);
+    }
+    return publish(schema);
+  }
+
+  /** The keywords of a schema, without our internal ones. */
+  function publish(schema: Schema): { [keyword: string]: Json } {
+    const published: { [keyword: string]: Json } = {};
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (keyword.startsWith("x-") || value === undefined || isEmptyList(value)) continue;
+      published[keyword] = publishKeyword(keyword, value);
+    }
+    return published;
+  }
+
+  function publishKeyword(keyword: string, value: unknown): Json {
+    if (keyword === "properties" && isSchema(value)) {
+      return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, describeAny(each)]));
+    }
+    if (keyword === "oneOf" && Array.isArray(value)) return value.map(describeAny);
+    return keyword === "items" || keyword === "additionalProperties" ? describeAny(value) : plainJson(value);
+  }
+
+  function describeAny(value: unknown): Json {
+    return isSchema(value) ? describe(value) : plainJson(value);
+  }
+
+  return {
+    describe,
+    list: () => Object.fromEntries([...components].sort(byName).map(([name, { content }]) => [name, content])),
+  };
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function plainJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,174 @@
+import { enumeration, named, type Properties, Type } from "../contract/schema.ts";
+import { Choice, Flag, List, Members } from "../contract/wire.ts";
+import {
+  type ApplicationLimits,
+  type ApplicationSettings,
+  callsMax,
+  type EmailSettings,
+  type GivenLimit,
+  type locationDataWords,
+  perSecondMin,
+  type Quotas,
+  type Retention,
+  retentionDaysMax,
+  textsMax,
+  tokenLifetimeMsMax,
+  tokenLifetimeMsMin,
+} from "../tenancy/application-settings.ts";
+import type { OidcProvider } from "../tenancy/identity-provider.ts";
+import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-settings.ts";
+
+/** The members of a setting, each of them optional. */
+function optional<Name extends string>(members: Readonly<Record<Name, Properties[string]>>) {
+  return Type.Object(
+    Object.fromEntries(
+      Object.entries<Properties[string]>(members).map(([name, schema]) => [name, Type.Optional(schema)]),
+    ),
+  );
+}
+
+const Provider = named(
+  "OidcProvider",
+  "An OpenID Connect provider.",
+  Type.Object({
+    issuer: Type.String({ description: "The iss of its id_tokens." }),
+    audience: Type.String({ description: "The client id under which it knows the application." }),
+    jwksUrl: Type.String({ format: "uri", description: "Where its public keys are." }),
+  } satisfies Record<keyof OidcProvider, unknown>),
+);
+
+const days = Type.Integer({ minimum: 1, maximum: retentionDaysMax, default: 90, description: "Days." });
+const RetentionMembers = named(
+  "Retention",
+  "How long data is kept.",
+  optional<keyof Retention>({ metricsDays: days, crashReportsDays: days }),
+);
+
+const quota = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+const QuotaMembers = named(
+  "Quotas",
+  "How much may be stored; unlimited where a member is absent.",
+  optional<keyof Quotas>({
+    bytesPerApplication: quota("Bytes of all files."),
+    filesPerApplication: quota("Number of all files."),
+    bytesPerUser: quota("Bytes of the files of one user."),
+    filesPerUser: quota("Number of files of one user."),
+  }),
+);
+
+const lifetime = { minimum: tokenLifetimeMsMin, maximum: tokenLifetimeMsMax };
+const TokenLifetimes = named(
+  "TokenLifetimes",
+  "How long new tokens are valid.",
+  optional<keyof NonNullable<ApplicationSettings["tokenLifetimes"]>>({
+    deviceMs: Type.Integer({ ...lifetime, description: "Device tokens, in milliseconds." }),
+    userMs: Type.Integer({ ...lifetime, description: "User tokens, in milliseconds." }),
+  }),
+);
+
+const Limit = named(
+  "RateLimit",
+  "A rate limit.",
+  Type.Object({
+    perSecond: Type.Number({
+      minimum: perSecondMin,
+      maximum: callsMax,
+      description: "Calls a second in the long run.",
+    }),
+    burst: Type.Optional(Type.Integer({ minimum: 1, maximum: callsMax, description: "Calls at once after a pause." })),
+  } satisfies Record<keyof GivenLimit, unknown>),
+);
+
+const Limits = named(
+  "RateLimits",
+  "Rate limits of an application.",
+  optional<keyof ApplicationLimits>({
+    application: { ...Limit, description: "Of all callers together." },
+    caller: { ...Limit, description: "Of each device." },
+    operations: {
+      ...Type.Record(Limit),
+      description: "Of one operation, such as `POST /checkins`: for each device, or address for sign-ups and logins.",
+    },
+  }),
+);
+
+const MailText = named(
+  "MailText",
+  "The text of a mail.",
+  Type.Object({
+    subject: Type.String({ minLength: 1, maxLength: 256, description: "One line." }),
+    body: Type.String({ minLength: 1, maxLength: 4_000, description: "With the placeholder of its kind in it." }),
+  } satisfies Record<keyof GivenMailText, unknown>),
+);
+
+const MailTexts = named(
+  "MailTexts",
+  "Texts in place of the default ones.",
+  optional<MailTextKind>({
+    resetCode: { ...MailText, description: "With a password reset code in place of @ResetCode." },
+    notice: { ...MailText, description: "With a notice about the account in place of @Notice." },
+  }),
+);
+
+const MailTemplates = enumeration<NonNullable<MailSettings["templates"]>>("MailTemplates", "Whose texts are mailed.", {
+  client: "Harmless texts of clients, too. The default.",
+  fixed: "The application's own texts only.",
+});
+
+const Mail = named(
+  "MailSettings",
+  "How mails to the users of an application are sent.",
+  optional<keyof MailSettings>({
+    from: Type.String({ description: "The sender: an address, or a name and an address in angle brackets." }),
+    smtpUrl: Type.String({ description: "The mail server, an smtp:// or smtps:// URL. Shown without its password." }),
+    templates: MailTemplates,
+    linkHosts: {
+      ...Type.Array(Type.String()),
+      maxItems: 20,
+      description: "Hosts that texts of clients may link to, with all hosts below them.",
+    },
+    texts: MailTexts,
+  }),
+);
+
+const Email = named(
+  "EmailSettings",
+  "Rules for the e-mail addresses of users.",
+  optional<keyof EmailSettings>({
+    requirePassword: Type.Boolean({ description: "A change of the address needs currentPassword." }),
+  }),
+);
+
+const SignedRequests = enumeration<NonNullable<ApplicationSettings["signedRequests"]>>(
+  "SignedRequests",
+  "How unsigned requests to an application with a shared secret are treated.",
+  { optional: "They are answered. The default.", required: "They are refused." },
+);
+
+const LocationData = enumeration<(typeof locationDataWords)[number]>(
+  "LocationData",
+  "What others get of videos and blobs of users with locationFuzzing.",
+  { strip: "The bytes without location data. The default.", refuse: "Nothing.", keep: "The bytes as they are." },
+);
+
+const texts = Type.String();
+
+/** The settings of an application, in the order of the documentation. */
+export const settingsMembers = {
+  oidc: Type.Optional(Members(Type.Record(Provider), { description: "Providers by identityProviderName." })),
+  retention: Type.Optional(Members(RetentionMembers)),
+  quotas: Type.Optional(Members(QuotaMembers)),
+  tokenLifetimes: Type.Optional(Members(TokenLifetimes)),
+  disabledOperations: Type.Optional(
+    List(texts, { maxItems: textsMax, description: "Disabled operations, such as `POST /users`." }),
+  ),
+  origins: Type.Optional(
+    List(texts, { maxItems: textsMax, description: "Of the web pages that may call; any without it." }),
+  ),
+  signedRequests: Type.Optional(Choice(SignedRequests)),
+  limits: Type.Optional(Members(Limits)),
+  mail: Type.Optional(Members(Mail)),
+  locationData: Type.Optional(Choice(LocationData)),
+  debug: Type.Optional(Flag({ description: "Social logins tell which check they failed; false without it." })),
+  email: Type.Optional(Members(Email)),
+} satisfies Record<keyof ApplicationSettings, unknown>;
