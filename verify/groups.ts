@@ -33,6 +33,7 @@ import { privacy } from "./checks/privacy.ts";
 import { privateSearches } from "./checks/private-searches.ts";
 import { profilePictures } from "./checks/profile-pictures.ts";
 import { profiles } from "./checks/profiles.ts";
+import { renewal } from "./checks/renewal.ts";
 import { searchGroup } from "./checks/search.ts";
 import { searchOrder } from "./checks/search-order.ts";
 import { service } from "./checks/service.ts";
@@ -58,6 +59,7 @@ export const groups: readonly Group[] = [
   users,
   loginGroup,
   logout,
+  renewal,
   social,
   passwordReset,
   accounts,

@@ -17,6 +17,7 @@ export const userOperations = [
   "PATCH /users/{userId}",
   "GET /users/me/tokens",
   "DELETE /users/me/tokens/{tokenId}",
+  "POST /users/me/tokens",
   "POST /checkins",
   "GET /checkins",
   "GET /checkins/{checkinId}",
@@ -129,6 +130,7 @@ function bodyOf(operation: (typeof tokenOperations)[number]): unknown {
     case "POST /metadata/{id}/{key}/increment":
       return { visibility: "App" };
     case "POST /users/me/logout":
+    case "POST /users/me/tokens":
       return {};
     default:
       return undefined;

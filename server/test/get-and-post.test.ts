@@ -125,6 +125,7 @@ it("registers, signs up, and reaches every client operation, whatever its method
   await tunnel(`DELETE /metrics/events/${event.id}`);
   assert.equal((await tunnel("POST /metrics/events", { events: [{ key: "level-lost" }] })).accepted, 1);
 
+  await tunnel("POST /users/me/tokens");
   await tunnel("POST /users/me/logout");
   use((await send("POST", "/devices", { ...test.application, platform: "limited" })).accessToken);
   use((await tunnel("POST /users/login", name)).accessToken);

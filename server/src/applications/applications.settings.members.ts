@@ -11,6 +11,8 @@ import {
   type Quotas,
   type Retention,
   retentionDaysMax,
+  sessionMsDefault,
+  sessionMsMin,
   textsMax,
   tokenLifetimeMsMax,
   tokenLifetimeMsMin,
@@ -63,6 +65,12 @@ const TokenLifetimes = named(
   optional<keyof NonNullable<ApplicationSettings["tokenLifetimes"]>>({
     deviceMs: Type.Integer({ ...lifetime, description: "Device tokens, in milliseconds." }),
     userMs: Type.Integer({ ...lifetime, description: "User tokens, in milliseconds." }),
+    sessionMs: Type.Integer({
+      minimum: 0,
+      maximum: tokenLifetimeMsMax,
+      default: sessionMsDefault,
+      description: `How long after the login a user token can be renewed, in milliseconds: ${sessionMsMin} or more; 0 switches renewal off.`,
+    }),
   }),
 );
 

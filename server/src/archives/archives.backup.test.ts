@@ -476,6 +476,7 @@ describe("restoring", () => {
             public_only: null,
             sealed_settings: null,
             revision: "",
+            renews_tokens: 0,
           },
         },
       ],

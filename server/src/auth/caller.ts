@@ -7,6 +7,7 @@ import { LruMap } from "../lib/lru-map.ts";
 import type { Regions } from "../regions/regions.ts";
 import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";
 import { readToken } from "./authorization.ts";
+import { overlapMs, storeFirstUse, supersededAt } from "./token-renewals.ts";
 import type { TokenUses } from "./token-uses.ts";
 import type { TokenClaims, Tokens } from "./tokens.ts";
 import type { TokenUse } from "./user-tokens.ts";
@@ -35,6 +36,8 @@ interface KnownToken {
   confirmedAt: number;
   /** The revision of the application when all of the token was checked. */
   applicationRevision: string;
+  /** When all of the token must be checked again, because it may have been superseded by its successor. */
+  recheckAt: number;
 }
 
 /**
@@ -68,7 +71,7 @@ export function createCallers(
     if (claims === undefined) throw refuseToken("unknown", regions.rootOfToken(token));
     const { applicationId, userId = "", tokenId } = claims;
     const use = { applicationId, userId, tokenId, usedAt: 0 };
-    return { claims, caller: undefined, confirmedAt: -1, applicationRevision: "", use };
+    return { claims, caller: undefined, confirmedAt: -1, applicationRevision: "", recheckAt: 0, use };
   }
 
   function noteUse({ claims, use }: KnownToken, now: number): void {
@@ -80,7 +83,7 @@ export function createCallers(
   async function confirm(token: string, found: KnownToken, now: number): Promise<Caller> {
     const { claims } = found;
     const confirmedAt = revision; // read first: a revocation during the query must not count as confirmed
-    if (found.caller !== undefined && (await isUnchanged(database, found))) {
+    if (found.caller !== undefined && found.recheckAt > now && (await isUnchanged(database, found))) {
       found.confirmedAt = confirmedAt;
       noteUse(found, now);
       return found.caller;
@@ -94,10 +97,19 @@ export function createCallers(
       known.delete(token); // it becomes valid again when the user is enabled
       throw new ApiError("AuthUserAccountDisabled");
     }
+    const endsAt = supersededAt(claims.renewals, state.first_uses);
+    if (endsAt <= now) {
+      known.delete(token);
+      throw refuseToken("ended");
+    }
+    const isStored = await storeFirstUse(claims, state.first_uses, now, database);
+    const isRenewable = state.renews_tokens === 1 && claims.userId !== undefined;
     const policy = policies.of(claims.applicationId, state);
     if (found.caller?.policy !== policy) found.caller = { ...claims, policy };
     found.confirmedAt = confirmedAt;
     found.applicationRevision = state.revision;
+    // A first use of the successor that another process stores from now on ends this token after the overlap.
+    if (isStored) found.recheckAt = isRenewable ? Math.min(endsAt, now + overlapMs) : Number.POSITIVE_INFINITY;
     known.set(token, found);
     noteUse(found, now);
     return found.caller;
@@ -114,7 +126,12 @@ export function createCallers(
       const now = clock.now();
       if (found.claims.tokenExpiresAt <= now) throw refuseToken("expired");
       // A transaction that revokes something has outdated the cache already.
-      if (found.caller === undefined || found.confirmedAt !== revision || database.hasUnsettled()) {
+      if (
+        found.caller === undefined ||
+        found.confirmedAt !== revision ||
+        found.recheckAt <= now ||
+        database.hasUnsettled()
+      ) {
         misses += 1;
         return confirm(token, found, now).then((caller) => requireKind(caller, required));
       }
@@ -171,6 +188,8 @@ interface TokenState extends PolicyColumns {
   readonly user_version: number | null;
   readonly token_user_version: number | null;
   readonly disabled_at: number | null;
+  readonly renews_tokens: number;
+  readonly first_uses: string | null;
 }
 
 /**
@@ -212,7 +231,7 @@ const findAliveToken = prepare<
       .where("device.id", "=", parameter("deviceId"))
       .where("device.token_version", "=", parameter("deviceVersion"))
       .select(["user.token_version as user_version", "user.disabled_at", "token.user_version as token_user_version"])
-      .select(["application.revision", ...policyColumns]),
+      .select(["token.first_uses", "application.renews_tokens", "application.revision", ...policyColumns]),
   { isLookup: true },
 );
 

@@ -1,5 +1,5 @@
-import type { Caller } from "../contract/route.ts";
-import type { UserTokenRow } from "../db/tables.ts";
+import type { Caller, UserCaller } from "../contract/route.ts";
+import type { NewUserTokenRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { IdGenerator } from "../lib/ids.ts";
@@ -19,7 +19,7 @@ export interface IssuedToken {
 /** A user token, and the row that makes it valid (`user-tokens.ts`). */
 export interface IssuedUserToken {
   readonly token: IssuedToken;
-  readonly row: UserTokenRow;
+  readonly row: NewUserTokenRow;
 }
 
 /** The device that a token is issued for, with the application's token lifetimes. */
@@ -33,6 +33,10 @@ export interface Tokens {
   issueDeviceToken(device: DeviceSubject, tokenId?: string): IssuedToken;
   /** @param user with the version that was read before its credentials were checked */
   issueUserToken(device: DeviceSubject, user: { id: string; tokenVersion: number }): IssuedUserToken;
+  /** The successor of the caller's token, under the same id and versions. */
+  renewUserToken(caller: UserCaller, expiresAt: number): IssuedToken;
+  /** How long a new user token of an application lives. */
+  userLifetimeMs(policy: DeviceSubject["policy"]): number;
   /**
    * The claims, or undefined when the token is forged, altered or of another region. The caller must check the expiry.
    */
@@ -73,12 +77,18 @@ export function createTokens(
       tokenExpiresAt: issuedAt + lifetimeMs,
       versions: device.versions,
     };
-    const token = {
+    return { token: present(claims), claims };
+  }
+
+  function present(claims: TokenClaims): IssuedToken {
+    return {
       accessToken: `${region}.${sealer.seal(writeClaims(claims), region)}`,
       accessTokenExpires: formatDate(claims.tokenExpiresAt),
     };
-    return { token, claims };
   }
+
+  const userLifetimeMs = ({ tokenLifetimes }: DeviceSubject["policy"]) =>
+    tokenLifetimes.userMs ?? settings.userTokenLifetimeMs;
 
   return {
     issueDeviceToken(device, tokenId) {
@@ -87,9 +97,8 @@ export function createTokens(
     },
 
     issueUserToken(device, user) {
-      const lifetimeMs = device.policy.tokenLifetimes.userMs ?? settings.userTokenLifetimeMs;
-      const { token, claims } = issue(device, user.id, lifetimeMs);
-      const row: UserTokenRow = {
+      const { token, claims } = issue(device, user.id, userLifetimeMs(device.policy));
+      const row: NewUserTokenRow = {
         application_id: claims.applicationId,
         user_id: user.id,
         id: claims.tokenId,
@@ -101,6 +110,10 @@ export function createTokens(
       };
       return { token, row };
     },
+
+    userLifetimeMs,
+    renewUserToken: ({ renewals = 0, ...caller }, expiresAt) =>
+      present({ ...caller, issuedAt: clock.now(), tokenExpiresAt: expiresAt, renewals: renewals + 1 }),
 
     open(token) {
       if (!token.startsWith(`${region}.`)) return undefined;
@@ -125,10 +138,11 @@ function writeClaims(claims: TokenClaims): string {
     application,
     key,
     device,
+    ...(claims.renewals === undefined ? [] : [claims.renewals]),
   ]);
 }
 
-type WrittenClaims = [string, string, string, string | null, string, number, number, number, number, number];
+type WrittenClaims = [string, string, string, string | null, string, number, number, number, number, number, number?];
 
 function readClaims(plain: string): TokenClaims {
   const written: WrittenClaims = JSON.parse(plain);
@@ -141,5 +155,6 @@ function readClaims(plain: string): TokenClaims {
     issuedAt: written[5],
     tokenExpiresAt: written[6],
     versions: { application: written[7], key: written[8], device: written[9] },
+    ...(written[10] !== undefined && { renewals: written[10] }),
   };
 }

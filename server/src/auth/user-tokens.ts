@@ -5,12 +5,12 @@ import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
 import { type Scope, scopeStream } from "../db/scope.ts";
 import type { Stream } from "../db/stream.ts";
-import type { UserTokenRow } from "../db/tables.ts";
+import type { NewUserTokenRow, UserTokenRow } from "../db/tables.ts";
 import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
 /** Makes a user token valid once the transaction commits. */
-export async function insertUserToken(row: UserTokenRow, queries: Queries): Promise<void> {
+export async function insertUserToken(row: NewUserTokenRow, queries: Queries): Promise<void> {
   await insert(queries, row);
 }
 
@@ -121,6 +121,7 @@ export async function deleteExpiredUserTokens(now: number, database: Database, s
           .where("application_id", "=", row.application_id)
           .where("user_id", "=", row.user_id)
           .where("id", "=", row.id)
+          .where("expires_at", "<", now) // a renewal may have just extended it
           .execute();
       }
       return expired.length;
@@ -128,7 +129,7 @@ export async function deleteExpiredUserTokens(now: number, database: Database, s
   } while (rows === rowsPerStep);
 }
 
-const insert = prepare<UserTokenRow, unknown>((queries, parameter) =>
+const insert = prepare<NewUserTokenRow, unknown>((queries, parameter) =>
   queries.insertInto("user_tokens").values({
     application_id: parameter("application_id"),
     user_id: parameter("user_id"),

@@ -14,7 +14,7 @@ export interface ApplicationPolicy {
   readonly origins: ReadonlySet<string> | undefined;
   readonly signing: { readonly secret: string; readonly isRequired: boolean } | undefined;
   /** Override the token lifetimes of the deployment. */
-  readonly tokenLifetimes: { readonly deviceMs?: number; readonly userMs?: number };
+  readonly tokenLifetimes: { readonly deviceMs?: number; readonly userMs?: number; readonly sessionMs?: number };
   readonly limits: PolicyLimits;
 }
 

@@ -23,7 +23,10 @@ export interface Caller {
   readonly deviceId: string;
   /** Undefined for a device token. */
   readonly userId: string | undefined;
+  /** The same for all successors of a token. */
   readonly tokenId: string;
+  /** How many renewals have led to this user token; absent if none. */
+  readonly renewals?: number;
   readonly tokenExpiresAt: number;
   /** Of the application. */
   readonly policy: ApplicationPolicy;

@@ -87,6 +87,8 @@ interface ApplicationsTable {
   sealed_settings: Generated<string | null>;
   /** Changes with everything that may end a token or change a policy (`auth/revocations.ts`). */
   revision: Generated<string>;
+  /** 1 once a user token has been renewed. */
+  renews_tokens: Generated<number>;
 }
 
 interface ApplicationKeysTable {
@@ -246,7 +248,12 @@ interface UserTokensTable {
   created_at: number;
   /** With minute precision. */
   last_used_at: number;
+  /** Of the newest token. */
   expires_at: number;
+  /** How many times the token has been renewed: the row is that of all its successors, too. */
+  renewals: Generated<number>;
+  /** When successors were first used (`auth/token-renewals.ts`); null if none has been. */
+  first_uses: Generated<string | null>;
 }
 
 /**
@@ -658,6 +665,7 @@ export type CrashGroupRow = Selectable<CrashGroupsTable>;
 export type CrashGroupVersionRow = Selectable<CrashGroupVersionsTable>;
 export type RecognizedDeviceRow = Selectable<RecognizedDevicesTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;
+export type NewUserTokenRow = Omit<UserTokenRow, "renewals" | "first_uses">;
 export type OperatorRow = Selectable<OperatorsTable>;
 export type OperatorSessionRow = Selectable<OperatorSessionsTable>;
 export type AuditRow = Selectable<AuditLogTable>;

@@ -14,7 +14,7 @@ export interface ApplicationSettings {
   /** Storage limits; unlimited where absent. */
   readonly quotas?: Partial<Quotas>;
   /** Overrides the deployment's. */
-  readonly tokenLifetimes?: { readonly deviceMs?: number; readonly userMs?: number };
+  readonly tokenLifetimes?: { readonly deviceMs?: number; readonly userMs?: number; readonly sessionMs?: number };
   /** Disabled operations, such as `POST /users`. */
   readonly disabledOperations?: readonly string[];
   /** The origins of web pages that may call; any if absent. */
@@ -82,6 +82,8 @@ export interface Retention {
 const defaultRetention: Retention = { metricsDays: 90, crashReportsDays: 90 };
 export const retentionDaysMax = 3_650;
 export const tokenLifetimeMsMin = 1_000;
+export const sessionMsMin = 60_000;
+export const sessionMsDefault = 31_536_000_000; // one year
 export const tokenLifetimeMsMax = 315_360_000_000; // ten years
 export const textsMax = 100;
 
@@ -128,7 +130,9 @@ const readers = {
   oidc: readProviders,
   retention: integers("retention", Object.keys(defaultRetention), 1, retentionDaysMax),
   quotas: integers("quotas", quotaNames, 0, Number.MAX_SAFE_INTEGER),
-  tokenLifetimes: integers("tokenLifetimes", ["deviceMs", "userMs"], tokenLifetimeMsMin, tokenLifetimeMsMax),
+  tokenLifetimes: integers("tokenLifetimes", ["deviceMs", "userMs"], tokenLifetimeMsMin, tokenLifetimeMsMax, {
+    sessionMs: sessionMsMin,
+  }),
   disabledOperations: texts(
     "disabledOperations",
     "such as POST /users",
@@ -242,15 +246,26 @@ function readProvider(name: string, value: unknown, problems: string[]): OidcPro
   return provider;
 }
 
-function integers(path: string, names: readonly string[], minimum: number, maximum: number): Reader {
+/** @param orZero further names, with their own minimum, that may also be 0 */
+function integers(
+  path: string,
+  names: readonly string[],
+  minimum: number,
+  maximum: number,
+  orZero: Readonly<Record<string, number>> = {},
+): Reader {
+  const minimumOf = new Map([...names.map((name) => [name, minimum] as const), ...Object.entries(orZero)]);
   return (value, problems) => {
-    const members = readObject(path, value, names, problems);
+    const members = readObject(path, value, [...minimumOf.keys()], problems);
     const read: [name: string, value: number][] = [];
     for (const [name, given] of members ?? []) {
-      if (!names.includes(name)) continue; // readObject has reported it
-      if (Number.isSafeInteger(given) && Number(given) >= minimum && Number(given) <= maximum) {
+      const least = minimumOf.get(name);
+      if (least === undefined) continue; // readObject has reported it
+      const isOff = name in orZero && given === 0;
+      if (isOff || (Number.isSafeInteger(given) && Number(given) >= least && Number(given) <= maximum)) {
         read.push([name, Number(given)]);
-      } else problems.push(`${path}.${name} must be an integer from ${minimum} to ${maximum}`);
+      } else
+        problems.push(`${path}.${name} must be ${name in orZero ? "0 or " : ""}an integer from ${least} to ${maximum}`);
     }
     return Object.fromEntries(read);
   };

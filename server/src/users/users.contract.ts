@@ -153,6 +153,16 @@ export const DeviceToken = named(
   }),
 );
 
+/** The successor of a user token (spec/authentication#renewal). */
+export const RenewedToken = named(
+  "RenewedToken",
+  "The successor of a user token.",
+  Type.Object({
+    accessToken: Type.String({ description: "User access token, opaque." }),
+    accessTokenExpires: WireDate,
+  }),
+);
+
 export const ListTokens = Type.Object(pagingParameters);
 export const TokenPath = Type.Object({ tokenId: IdInput("Token") });
 

@@ -24,6 +24,7 @@ import {
   UserWithToken,
 } from "./users.contract.ts";
 import { requireUserNameKey, userNameKey, userNameTaken } from "./users.names.ts";
+import { renewToken } from "./users.renewal.routes.ts";
 import {
   findUserByName,
   findUserForLogin,
@@ -256,4 +257,4 @@ const endToken = operation({
 });
 
 /** Sign-up, login, logout, and the user's tokens (spec/users#sign-up-login-logout). */
-export const userSessionOperations = [createUser, loginUser, logoutUser, listTokens, endToken];
+export const userSessionOperations = [createUser, loginUser, logoutUser, renewToken, listTokens, endToken];

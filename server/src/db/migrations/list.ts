@@ -30,6 +30,7 @@ import { sealedSettings } from "./0031-sealed-settings.ts";
 import { metricBytes } from "./0032-metric-bytes.ts";
 import { locations } from "./0033-locations.ts";
 import { revisions } from "./0034-revisions.ts";
+import { tokenRenewals } from "./0035-token-renewals.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -66,4 +67,5 @@ export const migrations: readonly Migration[] = [
   metricBytes,
   locations,
   revisions,
+  tokenRenewals,
 ];
