@@ -4,10 +4,12 @@ import { type ErrorCondition, errorCatalogue, errorRow } from "../server/src/err
 import { metricCatalogue } from "../server/src/insight/catalogue.ts";
 import { settings } from "../server/src/settings/settings.ts";
 import { version } from "../server/src/version.ts";
+import { renderSdkSources } from "./sdk-sources.ts";
 
 /** The files that are generated from the code, by their path from the root; a test checks that they are up to date. */
 export function renderPublished(api: DescribedApi): Readonly<Record<string, string>> {
   const { routes, endpoints } = api;
+  const document = renderDocument(describeApi(api, { version, serverUrl: "/" }));
   return {
     "docs/errors.md": renderErrors([
       ...routes.map((route) => ({ operation: route.operation, conditions: conditionsOf(route) })),
@@ -15,7 +17,8 @@ export function renderPublished(api: DescribedApi): Readonly<Record<string, stri
         operations.map(({ operation, errors }) => ({ operation, conditions: errors })),
       ),
     ]),
-    "docs/openapi.json": `${renderDocument(describeApi(api, { version, serverUrl: "/" }))}\n`,
+    "docs/openapi.json": `${document}\n`,
+    ...renderSdkSources(JSON.parse(document)),
     "docs/metrics.md": renderMetrics(),
     ".env.example": renderEnvironment(),
   };

@@ -16,7 +16,8 @@ before(async () => {
 after(() => test.close());
 
 describe("published files", () => {
-  for (const file of ["docs/errors.md", "docs/openapi.json", "docs/metrics.md", ".env.example"]) {
+  const generated = ["types", "calls", "errors", "admin", "dates"].map((name) => `sdk/src/generated/${name}.ts`);
+  for (const file of ["docs/errors.md", "docs/openapi.json", "docs/metrics.md", ".env.example", ...generated]) {
     it(`${file} matches the code (npm run docs writes it)`, () => {
       assert.equal(readFileSync(path.join(root, file), "utf8"), renderPublished(test.app)[file]);
     });

@@ -1,6 +1,5 @@
+// Written by "npm run docs" from docs/openapi.json.
 /** The members of results that are dates. */
-export const dateMembers: ReadonlySet<string> = new Set(
-  "accessTokenExpires at changed created dateOfBirth disabled expires firstSeen from lastLogin lastModified lastRegistered lastSeen lastUsed received registered retired start suspended timestamp to".split(
-    " ",
-  ),
+export const dateMembers: ReadonlySet<string> = /* @__PURE__ */ new Set(
+  "accessTokenExpires at changed created dateOfBirth disabled expires firstSeen from lastLogin lastModified lastRegistered lastSeen lastUsed received registered retired start suspended timestamp to".split(" "),
 );

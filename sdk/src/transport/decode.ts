@@ -4,14 +4,18 @@ import { dateMembers } from "../generated/dates.ts";
 const untouched: ReadonlySet<string> = new Set(["value", "values", "details"]);
 const misspelt = "elaspedTimeInMs";
 
-/** Converts a result of the wire: dates become `Date`. */
+/** Converts a result of the wire: dates become `Date`, and `true`, which says no more than success, undefined. */
 export function decodeResult(result: unknown): unknown {
-  if (Array.isArray(result)) return result.map(decodeResult);
+  return result === true ? undefined : decode(result);
+}
+
+function decode(result: unknown): unknown {
+  if (Array.isArray(result)) return result.map(decode);
   if (typeof result !== "object" || result === null) return result;
   const decoded: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(result)) {
     if (name === misspelt) continue;
-    decoded[name] = untouched.has(name) ? value : (dateMembers.has(name) && readDate(value)) || decodeResult(value);
+    decoded[name] = untouched.has(name) ? value : (dateMembers.has(name) && readDate(value)) || decode(value);
   }
   return decoded;
 }

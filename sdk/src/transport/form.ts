@@ -1,10 +1,11 @@
 import { newUuid } from "../lib/uuid.ts";
-import type { Source } from "./source.ts";
+import type { Source } from "../wire/source.ts";
 
 export interface Form {
   readonly contentType: string;
+  /** Of the whole body, in bytes. */
   readonly length: number;
-  readonly body: () => BodyInit;
+  readonly body: () => Blob | ReadableStream<Uint8Array>;
 }
 
 /** A multipart body of the fields, as JSON, before the file. Its bytes are the same each time it is opened. */
@@ -21,7 +22,7 @@ export function buildForm(source: Source, fields: string): Form {
   const tail = `\r\n--${boundary}--\r\n`;
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
-    length: file instanceof Blob ? file.size : file.length,
+    length: new Blob([head, tail]).size + (file instanceof Blob ? file.size : file.length),
     body: () => (file instanceof Blob ? new Blob([head, file, tail]) : joined([head, file.open(), tail])),
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { AnyCall } from "../wire/call.ts";
 import type { Logger } from "./logger.ts";
+import type { Progress } from "./progress.ts";
 
 /** How often a failed call is repeated, at most 10 times; `false` is never. */
 export type Retry = { readonly repeats?: number } | false;
@@ -38,6 +39,8 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Handed to interceptors. */
   readonly context?: unknown;
+  /** Called while a file is uploaded or downloaded, at most ten times a second. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** How a successful call went. */

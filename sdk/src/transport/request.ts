@@ -1,7 +1,7 @@
 import type { AnyCall, Parameters } from "../wire/call.ts";
 import { encodeParameters, encodeQuery } from "../wire/encode.ts";
-import { buildForm } from "./form.ts";
-import type { Source } from "./source.ts";
+import type { Source } from "../wire/source.ts";
+import { buildForm, type Form } from "./form.ts";
 
 /** A request of a call; all its attempts send the same bytes. */
 export interface WireRequest {
@@ -10,8 +10,8 @@ export interface WireRequest {
   readonly path: string;
   readonly query?: string;
   readonly contentType?: string;
-  readonly body?: string | (() => BodyInit);
-  /** In bytes, of a file. */
+  readonly body?: string | Form["body"];
+  /** Of the body of an upload, in bytes. */
   readonly length?: number;
   /** Sent as a header; an item of a batch holds its own. */
   readonly key?: string | undefined;

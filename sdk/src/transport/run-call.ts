@@ -4,7 +4,7 @@ import { sleep, unlessAborted } from "../lib/wait.ts";
 import type { AnyCall } from "../wire/call.ts";
 import { ConfigurationError, describeCall, type ErrorDetails, ServiceError } from "../wire/errors.ts";
 import type { Failure, Judged, Repeatability, Success } from "./answer.ts";
-import { type Attempts, attemptOnce, type ReadAnswer } from "./attempt.ts";
+import { type Attempts, attemptOnce } from "./attempt.ts";
 import { decodeResult } from "./decode.ts";
 import type { Gate } from "./gate.ts";
 import { type InterceptedRequest, type Interceptor, ownHeaders, runIntercepted } from "./interceptors.ts";
@@ -34,7 +34,7 @@ export interface Answer {
 }
 
 const attemptMsDefault = 30_000;
-const totalMsDefault = 90_000;
+export const totalMsDefault = 90_000;
 const stallMsDefault = 60_000;
 /** How fast an upload has to be where its progress cannot be seen, in bytes per millisecond. */
 const uploadSpeedMin = 16_384 / 1000;
@@ -47,7 +47,6 @@ export async function runCall(
   principal: Principal,
   options: CallOptions,
   shared: Shared,
-  readAnswer?: ReadAnswer,
 ): Promise<Answer> {
   const { operation } = call;
   const { clock, logger } = shared;
@@ -58,7 +57,7 @@ export async function runCall(
   } = shared.options.timeouts ?? {};
   const startedAt = clock.now();
   const isRead = operation.method === "GET";
-  const isTransfer = readAnswer !== undefined || operation.hasFile;
+  const isTransfer = operation.isDownload || operation.hasFile;
   const timeoutMs = options.timeoutMs ?? (isTransfer ? Number.POSITIVE_INFINITY : totalMs);
   const key = isRead || !operation.isIdempotent ? undefined : (options.idempotencyKey ?? newUuid());
   const repeatability: Repeatability = isRead ? "read" : key || operation.isRepeatable ? "keyed" : "plain";
@@ -87,9 +86,11 @@ export async function runCall(
       interceptors: [...shared.interceptors],
       attemptMs: operation.hasFile ? stallMs + (request.length ?? 0) / uploadSpeedMin : attemptMs,
       stop: stop.signal,
-      fetch: shared.options.fetch ?? fetch,
+      fetch: shared.options.fetch,
       clock,
-      readAnswer,
+      options,
+      closing: shared.closing,
+      stallMs,
     };
     const seen: InterceptedRequest = {
       operation,
@@ -128,7 +129,7 @@ export async function runCall(
       const judged = await runAttempt(perAttempt, credentials, seen);
       if (judged.isSuccess) {
         success = judged;
-        return decodeResult(judged.result);
+        return operation.isDownload ? judged.result : decodeResult(judged.result);
       }
       const error = judged.create(detailsOf(judged.repeats !== "no"));
       if (error.is("AuthAccessTokenInvalid") && error instanceof ServiceError && credentials.token !== "") {

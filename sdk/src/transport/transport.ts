@@ -1,30 +1,39 @@
 import { systemClock } from "../lib/clock.ts";
+import { sleep } from "../lib/wait.ts";
 import type { Call } from "../wire/call.ts";
 import { RollcallError } from "../wire/errors.ts";
 import type { Failure } from "./answer.ts";
-import type { ReadAnswer } from "./attempt.ts";
 import { createGate, type Gate } from "./gate.ts";
 import type { Interceptor } from "./interceptors.ts";
 import { consoleLogger } from "./logger.ts";
 import type { CallOptions, Sent, Signer, TransportOptions } from "./options.ts";
 import type { Principal } from "./principal.ts";
-import { createBudget } from "./repeats.ts";
-import { runCall, type Shared } from "./run-call.ts";
+import { createBudget, createRepeats, type Repeats } from "./repeats.ts";
+import { runCall, type Shared, totalMsDefault } from "./run-call.ts";
+import { createStop } from "./stop.ts";
 
 /** Sends calls, and repeats them until they are answered or their time is up. */
 export interface Transport {
-  /**
-   * The request begins in the next microtask.
-   *
-   * @param readAnswer makes the result of responses that are no envelopes
-   */
-  send<T>(call: Call<T>, principal: Principal, options?: CallOptions, readAnswer?: ReadAnswer): Sent<T>;
+  /** The request begins in the next microtask. */
+  send<T>(call: Call<T>, principal: Principal, options?: CallOptions): Sent<T>;
   /** Returns what removes the interceptor. */
   intercept(interceptor: Interceptor): () => void;
   /** Signs all requests from now on. */
   sign(signer: Signer): void;
+  /** For what repeats calls by itself. */
+  readonly pace: Pace;
   /** Ends all calls under way with AbortedError, and refuses further ones. */
   close(): void;
+}
+
+/** When calls are repeated. */
+export interface Pace {
+  /** How long a call may take with all its repeats. */
+  readonly totalMs: number;
+  repeats(options: CallOptions): Repeats;
+  /** @throws AbortedError once the app has aborted the call or closed the client */
+  wait(ms: number, options: CallOptions): Promise<void>;
+  now(): number;
 }
 
 export function createTransport(options: TransportOptions = {}): Transport {
@@ -47,9 +56,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
   };
 
   return {
-    send<T>(call: Call<T>, principal: Principal, callOptions: CallOptions = {}, readAnswer?: ReadAnswer): Sent<T> {
+    send<T>(call: Call<T>, principal: Principal, callOptions: CallOptions = {}): Sent<T> {
       const { stack } = new Error();
-      const answer = Promise.resolve().then(() => runCall(call, principal, callOptions, shared, readAnswer));
+      const answer = Promise.resolve().then(() => runCall(call, principal, callOptions, shared));
       const result = answer.then(
         // The type of the result is that of the generated description.
         ({ result }) => result as T,
@@ -67,6 +76,21 @@ export function createTransport(options: TransportOptions = {}): Transport {
     },
     sign(signer) {
       shared.signer = signer;
+    },
+    pace: {
+      totalMs: options.timeouts?.totalMs ?? totalMsDefault,
+      repeats: ({ retry }) => createRepeats(retry ?? options.retry, shared.budget, clock),
+      async wait(ms, { signal }) {
+        const stop = createStop(Number.POSITIVE_INFINITY, signal, closing.signal, clock);
+        try {
+          await sleep(ms, stop.signal, clock);
+        } catch {
+          throw stop.create("runBatch", {});
+        } finally {
+          stop.dispose();
+        }
+      },
+      now: clock.now,
     },
     close() {
       closing.abort();

@@ -13,6 +13,8 @@ export interface Operation {
   readonly isRepeatable?: boolean;
   /** Whether its parameter `data` is a file. */
   readonly hasFile?: boolean;
+  /** Whether its result is the bytes of a file. */
+  readonly isDownload?: boolean;
   /** Whether it can be an item of a batch. */
   readonly isBatchable: boolean;
 }
@@ -30,6 +32,11 @@ export interface Call<T> {
   readonly parameters?: Parameters;
   /** The type of the result; the member does not exist at run time. */
   readonly [result]?: T;
+}
+
+/** A call that can be an item of a batch. */
+export interface BatchableCall<T> extends Call<T> {
+  readonly operation: Operation & { readonly isBatchable: true };
 }
 
 /** A call whatever its result. */

@@ -1,4 +1,5 @@
 import type { Parameters } from "./call.ts";
+import type { Box, Near, Place } from "./values.ts";
 
 /**
  * Converts the parameters of an app into those of the wire: dates, places and ranges become texts, absent values are
@@ -26,10 +27,6 @@ export function encodeQuery(parameters: Readonly<Record<string, unknown>>): stri
   });
   return query.length > 0 ? `?${query.join("&")}` : "";
 }
-
-type Place = { readonly lat: number; readonly lng: number };
-type Near = Place & { readonly meters: number };
-type Box = { readonly southWest: Place; readonly northEast: Place };
 
 function encodeValue(value: unknown): unknown {
   if (value instanceof Date) return dateText(value);

@@ -1,0 +1,1494 @@
+// Written by "npm run docs" from docs/openapi.json.
+import type { Call } from "../wire/call.ts";
+import { define } from "../wire/define.ts";
+import type { Download } from "../wire/download.ts";
+import type { Box, DateRange, Near, Place } from "../wire/values.ts";
+import type { CheckinLocation, ConnectionType, Gender, Location, Permission, PictureSize } from "./types.ts";
+
+/** An application, whose clients call the service. */
+export interface Application {
+  readonly id: string;
+  readonly name: string;
+  readonly created: Date;
+  /** Since when; absent while it is not. */
+  readonly suspended?: Date;
+  /** The region that it is on its way to. */
+  readonly movingTo?: string;
+}
+
+/** A key of an application. */
+export interface ApplicationKey {
+  readonly id: string;
+  readonly label?: string;
+  readonly created: Date;
+  readonly state: KeyState | (string & {});
+  readonly retired?: Date;
+  /** Devices that registered with this key when they did last. */
+  readonly devices: number;
+  /** When the last of them did. */
+  readonly lastRegistered?: Date;
+}
+
+/** A page of a listing. */
+export interface ApplicationKeyPage {
+  readonly pageResults: readonly ApplicationKey[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** A page of a listing. */
+export interface ApplicationPage {
+  readonly pageResults: readonly Application[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** The settings of an application; absent members are unset. */
+export interface ApplicationSettings {
+  /** Providers by identityProviderName. */
+  readonly oidc?: Readonly<Record<string, OidcProvider>>;
+  readonly retention?: Retention;
+  readonly quotas?: Quotas;
+  readonly tokenLifetimes?: TokenLifetimes;
+  /** Disabled operations, such as `POST /users`. */
+  readonly disabledOperations?: readonly string[];
+  /** Of the web pages that may call; any without it. */
+  readonly origins?: readonly string[];
+  readonly signedRequests?: SignedRequests | (string & {});
+  readonly limits?: RateLimits;
+  readonly mail?: MailSettings;
+  readonly locationData?: LocationData | (string & {});
+  /** Social logins tell which check they failed; false without it. */
+  readonly debug?: boolean;
+  readonly email?: EmailSettings;
+}
+
+/** The actor of an entry of the audit log. */
+export interface AuditActor {
+  readonly kind: AuditActorKind | (string & {});
+  readonly id?: string;
+  readonly name?: string;
+}
+
+/**
+ * Who did something.
+ *
+ * - `operator`: An operator.
+ * - `user`: A user of the application.
+ * - `device`: A device of the application.
+ * - `cli`: A command on the machine of the server.
+ * - `nobody`: A caller without a valid token.
+ * - `system`: The server itself.
+ */
+export type AuditActorKind = "operator" | "user" | "device" | "cli" | "nobody" | "system";
+
+/** An entry of the audit log. */
+export interface AuditEntry {
+  readonly id: string;
+  readonly at: Date;
+  readonly actor: AuditActor;
+  readonly action: string;
+  readonly appid?: string;
+  readonly target?: string;
+  readonly address?: string;
+  readonly requestId?: string;
+  /** What was given; error for what was refused. */
+  readonly details: unknown;
+  /** How many equal refusals the entry stands for, if more than one. at is the first. */
+  readonly count?: number;
+  readonly lastSeen?: Date;
+}
+
+/** A page of a listing. */
+export interface AuditEntryPage {
+  readonly pageResults: readonly AuditEntry[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** The parameters of changeApplication. */
+export interface ChangeApplicationRequest {
+  /** It must have 1 to 256 characters, none of them a line break or a control character. */
+  readonly name?: string | undefined;
+}
+
+/** The parameters of changeApplicationSettings. */
+export interface ChangeApplicationSettingsRequest {
+  /** Providers by identityProviderName. */
+  readonly oidc?: Readonly<Record<string, OidcProvider>> | undefined;
+  readonly retention?: Retention | undefined;
+  readonly quotas?: Quotas | undefined;
+  readonly tokenLifetimes?: TokenLifetimes | undefined;
+  /** Disabled operations, such as `POST /users`. */
+  readonly disabledOperations?: readonly string[] | undefined;
+  /** Of the web pages that may call; any without it. */
+  readonly origins?: readonly string[] | undefined;
+  readonly signedRequests?: SignedRequests | undefined;
+  readonly limits?: RateLimits | undefined;
+  readonly mail?: MailSettings | undefined;
+  readonly locationData?: LocationData | undefined;
+  /** Social logins tell which check they failed; false without it. */
+  readonly debug?: boolean | undefined;
+  readonly email?: EmailSettings | undefined;
+}
+
+/** The parameters of changeOperator. */
+export interface ChangeOperatorRequest {
+  /** Unique, at most 256 characters. */
+  readonly name?: string | undefined;
+  readonly role?: OperatorRole | undefined;
+  /** Ends the sessions of the operator. */
+  readonly password?: string | undefined;
+}
+
+/** The parameters of changeOwnOperator. */
+export interface ChangeOwnOperatorRequest {
+  readonly password: string;
+  /** The empty text is a wrong password. */
+  readonly currentPassword: string;
+}
+
+/** The parameters of changePublicLocation. */
+export interface ChangePublicLocationRequest {
+  readonly name?: string | undefined;
+  readonly address1?: string | undefined;
+  readonly address2?: string | undefined;
+  readonly city?: string | undefined;
+  readonly region?: string | undefined;
+  readonly country?: string | undefined;
+  readonly postalCode?: string | undefined;
+  readonly phone?: string | undefined;
+  readonly fax?: string | undefined;
+  readonly website?: string | undefined;
+  readonly category?: string | undefined;
+  readonly description?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+}
+
+/** A key of an application, after a change. */
+export interface ChangedApplicationKey {
+  readonly id: string;
+  readonly label?: string;
+  readonly created: Date;
+  readonly state: KeyState | (string & {});
+  readonly retired?: Date;
+}
+
+/** The reports of one bug. */
+export interface CrashGroup {
+  /** Identifies the bug: reports of one bug have the same. */
+  readonly fingerprint: string;
+  /** The error and where it happened, for a list. */
+  readonly title: string;
+  /** The number of reports. */
+  readonly reports: number;
+  /** The number of devices that reported it. */
+  readonly devices: number;
+  readonly versions: readonly CrashGroupVersion[];
+  readonly firstSeen: Date;
+  readonly lastSeen: Date;
+}
+
+/** A page of a listing. */
+export interface CrashGroupPage {
+  readonly pageResults: readonly CrashGroup[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** Ascending: `lastSeen`, `firstSeen`, `reports`. Descending: `-lastSeen`, `-firstSeen`, `-reports`. */
+export type CrashGroupSortOrder = "lastSeen" | "-lastSeen" | "firstSeen" | "-firstSeen" | "reports" | "-reports";
+
+/** The reports of a crash from one version of the app. */
+export interface CrashGroupVersion {
+  /** Absent for devices that reported none. */
+  readonly appVersion?: string;
+  /** The number of its reports. */
+  readonly reports: number;
+  readonly firstSeen: Date;
+  readonly lastSeen: Date;
+}
+
+/** The parameters of createApplicationKey. */
+export interface CreateApplicationKeyRequest {
+  /** What it is for. It must have 1 to 256 characters, none of them a line break or a control character. */
+  readonly label?: string | undefined;
+}
+
+/** The parameters of createApplication. */
+export interface CreateApplicationRequest {
+  /** It must have 1 to 256 characters, none of them a line break or a control character. */
+  readonly name: string;
+}
+
+/** The parameters of createOperator. */
+export interface CreateOperatorRequest {
+  /** Unique, at most 256 characters. */
+  readonly name: string;
+  readonly role: OperatorRole;
+  /** Without one, the answer holds a new one, this once. */
+  readonly password?: string | undefined;
+}
+
+/** The parameters of createOperatorSession. */
+export interface CreateOperatorSessionRequest {
+  readonly name: string;
+  /** The empty text is a wrong password. */
+  readonly password: string;
+  /** Marks this browser for 180 days with a cookie that signs nobody in: guesses of others do not delay its sign-ins. */
+  readonly cookie?: boolean | undefined;
+}
+
+/** The parameters of createPublicLocation. */
+export interface CreatePublicLocationRequest {
+  readonly name: string;
+  readonly address1?: string | undefined;
+  readonly address2?: string | undefined;
+  readonly city?: string | undefined;
+  readonly region?: string | undefined;
+  readonly country?: string | undefined;
+  readonly postalCode?: string | undefined;
+  readonly phone?: string | undefined;
+  readonly fax?: string | undefined;
+  readonly website?: string | undefined;
+  readonly category?: string | undefined;
+  readonly description?: string | undefined;
+  readonly location: Place | string;
+  readonly tag?: string | undefined;
+}
+
+/** A new application, with its first key. */
+export interface CreatedApplication {
+  readonly appid: string;
+  /** Shown only once. */
+  readonly appkey: string;
+  readonly name: string;
+  readonly created: Date;
+}
+
+/** A new operator. */
+export interface CreatedOperator {
+  readonly id: string;
+  readonly name: string;
+  readonly role: OperatorRole | (string & {});
+  /** An operator without a password cannot sign in. */
+  readonly isPasswordSet: boolean;
+  readonly created: Date;
+  readonly lastLogin?: Date;
+  readonly mustChangePassword?: true;
+  /** The password that was made for the operator. */
+  readonly password?: string;
+}
+
+/** Ascending: `created`, `distance`. Descending: `-created`, `-distance`. */
+export type CreatedOrDistanceSortOrder = "created" | "-created" | "distance" | "-distance";
+
+/** Ascending: `created`. Descending: `-created`. */
+export type CreatedSortOrder = "created" | "-created";
+
+/** What deleteApplication looks for. */
+export interface DeleteApplicationQuery {
+  /** The id of the application again. */
+  readonly confirm: string;
+}
+
+/** Rules for the e-mail addresses of users. */
+export interface EmailSettings {
+  /** A change of the address needs currentPassword. */
+  readonly requirePassword?: boolean;
+}
+
+/** What eraseUser looks for. */
+export interface EraseUserQuery {
+  /** The id of the user once more. */
+  readonly confirm: string;
+}
+
+/** How much an application stores, and its limits. */
+export interface FileUsage {
+  readonly files: number;
+  readonly bytes: number;
+  readonly filesMax?: number;
+  readonly bytesMax?: number;
+}
+
+/**
+ * Whether devices can register with a key.
+ *
+ * - `active`: Devices register with it.
+ * - `retired`: It was taken out of use.
+ * - `compromised`: All keys were taken out of use at once.
+ */
+export type KeyState = "active" | "retired" | "compromised";
+
+/** What listApplicationKeys looks for. */
+export interface ListApplicationKeysQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listApplicationsElsewhere looks for. */
+export interface ListApplicationsElsewhereQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listApplications looks for. */
+export interface ListApplicationsQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listAudit looks for. */
+export interface ListAuditQuery {
+  readonly appid?: string | undefined;
+  /** The id of an operator, user or device, or cli, nobody or system. */
+  readonly actor?: string | undefined;
+  /** The name of an operation. */
+  readonly action?: string | undefined;
+  /** The id of what it was done to. */
+  readonly target?: string | undefined;
+  /** Entries whose first event was then or later. */
+  readonly from?: Date | undefined;
+  /** Entries whose first event was before then. */
+  readonly to?: Date | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listCrashGroups looks for. */
+export interface ListCrashGroupsQuery {
+  /** What the groups are sorted by. Default -lastSeen. */
+  readonly sortOrder?: CrashGroupSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listCrashReports looks for. */
+export interface ListCrashReportsQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listLocationFlags looks for. */
+export interface ListLocationFlagsQuery {
+  readonly locationID?: string | undefined;
+  readonly userID?: string | undefined;
+  readonly created?: DateRange | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listMetricEvents looks for. */
+export interface ListMetricEventsQuery {
+  readonly from?: Date | undefined;
+  /** Not in the range any more. */
+  readonly to?: Date | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listMetrics looks for. */
+export interface ListMetricsQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listOperatedMetadata looks for. */
+export interface ListOperatedMetadataQuery {
+  /** Only this key. */
+  readonly key?: string | undefined;
+  /** Only keys that begin so, literally. */
+  readonly keyPrefix?: string | undefined;
+  /** User: what users keep for themselves. App: shared. Both, when not given. */
+  readonly visibility?: Permission | undefined;
+  readonly userID?: string | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listOperators looks for. */
+export interface ListOperatorsQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listTokensOfUser looks for. */
+export interface ListTokensOfUserQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** A crash of the app on a device, as operators see it. */
+export interface ListedCrashReport {
+  readonly id: string;
+  readonly deviceID: string;
+  readonly stackTrace: string;
+  readonly message?: string;
+  readonly methodName?: string;
+  readonly appVersion?: string;
+  readonly osVersion?: string;
+  readonly tag?: string;
+  readonly location?: Place;
+  readonly created: Date;
+}
+
+/** A page of a listing. */
+export interface ListedCrashReportPage {
+  readonly pageResults: readonly ListedCrashReport[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/**
+ * What others get of videos and blobs of users with locationFuzzing.
+ *
+ * - `strip`: The bytes without location data. The default.
+ * - `refuse`: Nothing.
+ * - `keep`: The bytes as they are.
+ */
+export type LocationData = "strip" | "refuse" | "keep";
+
+/** A report of a location by a user. */
+export interface LocationFlag {
+  readonly id: string;
+  readonly locationID: string;
+  readonly userID: string;
+  readonly flagReason?: string;
+  readonly comment?: string;
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** A page of a listing. */
+export interface LocationFlagPage {
+  readonly pageResults: readonly LocationFlag[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** How mails to the users of an application are sent. */
+export interface MailSettings {
+  /** The sender: an address, or a name and an address in angle brackets. */
+  readonly from?: string;
+  /** The mail server, an smtp:// or smtps:// URL. Shown without its password. */
+  readonly smtpUrl?: string;
+  readonly templates?: MailTemplates | (string & {});
+  /** Hosts that texts of clients may link to, with all hosts below them. */
+  readonly linkHosts?: readonly string[];
+  readonly texts?: MailTexts;
+}
+
+/**
+ * Whose texts are mailed.
+ *
+ * - `client`: Harmless texts of clients, too. The default.
+ * - `fixed`: The application's own texts only.
+ */
+export type MailTemplates = "client" | "fixed";
+
+/** The text of a mail. */
+export interface MailText {
+  /** One line. */
+  readonly subject: string;
+  /** With the placeholder of its kind in it. */
+  readonly body: string;
+}
+
+/** Texts in place of the default ones. */
+export interface MailTexts {
+  /** With a password reset code in place of @ResetCode. */
+  readonly resetCode?: MailText;
+  /** With a notice about the account in place of @Notice. */
+  readonly notice?: MailText;
+}
+
+/** A metric key of an application. */
+export interface Metric {
+  readonly key: string;
+  readonly count: number;
+  readonly lastSeen: Date;
+}
+
+/** The intervals of a metric, or of one group of it. */
+export interface MetricGroup {
+  /** The name of the value that the points are about. */
+  readonly value?: string;
+  /** What the value to group by holds. */
+  readonly group?: string;
+  /** True for all that have no group of their own. */
+  readonly isOther?: boolean;
+  readonly points: readonly MetricPoint[];
+}
+
+/**
+ * The length of an interval, in UTC.
+ *
+ * - `hour`: An hour.
+ * - `day`: A day.
+ * - `week`: A week, which begins on Monday.
+ * - `month`: A month.
+ */
+export type MetricInterval = "hour" | "day" | "week" | "month";
+
+/** A page of a listing. */
+export interface MetricPage {
+  readonly pageResults: readonly Metric[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** What happened in one interval. */
+export interface MetricPoint {
+  readonly start: Date;
+  readonly count: number;
+  readonly devices?: number;
+  readonly users?: number;
+  readonly sum?: number;
+  readonly min?: number;
+  readonly max?: number;
+  readonly mean?: number;
+  readonly p50?: number;
+  readonly p95?: number;
+  readonly p99?: number;
+}
+
+/** A metric by intervals. */
+export interface MetricSeries {
+  readonly key: string;
+  readonly from: Date;
+  readonly to: Date;
+  readonly interval: MetricInterval | (string & {});
+  readonly series: readonly MetricGroup[];
+}
+
+/** A new key of an application. */
+export interface NewApplicationKey {
+  readonly id: string;
+  /** Shown only once. */
+  readonly appkey: string;
+  readonly label?: string;
+  readonly created: Date;
+}
+
+/** An OpenID Connect provider. */
+export interface OidcProvider {
+  /** The iss of its id_tokens. */
+  readonly issuer: string;
+  /** The client id under which it knows the application. */
+  readonly audience: string;
+  /** Where its public keys are. */
+  readonly jwksUrl: string;
+}
+
+/** A blob, as operators see it. */
+export interface OperatedBlob {
+  readonly friendlyName?: string;
+  readonly id: string;
+  readonly userID: string;
+  readonly contentType: string;
+  /** Absent, as contentHash, for others while the owner has locationFuzzing. */
+  readonly contentLength?: number;
+  /** SHA-256 of the bytes, in lower-case hex. */
+  readonly contentHash?: string;
+  readonly tag?: string;
+  readonly location?: Place;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+  readonly fileName?: string;
+  /** Where others see it, if that is elsewhere. */
+  readonly shownLocation?: Place;
+}
+
+/** A page of a listing. */
+export interface OperatedBlobPage {
+  readonly pageResults: readonly OperatedBlob[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** A check-in, as operators see it. */
+export interface OperatedCheckin {
+  readonly id: string;
+  readonly userID: string;
+  readonly location: CheckinLocation;
+  readonly comment?: string;
+  readonly description?: string;
+  readonly tag?: string;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+  /** Where others see it, if that is elsewhere. */
+  readonly shownLocation?: Place;
+}
+
+/** A page of a listing. */
+export interface OperatedCheckinPage {
+  readonly pageResults: readonly OperatedCheckin[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** A device, as operators see it. */
+export interface OperatedDevice {
+  readonly id: string;
+  readonly platform: string;
+  readonly uniqueId?: string;
+  readonly model?: string;
+  readonly osVersion?: string;
+  readonly appVersion?: string;
+  /** Clients get it with the token by which it was set, and with no other. */
+  readonly pushToken?: string;
+  readonly tag?: string;
+  readonly location?: Place;
+  readonly connectionType?: ConnectionType | (string & {});
+  readonly isProduction?: boolean;
+  readonly created: Date;
+  readonly lastModified: Date;
+  /** Of the application key that it registered with last. */
+  readonly keyID?: string;
+  readonly registered?: Date;
+}
+
+/** A page of a listing. */
+export interface OperatedDevicePage {
+  readonly pageResults: readonly OperatedDevice[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** A location, as operators see it. */
+export interface OperatedLocation {
+  readonly id: string;
+  /** Absent for public locations. */
+  readonly userID?: string;
+  readonly name?: string;
+  readonly address1?: string;
+  readonly address2?: string;
+  readonly city?: string;
+  readonly region?: string;
+  readonly country?: string;
+  readonly postalCode?: string;
+  readonly phone?: string;
+  readonly fax?: string;
+  readonly website?: string;
+  readonly category?: string;
+  readonly description?: string;
+  readonly location: Place;
+  /** In metres, in a search with a locationRange. */
+  readonly distanceFromSearch?: number;
+  readonly tag?: string;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+  /** Where others see it, if that is elsewhere. */
+  readonly shownLocation?: Place;
+}
+
+/** A page of a listing. */
+export interface OperatedLocationPage {
+  readonly pageResults: readonly OperatedLocation[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** The value of a key of an object, as operators see it. */
+export interface OperatedMetadataItem {
+  readonly key: string;
+  /** The JSON that was put. */
+  readonly value: unknown;
+  readonly visibility: Permission | (string & {});
+  readonly location?: Place;
+  readonly created: Date;
+  readonly lastModified: Date;
+  /** The user whose own slot holds the item. */
+  readonly userID?: string;
+  /** Who located what is shared. */
+  readonly setterID?: string;
+  readonly shownLocation?: Place;
+}
+
+/** A page of a listing. */
+export interface OperatedMetadataItemPage {
+  readonly pageResults: readonly OperatedMetadataItem[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** A picture, as operators see it. */
+export interface OperatedPicture {
+  readonly caption?: string;
+  readonly title?: string;
+  readonly watermark?: string;
+  readonly size?: PictureSize;
+  readonly id: string;
+  readonly userID: string;
+  readonly contentType: string;
+  /** Absent, as contentHash, for others while the owner has locationFuzzing. */
+  readonly contentLength?: number;
+  /** SHA-256 of the bytes, in lower-case hex. */
+  readonly contentHash?: string;
+  readonly tag?: string;
+  readonly location?: Place;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+  readonly fileName?: string;
+  /** Where others see it, if that is elsewhere. */
+  readonly shownLocation?: Place;
+}
+
+/** A page of a listing. */
+export interface OperatedPicturePage {
+  readonly pageResults: readonly OperatedPicture[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** An active token of a user, as operators see it. */
+export interface OperatedToken {
+  readonly id: string;
+  readonly deviceID: string;
+  readonly platform: string;
+  readonly created: Date;
+  readonly lastUsed: Date;
+  readonly expires: Date;
+}
+
+/** A page of a listing. */
+export interface OperatedTokenPage {
+  readonly pageResults: readonly OperatedToken[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** A user, as operators see it. */
+export interface OperatedUser {
+  readonly id: string;
+  readonly userName: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly gender?: Gender | (string & {});
+  readonly dateOfBirth?: Date;
+  readonly tag?: string;
+  readonly location?: Place;
+  readonly profilePictureID?: string;
+  /** Reads its bytes without a token, for some time. */
+  readonly profilePictureUrl?: string;
+  readonly celebMode: boolean;
+  readonly locationFuzzing: boolean;
+  readonly lastLogin: Date;
+  readonly created: Date;
+  readonly lastModified: Date;
+  /** False for one who signs in with an identity provider alone. */
+  readonly hasPassword: boolean;
+  /** When the user was disabled; absent for other users. */
+  readonly disabled?: Date;
+}
+
+/** A page of a listing. */
+export interface OperatedUserPage {
+  readonly pageResults: readonly OperatedUser[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** Ascending: `created`, `lastModified`, `userName`. Descending: `-created`, `-lastModified`, `-userName`. */
+export type OperatedUserSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "userName" | "-userName";
+
+/** A user, as operators see it, with the number of objects. */
+export interface OperatedUserWithCounts {
+  readonly id: string;
+  readonly userName: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly gender?: Gender | (string & {});
+  readonly dateOfBirth?: Date;
+  readonly tag?: string;
+  readonly location?: Place;
+  readonly profilePictureID?: string;
+  /** Reads its bytes without a token, for some time. */
+  readonly profilePictureUrl?: string;
+  readonly celebMode: boolean;
+  readonly locationFuzzing: boolean;
+  readonly lastLogin: Date;
+  readonly created: Date;
+  readonly lastModified: Date;
+  /** False for one who signs in with an identity provider alone. */
+  readonly hasPassword: boolean;
+  /** When the user was disabled; absent for other users. */
+  readonly disabled?: Date;
+  readonly counts: UserCounts;
+}
+
+/** A video, as operators see it. */
+export interface OperatedVideo {
+  readonly title?: string;
+  readonly encoding?: string;
+  readonly friendlyName?: string;
+  readonly bitRate?: number;
+  readonly lengthInSeconds?: number;
+  readonly thumbnailID?: string;
+  readonly id: string;
+  readonly userID: string;
+  readonly contentType: string;
+  /** Absent, as contentHash, for others while the owner has locationFuzzing. */
+  readonly contentLength?: number;
+  /** SHA-256 of the bytes, in lower-case hex. */
+  readonly contentHash?: string;
+  readonly tag?: string;
+  readonly location?: Place;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+  readonly fileName?: string;
+  /** Where others see it, if that is elsewhere. */
+  readonly shownLocation?: Place;
+}
+
+/** A page of a listing. */
+export interface OperatedVideoPage {
+  readonly pageResults: readonly OperatedVideo[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** An operator of the deployment. */
+export interface Operator {
+  readonly id: string;
+  readonly name: string;
+  readonly role: OperatorRole | (string & {});
+  /** An operator without a password cannot sign in. */
+  readonly isPasswordSet: boolean;
+  readonly created: Date;
+  readonly lastLogin?: Date;
+  readonly mustChangePassword?: true;
+}
+
+/** A page of a listing. */
+export interface OperatorPage {
+  readonly pageResults: readonly Operator[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/**
+ * What an operator may do.
+ *
+ * - `viewer`: Read everything.
+ * - `editor`: Change everything except operators, too.
+ * - `owner`: Manage the operators, too.
+ */
+export type OperatorRole = "viewer" | "editor" | "owner";
+
+/** A session of an operator. */
+export interface OperatorSession {
+  readonly token: string;
+  readonly expires: Date;
+  /** The session also ends when it is not used for so long. */
+  readonly idleMs: number;
+  readonly operator: Operator;
+}
+
+/** The parameters of putApplicationSettings. */
+export interface PutApplicationSettingsRequest {
+  /** Providers by identityProviderName. */
+  readonly oidc?: Readonly<Record<string, OidcProvider>> | undefined;
+  readonly retention?: Retention | undefined;
+  readonly quotas?: Quotas | undefined;
+  readonly tokenLifetimes?: TokenLifetimes | undefined;
+  /** Disabled operations, such as `POST /users`. */
+  readonly disabledOperations?: readonly string[] | undefined;
+  /** Of the web pages that may call; any without it. */
+  readonly origins?: readonly string[] | undefined;
+  readonly signedRequests?: SignedRequests | undefined;
+  readonly limits?: RateLimits | undefined;
+  readonly mail?: MailSettings | undefined;
+  readonly locationData?: LocationData | undefined;
+  /** Social logins tell which check they failed; false without it. */
+  readonly debug?: boolean | undefined;
+  readonly email?: EmailSettings | undefined;
+}
+
+/** The parameters of putSigningSecret. */
+export interface PutSigningSecretRequest {
+  /** Made by the server when it is absent. */
+  readonly secret?: string | undefined;
+}
+
+/** How much may be stored; unlimited where a member is absent. */
+export interface Quotas {
+  /** Bytes of all files. */
+  readonly bytesPerApplication?: number;
+  /** Number of all files. */
+  readonly filesPerApplication?: number;
+  /** Bytes of the files of one user. */
+  readonly bytesPerUser?: number;
+  /** Number of files of one user. */
+  readonly filesPerUser?: number;
+}
+
+/** A rate limit. */
+export interface RateLimit {
+  /** Calls a second in the long run. */
+  readonly perSecond: number;
+  /** Calls at once after a pause. */
+  readonly burst?: number;
+}
+
+/** Rate limits of an application. */
+export interface RateLimits {
+  /** Of all callers together. */
+  readonly application?: RateLimit;
+  /** Of each device. */
+  readonly caller?: RateLimit;
+  /** Of one operation, such as `POST /checkins`: for each device, or address for sign-ups and logins. */
+  readonly operations?: Readonly<Record<string, RateLimit>>;
+}
+
+/** What readMetric looks for. */
+export interface ReadMetricQuery {
+  readonly from?: Date | undefined;
+  /** Not in the range any more. */
+  readonly to?: Date | undefined;
+  /** In UTC, weeks from Monday on; day when it is not given. */
+  readonly interval?: MetricInterval | undefined;
+  /** The name of the value to be read. */
+  readonly value?: string | undefined;
+  /** The name of the value by whose content to group. */
+  readonly groupBy?: string | undefined;
+}
+
+/** What readOperatedPictureFile looks for. */
+export interface ReadOperatedPictureFileQuery {
+  /** Scaled to fit <n> or <w>,<h> pixels, and never up. */
+  readonly size?: string | undefined;
+}
+
+/** An application in another region. */
+export interface RemoteApplication {
+  readonly id: string;
+  readonly region: string;
+  readonly serviceRoot?: string;
+  readonly state: RemoteApplicationState | (string & {});
+  readonly changed: Date;
+}
+
+/** A page of a listing. */
+export interface RemoteApplicationPage {
+  readonly pageResults: readonly RemoteApplication[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/**
+ * How far an application is on its way.
+ *
+ * - `being made`: It may exist there: the region has not confirmed it.
+ * - `there`: It is there.
+ * - `handing over`: A move that has not been finished yet.
+ */
+export type RemoteApplicationState = "being made" | "there" | "handing over";
+
+/** An event, as it was reported. */
+export interface ReportedMetricEvent {
+  /** Of one that was reported alone. */
+  readonly id?: string;
+  readonly timestamp: Date;
+  readonly received: Date;
+  /** A pseudonym. */
+  readonly device: string;
+  /** A pseudonym. */
+  readonly user?: string;
+  readonly values: Readonly<Record<string, string | number | boolean>>;
+  /** Of one that was ended. */
+  readonly elapsedTimeInMs?: number;
+}
+
+/** A page of a listing. */
+export interface ReportedMetricEventPage {
+  readonly pageResults: readonly ReportedMetricEvent[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** How long data is kept. */
+export interface Retention {
+  /** Days. */
+  readonly metricsDays?: number;
+  /** Days. */
+  readonly crashReportsDays?: number;
+}
+
+/** The parameters of retireApplicationKey. */
+export interface RetireApplicationKeyRequest {
+  /** The id of the key again, to retire the last one that is active. */
+  readonly confirm?: string | undefined;
+}
+
+/** What searchOperatedBlobs looks for. */
+export interface SearchOperatedBlobsQuery {
+  readonly userID?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** What the files are sorted by. Default -created. */
+  readonly sortOrder?: CreatedSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchOperatedCheckins looks for. */
+export interface SearchOperatedCheckinsQuery {
+  readonly userID?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  readonly sortOrder?: CreatedOrDistanceSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchOperatedDevices looks for. */
+export interface SearchOperatedDevicesQuery {
+  /** Exact. */
+  readonly uniqueId?: string | undefined;
+  /** Exact. */
+  readonly platform?: string | undefined;
+  /** Exact. */
+  readonly tag?: string | undefined;
+  readonly keyId?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** What the devices are sorted by. Default -created. */
+  readonly sortOrder?: CreatedSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchOperatedLocations looks for. */
+export interface SearchOperatedLocationsQuery {
+  readonly userID?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  readonly sortOrder?: CreatedOrDistanceSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchOperatedPictures looks for. */
+export interface SearchOperatedPicturesQuery {
+  readonly userID?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** What the files are sorted by. Default -created. */
+  readonly sortOrder?: CreatedSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchOperatedUsers looks for. */
+export interface SearchOperatedUsersQuery {
+  /** Regardless of case and of Unicode form. */
+  readonly userName?: string | undefined;
+  /** Exact. */
+  readonly email?: string | undefined;
+  readonly dateOfBirth?: Date | undefined;
+  /** Of dateOfBirth. */
+  readonly dobRange?: DateRange | undefined;
+  /** Only users who are disabled, or only those who are not. */
+  readonly disabled?: boolean | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** What the users are sorted by. Default -created. */
+  readonly sortOrder?: OperatedUserSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchOperatedVideos looks for. */
+export interface SearchOperatedVideosQuery {
+  readonly userID?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** What the files are sorted by. Default -created. */
+  readonly sortOrder?: CreatedSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/**
+ * How unsigned requests to an application with a shared secret are treated.
+ *
+ * - `optional`: They are answered. The default.
+ * - `required`: They are refused.
+ */
+export type SignedRequests = "optional" | "required";
+
+/** A shared secret for signed requests. */
+export interface SigningSecret {
+  /** Shown only once. */
+  readonly secret: string;
+}
+
+/** How long new tokens are valid. */
+export interface TokenLifetimes {
+  /** Device tokens, in milliseconds. */
+  readonly deviceMs?: number;
+  /** User tokens, in milliseconds. */
+  readonly userMs?: number;
+  /** How long after the login a user token can be renewed, in milliseconds: 60000 or more; 0 switches renewal off. */
+  readonly sessionMs?: number;
+}
+
+/** What belongs to a user. */
+export interface UserCounts {
+  /** At most 1000: there may be more then. */
+  readonly tokens: number;
+  /** At most 1000: there may be more then. */
+  readonly identities: number;
+  /** At most 1000: there may be more then. */
+  readonly checkins: number;
+  /** At most 1000: there may be more then. */
+  readonly locations: number;
+  /** Pictures, videos and blobs. */
+  readonly files: number;
+  /** Bytes of these files together. */
+  readonly fileBytes: number;
+}
+
+/** Sign in as an operator */
+export const createOperatorSession: (fields: CreateOperatorSessionRequest) => Call<OperatorSession> = /* @__PURE__ */ define("createOperatorSession", "POST /_/api/sessions", "aps");
+
+/** Sign out: end this session */
+export const deleteOperatorSession: () => Call<void> = /* @__PURE__ */ define("deleteOperatorSession", "DELETE /_/api/sessions/current", "ops");
+
+/** List the operators, oldest first */
+export const listOperators: (fields?: ListOperatorsQuery) => Call<OperatorPage> = /* @__PURE__ */ define("listOperators", "GET /_/api/operators", "os");
+
+/** Create an operator */
+export const createOperator: (fields: CreateOperatorRequest) => Call<CreatedOperator> = /* @__PURE__ */ define("createOperator", "POST /_/api/operators", "ops");
+
+/** Read the operator of the token */
+export const getOwnOperator: () => Call<Operator> = /* @__PURE__ */ define("getOwnOperator", "GET /_/api/operators/me", "os");
+
+/** Change one's own password; all other sessions end */
+export const changeOwnOperator: (fields: ChangeOwnOperatorRequest) => Call<Operator> = /* @__PURE__ */ define("changeOwnOperator", "PATCH /_/api/operators/me", "ops");
+
+/** Read an operator */
+export const getOperator: (operatorId: string) => Call<Operator> = /* @__PURE__ */ define("getOperator", "GET /_/api/operators/{operatorId}", "os");
+
+/** Change the name, role or password of an operator; a new password ends all sessions of the operator */
+export const changeOperator: (operatorId: string, fields?: ChangeOperatorRequest) => Call<Operator> = /* @__PURE__ */ define("changeOperator", "PATCH /_/api/operators/{operatorId}", "ops");
+
+/** Delete an operator and end all sessions of the operator */
+export const deleteOperator: (operatorId: string) => Call<void> = /* @__PURE__ */ define("deleteOperator", "DELETE /_/api/operators/{operatorId}", "ops");
+
+/** List the audit log, newest first */
+export const listAudit: (fields?: ListAuditQuery) => Call<AuditEntryPage> = /* @__PURE__ */ define("listAudit", "GET /_/api/audit", "os");
+
+/** List the applications, oldest first */
+export const listApplications: (fields?: ListApplicationsQuery) => Call<ApplicationPage> = /* @__PURE__ */ define("listApplications", "GET /_/api/applications", "os");
+
+/** Create an application; its key is shown only once */
+export const createApplication: (fields: CreateApplicationRequest) => Call<CreatedApplication> = /* @__PURE__ */ define("createApplication", "POST /_/api/applications", "ops");
+
+/** Read an application */
+export const getApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("getApplication", "GET /_/api/applications/{appid}", "os");
+
+/** Rename an application */
+export const changeApplication: (appid: string, fields?: ChangeApplicationRequest) => Call<Application> = /* @__PURE__ */ define("changeApplication", "PATCH /_/api/applications/{appid}", "ops");
+
+/** Delete an application and everything it owns: its tokens end at once, its data are erased in the background */
+export const deleteApplication: (appid: string, fields: DeleteApplicationQuery) => Call<void> = /* @__PURE__ */ define("deleteApplication", "DELETE /_/api/applications/{appid}", "ops");
+
+/** Suspend an application: calls of its clients are refused; their tokens stay valid */
+export const suspendApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("suspendApplication", "POST /_/api/applications/{appid}/suspend", "ops");
+
+/** Serve a suspended application again */
+export const resumeApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("resumeApplication", "POST /_/api/applications/{appid}/resume", "ops");
+
+/** List the keys of an application, oldest first, with the number of devices that last registered with each */
+export const listApplicationKeys: (appid: string, fields?: ListApplicationKeysQuery) => Call<ApplicationKeyPage> = /* @__PURE__ */ define("listApplicationKeys", "GET /_/api/applications/{appid}/keys", "os");
+
+/** Create another key of an application; it is shown only once, and the existing keys stay valid */
+export const createApplicationKey: (appid: string, fields?: CreateApplicationKeyRequest) => Call<NewApplicationKey> = /* @__PURE__ */ define("createApplicationKey", "POST /_/api/applications/{appid}/keys", "ops");
+
+/** Retire a key: no device can register with it, and every token issued under it ends */
+export const retireApplicationKey: (appid: string, keyId: string, fields?: RetireApplicationKeyRequest) => Call<ChangedApplicationKey> = /* @__PURE__ */ define("retireApplicationKey", "POST /_/api/applications/{appid}/keys/{keyId}/retire", "ops");
+
+/** End every token issued under a key; devices can register with it again */
+export const revokeKeyTokens: (appid: string, keyId: string) => Call<void> = /* @__PURE__ */ define("revokeKeyTokens", "POST /_/api/applications/{appid}/keys/{keyId}/revoke-tokens", "ops");
+
+/** End every token of an application; its keys stay valid, so devices can register again */
+export const revokeApplicationTokens: (appid: string) => Call<void> = /* @__PURE__ */ define("revokeApplicationTokens", "POST /_/api/applications/{appid}/revoke-tokens", "ops");
+
+/** Revoke every token and key of an application and create a new key, which is shown only once */
+export const replaceApplicationKeys: (appid: string) => Call<NewApplicationKey> = /* @__PURE__ */ define("replaceApplicationKeys", "POST /_/api/applications/{appid}/compromised", "ops");
+
+/** Read the settings of an application, without secrets */
+export const getApplicationSettings: (appid: string) => Call<ApplicationSettings> = /* @__PURE__ */ define("getApplicationSettings", "GET /_/api/applications/{appid}/settings", "os");
+
+/** Replace all settings of an application */
+export const putApplicationSettings: (appid: string, fields?: PutApplicationSettingsRequest) => Call<ApplicationSettings> = /* @__PURE__ */ define("putApplicationSettings", "PUT /_/api/applications/{appid}/settings", "ops");
+
+/** Change some settings of an application, each as a whole; null unsets a setting */
+export const changeApplicationSettings: (appid: string, fields?: ChangeApplicationSettingsRequest) => Call<ApplicationSettings> = /* @__PURE__ */ define("changeApplicationSettings", "PATCH /_/api/applications/{appid}/settings", "ops");
+
+/** Set a new shared secret for signed requests; it is shown only once */
+export const putSigningSecret: (appid: string, fields?: PutSigningSecretRequest) => Call<SigningSecret> = /* @__PURE__ */ define("putSigningSecret", "PUT /_/api/applications/{appid}/signing-secret", "ops");
+
+/** Remove the shared secret for signed requests */
+export const deleteSigningSecret: (appid: string) => Call<void> = /* @__PURE__ */ define("deleteSigningSecret", "DELETE /_/api/applications/{appid}/signing-secret", "ops");
+
+/** List the applications in other regions: in the main region all of them, elsewhere those that moved away */
+export const listApplicationsElsewhere: (fields?: ListApplicationsElsewhereQuery) => Call<RemoteApplicationPage> = /* @__PURE__ */ define("listApplicationsElsewhere", "GET /_/api/applications-elsewhere", "os");
+
+/** Search the users of an application, including fields they do not show to others */
+export const searchOperatedUsers: (appid: string, fields?: SearchOperatedUsersQuery) => Call<OperatedUserPage> = /* @__PURE__ */ define("searchOperatedUsers", "GET /_/api/applications/{appid}/users", "os");
+
+/** Read a user: the profile, the true location and the number of objects */
+export const getOperatedUser: (appid: string, userId: string) => Call<OperatedUserWithCounts> = /* @__PURE__ */ define("getOperatedUser", "GET /_/api/applications/{appid}/users/{userId}", "os");
+
+/** Delete a user and everything the user owns */
+export const eraseUser: (appid: string, userId: string, fields: EraseUserQuery) => Call<void> = /* @__PURE__ */ define("eraseUser", "DELETE /_/api/applications/{appid}/users/{userId}", "ops");
+
+/** Disable a user: no login, and no use of existing tokens, until the user is enabled */
+export const disableUser: (appid: string, userId: string) => Call<OperatedUserWithCounts> = /* @__PURE__ */ define("disableUser", "POST /_/api/applications/{appid}/users/{userId}/disable", "ops");
+
+/** Enable a user: logins and existing tokens work again */
+export const enableUser: (appid: string, userId: string) => Call<OperatedUserWithCounts> = /* @__PURE__ */ define("enableUser", "POST /_/api/applications/{appid}/users/{userId}/enable", "ops");
+
+/** End all tokens of a user, who has to log in again on every device */
+export const endTokensOfUser: (appid: string, userId: string) => Call<void> = /* @__PURE__ */ define("endTokensOfUser", "POST /_/api/applications/{appid}/users/{userId}/revoke-tokens", "ops");
+
+/** List the active tokens of a user, newest first */
+export const listTokensOfUser: (appid: string, userId: string, fields?: ListTokensOfUserQuery) => Call<OperatedTokenPage> = /* @__PURE__ */ define("listTokensOfUser", "GET /_/api/applications/{appid}/users/{userId}/tokens", "os");
+
+/** End one token of a user */
+export const endTokenOfUser: (appid: string, userId: string, tokenId: string) => Call<void> = /* @__PURE__ */ define("endTokenOfUser", "DELETE /_/api/applications/{appid}/users/{userId}/tokens/{tokenId}", "ops");
+
+/** Export a user as a ZIP of JSON and files with a manifest */
+export const exportUser: (appid: string, userId: string) => Call<Download> = /* @__PURE__ */ define("exportUser", "POST /_/api/applications/{appid}/users/{userId}/export", "opsb");
+
+/** Search the devices of an application */
+export const searchOperatedDevices: (appid: string, fields?: SearchOperatedDevicesQuery) => Call<OperatedDevicePage> = /* @__PURE__ */ define("searchOperatedDevices", "GET /_/api/applications/{appid}/devices", "os");
+
+/** Read a device */
+export const getOperatedDevice: (appid: string, deviceId: string) => Call<OperatedDevice> = /* @__PURE__ */ define("getOperatedDevice", "GET /_/api/applications/{appid}/devices/{deviceId}", "os");
+
+/** End all tokens of a device and of the users on it; it has to register again */
+export const endTokensOfDevice: (appid: string, deviceId: string) => Call<void> = /* @__PURE__ */ define("endTokensOfDevice", "POST /_/api/applications/{appid}/devices/{deviceId}/revoke-tokens", "ops");
+
+/** Search the check-ins of an application, regardless of permissions */
+export const searchOperatedCheckins: (appid: string, fields?: SearchOperatedCheckinsQuery) => Call<OperatedCheckinPage> = /* @__PURE__ */ define("searchOperatedCheckins", "GET /_/api/applications/{appid}/checkins", "os");
+
+/** Read a check-in */
+export const getOperatedCheckin: (appid: string, checkinId: string) => Call<OperatedCheckin> = /* @__PURE__ */ define("getOperatedCheckin", "GET /_/api/applications/{appid}/checkins/{checkinId}", "os");
+
+/** Search the locations of an application, regardless of permissions */
+export const searchOperatedLocations: (appid: string, fields?: SearchOperatedLocationsQuery) => Call<OperatedLocationPage> = /* @__PURE__ */ define("searchOperatedLocations", "GET /_/api/applications/{appid}/locations", "os");
+
+/** Create a public location, readable by every user */
+export const createPublicLocation: (appid: string, fields: CreatePublicLocationRequest) => Call<Location> = /* @__PURE__ */ define("createPublicLocation", "POST /_/api/applications/{appid}/locations", "ops");
+
+/** Read a location */
+export const getOperatedLocation: (appid: string, locationId: string) => Call<OperatedLocation> = /* @__PURE__ */ define("getOperatedLocation", "GET /_/api/applications/{appid}/locations/{locationId}", "os");
+
+/** Change a public location */
+export const changePublicLocation: (appid: string, locationId: string, fields?: ChangePublicLocationRequest) => Call<Location> = /* @__PURE__ */ define("changePublicLocation", "PATCH /_/api/applications/{appid}/locations/{locationId}", "ops");
+
+/** Delete a public location */
+export const deletePublicLocation: (appid: string, locationId: string) => Call<void> = /* @__PURE__ */ define("deletePublicLocation", "DELETE /_/api/applications/{appid}/locations/{locationId}", "ops");
+
+/** List the flags of locations, newest first */
+export const listLocationFlags: (appid: string, fields?: ListLocationFlagsQuery) => Call<LocationFlagPage> = /* @__PURE__ */ define("listLocationFlags", "GET /_/api/applications/{appid}/location-flags", "os");
+
+/** Read the number and total size of an application's files */
+export const getFileUsage: (appid: string) => Call<FileUsage> = /* @__PURE__ */ define("getFileUsage", "GET /_/api/applications/{appid}/file-usage", "os");
+
+/** Search the pictures of an application, regardless of permissions */
+export const searchOperatedPictures: (appid: string, fields?: SearchOperatedPicturesQuery) => Call<OperatedPicturePage> = /* @__PURE__ */ define("searchOperatedPictures", "GET /_/api/applications/{appid}/pictures", "os");
+
+/** Read a picture */
+export const getOperatedPicture: (appid: string, pictureId: string) => Call<OperatedPicture> = /* @__PURE__ */ define("getOperatedPicture", "GET /_/api/applications/{appid}/pictures/{pictureId}", "os");
+
+/** Read the bytes of a picture */
+export const readOperatedPictureFile: (appid: string, pictureId: string, fields?: ReadOperatedPictureFileQuery) => Call<Download> = /* @__PURE__ */ define("readOperatedPictureFile", "GET /_/api/applications/{appid}/pictures/{pictureId}/file", "osb");
+
+/** Search the videos of an application, regardless of permissions */
+export const searchOperatedVideos: (appid: string, fields?: SearchOperatedVideosQuery) => Call<OperatedVideoPage> = /* @__PURE__ */ define("searchOperatedVideos", "GET /_/api/applications/{appid}/videos", "os");
+
+/** Read a video */
+export const getOperatedVideo: (appid: string, videoId: string) => Call<OperatedVideo> = /* @__PURE__ */ define("getOperatedVideo", "GET /_/api/applications/{appid}/videos/{videoId}", "os");
+
+/** Read the bytes of a video */
+export const readOperatedVideoFile: (appid: string, videoId: string) => Call<Download> = /* @__PURE__ */ define("readOperatedVideoFile", "GET /_/api/applications/{appid}/videos/{videoId}/file", "osb");
+
+/** Search the blobs of an application, regardless of permissions */
+export const searchOperatedBlobs: (appid: string, fields?: SearchOperatedBlobsQuery) => Call<OperatedBlobPage> = /* @__PURE__ */ define("searchOperatedBlobs", "GET /_/api/applications/{appid}/blobs", "os");
+
+/** Read a blob */
+export const getOperatedBlob: (appid: string, blobId: string) => Call<OperatedBlob> = /* @__PURE__ */ define("getOperatedBlob", "GET /_/api/applications/{appid}/blobs/{blobId}", "os");
+
+/** Read the bytes of a blob */
+export const readOperatedBlobFile: (appid: string, blobId: string) => Call<Download> = /* @__PURE__ */ define("readOperatedBlobFile", "GET /_/api/applications/{appid}/blobs/{blobId}/file", "osb");
+
+/** List the metadata of an object by key: shared values first, then those of each user */
+export const listOperatedMetadata: (appid: string, objectId: string, fields?: ListOperatedMetadataQuery) => Call<OperatedMetadataItemPage> = /* @__PURE__ */ define("listOperatedMetadata", "GET /_/api/applications/{appid}/metadata/{objectId}", "os");
+
+/** List the crashes of an application, one group per bug */
+export const listCrashGroups: (appid: string, fields?: ListCrashGroupsQuery) => Call<CrashGroupPage> = /* @__PURE__ */ define("listCrashGroups", "GET /_/api/applications/{appid}/crashes", "os");
+
+/** List the stored reports of one crash, newest first */
+export const listCrashReports: (appid: string, fingerprint: string, fields?: ListCrashReportsQuery) => Call<ListedCrashReportPage> = /* @__PURE__ */ define("listCrashReports", "GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", "os");
+
+/** List the metric keys of an application */
+export const listMetrics: (appid: string, fields?: ListMetricsQuery) => Call<MetricPage> = /* @__PURE__ */ define("listMetrics", "GET /_/api/applications/{appid}/metrics", "os");
+
+/** Read a metric by hour, day, week or month: counts and values */
+export const readMetric: (appid: string, key: string, fields?: ReadMetricQuery) => Call<MetricSeries> = /* @__PURE__ */ define("readMetric", "GET /_/api/applications/{appid}/metrics/{key}", "os");
+
+/** List the events of a key as they were reported, the latest first */
+export const listMetricEvents: (appid: string, key: string, fields?: ListMetricEventsQuery) => Call<ReportedMetricEventPage> = /* @__PURE__ */ define("listMetricEvents", "GET /_/api/applications/{appid}/metrics/{key}/events", "os");

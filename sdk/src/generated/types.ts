@@ -1,0 +1,1128 @@
+// Written by "npm run docs" from docs/openapi.json.
+import type { Source } from "../wire/source.ts";
+import type { Box, DateRange, Near, Place } from "../wire/values.ts";
+
+/** The parameters of addIdentity. */
+export interface AddIdentityRequest {
+  /** The identifier in that system. */
+  readonly identityId: string;
+}
+
+/** One call of a batch. */
+export interface BatchItem {
+  /** Names the response; the index of the item by default. */
+  readonly key?: string | undefined;
+  /** The verb, such as POST. */
+  readonly method: string;
+  /** The path, with its query, such as /checkins. */
+  readonly path: string;
+  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+  /** As the header Idempotency-Key. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/**
+ * What a failure of one item does to the others.
+ *
+ * - `independent`: Nothing. The default.
+ * - `sequential`: The items after it are not run.
+ * - `atomic`: None of the items takes effect: all or nothing, in one transaction.
+ */
+export type BatchMode = "independent" | "sequential" | "atomic";
+
+/** The response to one item of a batch: its key, and the envelope of its own. */
+export interface BatchResponse {
+  readonly key: string;
+  readonly status: number;
+  readonly result?: unknown;
+  readonly error?: string;
+  readonly errorNumber?: number;
+  readonly message?: string;
+  readonly request_id: string;
+  readonly success: boolean;
+}
+
+/** The responses to the items of a batch, in their order. */
+export interface BatchResult {
+  readonly responses: readonly BatchResponse[];
+}
+
+/** A blob of a user. */
+export interface Blob {
+  readonly friendlyName?: string;
+  readonly id: string;
+  readonly userID: string;
+  readonly contentType: string;
+  /** Absent, as contentHash, for others while the owner has locationFuzzing. */
+  readonly contentLength?: number;
+  /** SHA-256 of the bytes, in lower-case hex. */
+  readonly contentHash?: string;
+  /** Reads the bytes without a token, for some time. */
+  readonly signedUrl: string;
+  readonly tag?: string;
+  readonly location?: Place;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** A page of a listing. */
+export interface BlobPage {
+  readonly pageResults: readonly Blob[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** Ascending: `created`, `lastModified`, `tag`, `friendlyName`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-friendlyName`, `-distance`. */
+export type BlobSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "friendlyName" | "-friendlyName" | "distance" | "-distance";
+
+/** The parameters of changeBlob. */
+export interface ChangeBlobRequest {
+  readonly friendlyName?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** The parameters of changeCheckin. */
+export interface ChangeCheckinRequest {
+  readonly location?: Place | string | undefined;
+  readonly comment?: string | undefined;
+  readonly description?: string | undefined;
+  readonly tag?: string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** The parameters of changeDevice. */
+export interface ChangeDeviceRequest {
+  readonly model?: string | undefined;
+  readonly osVersion?: string | undefined;
+  readonly appVersion?: string | undefined;
+  /** Also taken as deviceToken. */
+  readonly pushToken?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  readonly connectionType?: ConnectionType | undefined;
+  readonly isProduction?: boolean | undefined;
+}
+
+/** The parameters of changeLocation. */
+export interface ChangeLocationRequest {
+  readonly name?: string | undefined;
+  readonly address1?: string | undefined;
+  readonly address2?: string | undefined;
+  readonly city?: string | undefined;
+  readonly region?: string | undefined;
+  readonly country?: string | undefined;
+  readonly postalCode?: string | undefined;
+  readonly phone?: string | undefined;
+  readonly fax?: string | undefined;
+  readonly website?: string | undefined;
+  readonly category?: string | undefined;
+  readonly description?: string | undefined;
+  /** true for readPermissions App, where that is not sent. */
+  readonly isPublic?: boolean | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** The parameters of changePicture. */
+export interface ChangePictureRequest {
+  readonly caption?: string | undefined;
+  readonly title?: string | undefined;
+  readonly watermark?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** The parameters of changeUser. */
+export interface ChangeUserRequest {
+  /** Unique regardless of case, Unicode form, blanks and invisible characters. */
+  readonly userName?: string | undefined;
+  readonly password?: string | undefined;
+  /** Required with password. The empty text is a wrong one. */
+  readonly currentPassword?: string | undefined;
+  readonly email?: string | undefined;
+  readonly firstName?: string | undefined;
+  readonly lastName?: string | undefined;
+  readonly gender?: Gender | undefined;
+  readonly dateOfBirth?: Date | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  /** Others do not find the user, nor read the profile. */
+  readonly celebMode?: boolean | undefined;
+  /** Others see what the user locates shifted by about a kilometre. */
+  readonly locationFuzzing?: boolean | undefined;
+}
+
+/** The parameters of changeVideo. */
+export interface ChangeVideoRequest {
+  readonly title?: string | undefined;
+  readonly encoding?: string | undefined;
+  readonly friendlyName?: string | undefined;
+  /** In bits per second. */
+  readonly bitRate?: number | undefined;
+  readonly lengthInSeconds?: number | undefined;
+  readonly thumbnailID?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** A check-in of a user. */
+export interface Checkin {
+  readonly id: string;
+  readonly userID: string;
+  readonly location: CheckinLocation;
+  readonly comment?: string;
+  readonly description?: string;
+  readonly tag?: string;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** Where a check-in is. */
+export interface CheckinLocation {
+  readonly lat: number;
+  readonly lng: number;
+  /** Of the location that was sent by its id. */
+  readonly id?: string;
+  /** Of that location, at that time. */
+  readonly name?: string;
+}
+
+/** A page of a listing. */
+export interface CheckinPage {
+  readonly pageResults: readonly Checkin[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** Ascending: `created`, `lastModified`, `comment`, `description`, `tag`, `distance`. Descending: `-created`, `-lastModified`, `-comment`, `-description`, `-tag`, `-distance`. */
+export type CheckinSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "comment" | "-comment" | "description" | "-description" | "tag" | "-tag" | "distance" | "-distance";
+
+/**
+ * How a device is connected.
+ *
+ * - `Unknown`: Not known.
+ * - `Carrier`: Over a mobile network.
+ * - `Wifi`: Over a wireless local network.
+ */
+export type ConnectionType = "Unknown" | "Carrier" | "Wifi";
+
+/** A crash of the app on a device. */
+export interface CrashReport {
+  readonly id: string;
+  readonly stackTrace: string;
+  readonly message?: string;
+  readonly methodName?: string;
+  readonly location?: Place;
+  readonly tag?: string;
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** The file of createBlob, and its parameters. */
+export interface CreateBlobForm extends CreateBlobRequest {
+  /** The file. */
+  readonly data: Source;
+}
+
+/** The parameters of createBlob. */
+export interface CreateBlobRequest {
+  readonly friendlyName?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** The parameters of createCheckin. */
+export interface CreateCheckinRequest {
+  readonly location: Place | string;
+  readonly comment?: string | undefined;
+  readonly description?: string | undefined;
+  readonly tag?: string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** The parameters of createCrashReport. */
+export interface CreateCrashReportRequest {
+  readonly stackTrace: string;
+  readonly message?: string | undefined;
+  readonly methodName?: string | undefined;
+  readonly location?: Place | string | undefined;
+  readonly tag?: string | undefined;
+}
+
+/** The parameters of createLocation. */
+export interface CreateLocationRequest {
+  readonly name: string;
+  readonly address1?: string | undefined;
+  readonly address2?: string | undefined;
+  readonly city?: string | undefined;
+  readonly region?: string | undefined;
+  readonly country?: string | undefined;
+  readonly postalCode?: string | undefined;
+  readonly phone?: string | undefined;
+  readonly fax?: string | undefined;
+  readonly website?: string | undefined;
+  readonly category?: string | undefined;
+  readonly description?: string | undefined;
+  readonly location: Place | string;
+  /** true for readPermissions App, where that is not sent. */
+  readonly isPublic?: boolean | undefined;
+  readonly tag?: string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** The parameters of createMetricEvent. */
+export interface CreateMetricEventRequest {
+  /** The value with the name `value`; an object is taken as `values`. */
+  readonly value?: string | number | boolean | undefined;
+  /** Name to value, up to 25. */
+  readonly values?: Readonly<Record<string, string | number | boolean>> | undefined;
+  /** When it happened; now, when it is not given. */
+  readonly timestamp?: Date | undefined;
+  /** Makes it a timed event, to be ended within this time. */
+  readonly timeoutInSeconds?: number | undefined;
+}
+
+/** The parameters of createMetricEvents. */
+export interface CreateMetricEventsRequest {
+  /** Up to 1000 events. */
+  readonly events: readonly MetricEvent[];
+  /** What the device's clock showed when it sent this. */
+  readonly sentAt?: Date | undefined;
+}
+
+/** The file of createPicture, and its parameters. */
+export interface CreatePictureForm extends CreatePictureRequest {
+  /** The file. */
+  readonly data: Source;
+}
+
+/** The parameters of createPicture. */
+export interface CreatePictureRequest {
+  readonly caption?: string | undefined;
+  readonly title?: string | undefined;
+  readonly watermark?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** The parameters of createUser. */
+export interface CreateUserRequest {
+  /** Unique regardless of case, Unicode form, blanks and invisible characters. */
+  readonly userName: string;
+  readonly password: string;
+  readonly email?: string | undefined;
+  readonly firstName?: string | undefined;
+  readonly lastName?: string | undefined;
+  readonly gender?: Gender | undefined;
+  readonly dateOfBirth?: Date | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+}
+
+/** The file of createVideo, and its parameters. */
+export interface CreateVideoForm extends CreateVideoRequest {
+  /** The file. */
+  readonly data: Source;
+}
+
+/** The parameters of createVideo. */
+export interface CreateVideoRequest {
+  readonly title?: string | undefined;
+  readonly encoding?: string | undefined;
+  readonly friendlyName?: string | undefined;
+  /** In bits per second. */
+  readonly bitRate?: number | undefined;
+  readonly lengthInSeconds?: number | undefined;
+  readonly thumbnailID?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  /** Who may read it; the owner alone if it is absent. */
+  readonly readPermissions?: Permission | undefined;
+  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  readonly writePermissions?: Permission | undefined;
+}
+
+/** A reported event. */
+export interface CreatedMetricEvent {
+  readonly id: string;
+  readonly success: true;
+}
+
+/** What became of reported events. */
+export interface CreatedMetricEvents {
+  readonly accepted: number;
+  readonly rejected: readonly RejectedMetricEvent[];
+}
+
+/** What deleteIdentities looks for. */
+export interface DeleteIdentitiesQuery {
+  /** Without one, all of the provider. */
+  readonly identityId?: string | undefined;
+}
+
+/** What deleteMetadata looks for. */
+export interface DeleteMetadataQuery {
+  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  readonly visibility?: Permission | undefined;
+}
+
+/** A device, as its app reported it. */
+export interface Device {
+  readonly id: string;
+  readonly platform: string;
+  readonly uniqueId?: string;
+  readonly model?: string;
+  readonly osVersion?: string;
+  readonly appVersion?: string;
+  /** Clients get it with the token by which it was set, and with no other. */
+  readonly pushToken?: string;
+  readonly tag?: string;
+  readonly location?: Place;
+  readonly connectionType?: ConnectionType | (string & {});
+  readonly isProduction?: boolean;
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** What a device gets when it registers. */
+export interface DeviceRegistration {
+  /** Device access token, opaque. */
+  readonly accessToken: string;
+  readonly accessTokenExpires: Date;
+  /** Of an application in a remote region: the base address of all other calls. */
+  readonly serviceRoot?: string;
+  /** Of an application with a shared secret: proves that the server has it. */
+  readonly serverSignature?: string;
+}
+
+/** A new token of the device. */
+export interface DeviceToken {
+  /** Device access token, opaque. */
+  readonly accessToken: string;
+  readonly accessTokenExpires: Date;
+}
+
+/** The duration of a timed event. */
+export interface EndedMetricEvent {
+  readonly elapsedTimeInMs: number;
+}
+
+/** The parameters of flagLocation. */
+export interface FlagLocationRequest {
+  readonly flagReason?: string | undefined;
+  readonly comment?: string | undefined;
+}
+
+/**
+ * The gender of a user. Requests may send its number instead.
+ *
+ * - `Unknown`: 0: not known.
+ * - `Male`: 1: male.
+ * - `Female`: 2: female.
+ */
+export type Gender = "Unknown" | "Male" | "Female";
+
+/** What getMetadata looks for. */
+export interface GetMetadataQuery {
+  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  readonly visibility?: Permission | undefined;
+}
+
+/** What getProfilePicture looks for. */
+export interface GetProfilePictureQuery {
+  /** Scaled to fit <n> or <w>,<h> pixels, and never up. */
+  readonly size?: string | undefined;
+}
+
+/** An identity of a user in another system. */
+export interface Identity {
+  readonly identityProviderName: string;
+  readonly identityProviderID: string;
+  readonly created: Date;
+}
+
+/** A page of a listing. */
+export interface IdentityPage {
+  readonly pageResults: readonly Identity[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** The parameters of incrementMetadata. */
+export interface IncrementMetadataRequest {
+  /** What is added; default 1. */
+  readonly delta?: number | undefined;
+  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  readonly visibility?: Permission | undefined;
+}
+
+/** What listIdentitiesOfProvider looks for. */
+export interface ListIdentitiesOfProviderQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listIdentities looks for. */
+export interface ListIdentitiesQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listTokens looks for. */
+export interface ListTokensQuery {
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** A place that users can find and check in at. */
+export interface Location {
+  readonly id: string;
+  /** Absent for public locations. */
+  readonly userID?: string;
+  readonly name?: string;
+  readonly address1?: string;
+  readonly address2?: string;
+  readonly city?: string;
+  readonly region?: string;
+  readonly country?: string;
+  readonly postalCode?: string;
+  readonly phone?: string;
+  readonly fax?: string;
+  readonly website?: string;
+  readonly category?: string;
+  readonly description?: string;
+  readonly location: Place;
+  /** In metres, in a search with a locationRange. */
+  readonly distanceFromSearch?: number;
+  readonly tag?: string;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** A page of a listing. */
+export interface LocationPage {
+  readonly pageResults: readonly Location[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** Ascending: `created`, `lastModified`, `tag`, `name`, `address1`, `address2`, `city`, `region`, `country`, `postalCode`, `phone`, `fax`, `website`, `category`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-name`, `-address1`, `-address2`, `-city`, `-region`, `-country`, `-postalCode`, `-phone`, `-fax`, `-website`, `-category`, `-distance`. */
+export type LocationSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "name" | "-name" | "address1" | "-address1" | "address2" | "-address2" | "city" | "-city" | "region" | "-region" | "country" | "-country" | "postalCode" | "-postalCode" | "phone" | "-phone" | "fax" | "-fax" | "website" | "-website" | "category" | "-category" | "distance" | "-distance";
+
+/** The parameters of loginSocialUser. */
+export interface LoginSocialUserRequest {
+  /** As in the settings of the application. */
+  readonly identityProviderName: string;
+  /** The subject (sub) of the id_token. */
+  readonly identityID: string;
+  /** An OpenID Connect id_token. */
+  readonly identityAccessToken: string;
+}
+
+/** The parameters of loginUser. */
+export interface LoginUserRequest {
+  readonly userName: string;
+  /** The empty text is a wrong password. */
+  readonly password: string;
+}
+
+/** The value of a key of an object. */
+export interface MetadataItem {
+  readonly key: string;
+  /** The JSON that was put. */
+  readonly value: unknown;
+  readonly visibility: Permission | (string & {});
+  readonly location?: Place;
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** A page of a listing. */
+export interface MetadataItemPage {
+  readonly pageResults: readonly MetadataItem[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** Ascending: `created`, `lastModified`, `key`, `distance`. Descending: `-created`, `-lastModified`, `-key`, `-distance`. */
+export type MetadataSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "key" | "-key" | "distance" | "-distance";
+
+/** An event to report. */
+export interface MetricEvent {
+  readonly key: string;
+  /** The value with the name `value`; an object is taken as `values`. */
+  readonly value?: string | number | boolean | undefined;
+  /** Name to value, up to 25. */
+  readonly values?: Readonly<Record<string, string | number | boolean>> | undefined;
+  /** When it happened; now, when it is not given. */
+  readonly timestamp?: Date | undefined;
+}
+
+/** A user, as the user sees it. */
+export interface OwnUser {
+  readonly id: string;
+  readonly userName: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly gender?: Gender | (string & {});
+  readonly dateOfBirth?: Date;
+  readonly tag?: string;
+  readonly location?: Place;
+  readonly profilePictureID?: string;
+  /** Reads its bytes without a token, for some time. */
+  readonly profilePictureUrl?: string;
+  readonly celebMode: boolean;
+  readonly locationFuzzing: boolean;
+  readonly lastLogin: Date;
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/**
+ * Which users may do something.
+ *
+ * - `User`: The user alone.
+ * - `App`: Every user of the application.
+ */
+export type Permission = "User" | "App";
+
+/** A picture of a user. */
+export interface Picture {
+  readonly caption?: string;
+  readonly title?: string;
+  readonly watermark?: string;
+  readonly size?: PictureSize;
+  readonly id: string;
+  readonly userID: string;
+  readonly contentType: string;
+  /** Absent, as contentHash, for others while the owner has locationFuzzing. */
+  readonly contentLength?: number;
+  /** SHA-256 of the bytes, in lower-case hex. */
+  readonly contentHash?: string;
+  /** Reads the bytes without a token, for some time. */
+  readonly signedUrl: string;
+  readonly tag?: string;
+  readonly location?: Place;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** A page of a listing. */
+export interface PicturePage {
+  readonly pageResults: readonly Picture[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** The size of a picture in pixels. */
+export interface PictureSize {
+  readonly w: number;
+  readonly h: number;
+}
+
+/** Ascending: `created`, `lastModified`, `tag`, `caption`, `title`, `watermark`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-caption`, `-title`, `-watermark`, `-distance`. */
+export type PictureSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "caption" | "-caption" | "title" | "-title" | "watermark" | "-watermark" | "distance" | "-distance";
+
+/** The parameters of putManyMetadata. */
+export interface PutManyMetadataRequest {
+  /** Values by key, up to 100; a null is a value here. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  readonly visibility?: Permission | undefined;
+}
+
+/** The parameters of putMetadata. */
+export interface PutMetadataRequest {
+  /** Any JSON but null alone, up to 32 KiB. */
+  readonly value: unknown;
+  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  readonly visibility?: Permission | undefined;
+  readonly location?: Place | string | undefined;
+}
+
+/** What readPictureFile looks for. */
+export interface ReadPictureFileQuery {
+  /** Scaled to fit <n> or <w>,<h> pixels, and never up. */
+  readonly size?: string | undefined;
+}
+
+/** What readProfilePictureFile looks for. */
+export interface ReadProfilePictureFileQuery {
+  /** Scaled to fit <n> or <w>,<h> pixels, and never up. */
+  readonly size?: string | undefined;
+}
+
+/** The parameters of registerDevice. */
+export interface RegisterDeviceRequest {
+  /** Application id. */
+  readonly appid: string;
+  /** Application key. */
+  readonly appkey: string;
+  /** Client platform name. */
+  readonly platform: string;
+  /** Random unique value: the same value is the same device. */
+  readonly uniqueId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly osVersion?: string | undefined;
+  readonly appVersion?: string | undefined;
+  /** Also taken as deviceToken. */
+  readonly pushToken?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly location?: Place | string | undefined;
+  readonly connectionType?: ConnectionType | undefined;
+  readonly isProduction?: boolean | undefined;
+}
+
+/** An event that was not accepted, and why. */
+export interface RejectedMetricEvent {
+  readonly index: number;
+  readonly error: string;
+  readonly message: string;
+}
+
+/** The successor of a user token. */
+export interface RenewedToken {
+  /** User access token, opaque. */
+  readonly accessToken: string;
+  readonly accessTokenExpires: Date;
+}
+
+/** The parameters of requestPasswordReset. */
+export interface RequestPasswordResetRequest {
+  readonly userName: string;
+  /** Subject of the mail. */
+  readonly subject: string;
+  /** Text of the mail, with @ResetCode where the code goes. */
+  readonly body: string;
+}
+
+/** The parameters of resetPassword. */
+export interface ResetPasswordRequest {
+  readonly userName: string;
+  /** The mailed code, in any case, with or without blanks and dashes. */
+  readonly resetCode: string;
+  readonly newPassword: string;
+}
+
+/** The parameters of runBatch. */
+export interface RunBatchRequest {
+  /** The calls. Also a text that holds the array, with double or single quotes. */
+  readonly requests: readonly BatchItem[];
+  readonly mode?: BatchMode | undefined;
+  /** A later item may use an earlier one's result: {{key.result.id}} in its path or in a text of its parameters. */
+  readonly references?: boolean | undefined;
+}
+
+/** What searchBlobs looks for. */
+export interface SearchBlobsQuery {
+  readonly friendlyName?: string | undefined;
+  /** Only files of this user; me for one's own. */
+  readonly userID?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  readonly sortOrder?: BlobSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchCheckins looks for. */
+export interface SearchCheckinsQuery {
+  /** Only check-ins of this user; me for one's own. */
+  readonly userID?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly comment?: string | undefined;
+  readonly description?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  readonly sortOrder?: CheckinSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchLocations looks for. */
+export interface SearchLocationsQuery {
+  readonly name?: string | undefined;
+  readonly address1?: string | undefined;
+  readonly address2?: string | undefined;
+  readonly city?: string | undefined;
+  readonly region?: string | undefined;
+  readonly country?: string | undefined;
+  readonly postalCode?: string | undefined;
+  readonly phone?: string | undefined;
+  readonly fax?: string | undefined;
+  readonly website?: string | undefined;
+  readonly category?: string | undefined;
+  /** Only locations of this user; me for one's own. */
+  readonly userID?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  readonly sortOrder?: LocationSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchMetadata looks for. */
+export interface SearchMetadataQuery {
+  /** Only this key. */
+  readonly key?: string | undefined;
+  /** Only keys that begin so, literally. */
+  readonly keyPrefix?: string | undefined;
+  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  readonly visibility?: Permission | undefined;
+  /** Only items whose value is this text, number, true or false. */
+  readonly value?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  readonly sortOrder?: MetadataSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchPictures looks for. */
+export interface SearchPicturesQuery {
+  readonly caption?: string | undefined;
+  readonly title?: string | undefined;
+  readonly watermark?: string | undefined;
+  /** Only files of this user; me for one's own. */
+  readonly userID?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  readonly sortOrder?: PictureSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchUsers looks for. */
+export interface SearchUsersQuery {
+  /** Regardless of case and of Unicode form. */
+  readonly userName?: string | undefined;
+  /** Exact. */
+  readonly email?: string | undefined;
+  /** Exact. */
+  readonly firstName?: string | undefined;
+  /** Exact. */
+  readonly lastName?: string | undefined;
+  readonly gender?: Gender | undefined;
+  /** Finds oneself alone: others are not shown it. */
+  readonly dateOfBirth?: Date | undefined;
+  /** Of dateOfBirth. Finds oneself alone. */
+  readonly dobRange?: DateRange | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  readonly sortOrder?: UserSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What searchVideos looks for. */
+export interface SearchVideosQuery {
+  readonly title?: string | undefined;
+  readonly encoding?: string | undefined;
+  readonly friendlyName?: string | undefined;
+  /** In bits per second. */
+  readonly bitRate?: number | undefined;
+  readonly lengthInSeconds?: number | undefined;
+  readonly thumbnailID?: string | undefined;
+  /** Only files of this user; me for one's own. */
+  readonly userID?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly created?: DateRange | undefined;
+  readonly lastModified?: DateRange | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  readonly sortOrder?: VideoSortOrder | undefined;
+  /** Items of the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** The file of setProfilePicture, and its parameters. */
+export interface SetProfilePictureForm extends SetProfilePictureRequest {
+  /** The file. */
+  readonly data: Source;
+}
+
+/** The parameters of setProfilePicture. */
+export interface SetProfilePictureRequest {
+  readonly caption?: string | undefined;
+  readonly title?: string | undefined;
+}
+
+/** A user, as other users of the application see it: without most of the optional fields. */
+export interface ShownUser {
+  readonly id: string;
+  readonly userName: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly gender?: Gender | (string & {});
+  readonly dateOfBirth?: Date;
+  readonly tag?: string;
+  readonly location?: Place;
+  readonly profilePictureID?: string;
+  /** Reads its bytes without a token, for some time. */
+  readonly profilePictureUrl?: string;
+  readonly celebMode?: boolean;
+  readonly locationFuzzing?: boolean;
+  readonly lastLogin?: Date;
+  readonly created: Date;
+  readonly lastModified?: Date;
+}
+
+/** A page of a listing. */
+export interface ShownUserPage {
+  readonly pageResults: readonly ShownUser[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** A user who logged in with an identity provider, and a new token of the user. */
+export interface SocialUserWithToken {
+  readonly id: string;
+  readonly userName: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly gender?: Gender | (string & {});
+  readonly dateOfBirth?: Date;
+  readonly tag?: string;
+  readonly location?: Place;
+  readonly profilePictureID?: string;
+  /** Reads its bytes without a token, for some time. */
+  readonly profilePictureUrl?: string;
+  readonly celebMode: boolean;
+  readonly locationFuzzing: boolean;
+  readonly lastLogin: Date;
+  readonly created: Date;
+  readonly lastModified: Date;
+  /** User access token, opaque. */
+  readonly accessToken: string;
+  readonly accessTokenExpires: Date;
+  /** True when this login created the user. */
+  readonly isNew: boolean;
+}
+
+/** Ascending: `created`, `lastModified`, `userName`, `firstName`, `lastName`, `gender`, `distance`. Descending: `-created`, `-lastModified`, `-userName`, `-firstName`, `-lastName`, `-gender`, `-distance`. */
+export type UserSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "userName" | "-userName" | "firstName" | "-firstName" | "lastName" | "-lastName" | "gender" | "-gender" | "distance" | "-distance";
+
+/** An active token of a user. */
+export interface UserToken {
+  readonly id: string;
+  readonly deviceID: string;
+  readonly platform: string;
+  readonly created: Date;
+  readonly lastUsed: Date;
+  readonly expires: Date;
+  /** Whether the call was made with it. */
+  readonly current: boolean;
+}
+
+/** A page of a listing. */
+export interface UserTokenPage {
+  readonly pageResults: readonly UserToken[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** A user, and a new token of the user. */
+export interface UserWithToken {
+  readonly id: string;
+  readonly userName: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly gender?: Gender | (string & {});
+  readonly dateOfBirth?: Date;
+  readonly tag?: string;
+  readonly location?: Place;
+  readonly profilePictureID?: string;
+  /** Reads its bytes without a token, for some time. */
+  readonly profilePictureUrl?: string;
+  readonly celebMode: boolean;
+  readonly locationFuzzing: boolean;
+  readonly lastLogin: Date;
+  readonly created: Date;
+  readonly lastModified: Date;
+  /** User access token, opaque. */
+  readonly accessToken: string;
+  readonly accessTokenExpires: Date;
+}
+
+/** A video of a user. */
+export interface Video {
+  readonly title?: string;
+  readonly encoding?: string;
+  readonly friendlyName?: string;
+  readonly bitRate?: number;
+  readonly lengthInSeconds?: number;
+  readonly thumbnailID?: string;
+  readonly id: string;
+  readonly userID: string;
+  readonly contentType: string;
+  /** Absent, as contentHash, for others while the owner has locationFuzzing. */
+  readonly contentLength?: number;
+  /** SHA-256 of the bytes, in lower-case hex. */
+  readonly contentHash?: string;
+  /** Reads the bytes without a token, for some time. */
+  readonly signedUrl: string;
+  readonly tag?: string;
+  readonly location?: Place;
+  /** Who may read it. */
+  readonly readPermissions?: Permission | (string & {});
+  /** Who may change it. */
+  readonly writePermissions?: Permission | (string & {});
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** A page of a listing. */
+export interface VideoPage {
+  readonly pageResults: readonly Video[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** Ascending: `created`, `lastModified`, `tag`, `title`, `encoding`, `friendlyName`, `bitRate`, `lengthInSeconds`, `thumbnailID`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-title`, `-encoding`, `-friendlyName`, `-bitRate`, `-lengthInSeconds`, `-thumbnailID`, `-distance`. */
+export type VideoSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "title" | "-title" | "encoding" | "-encoding" | "friendlyName" | "-friendlyName" | "bitRate" | "-bitRate" | "lengthInSeconds" | "-lengthInSeconds" | "thumbnailID" | "-thumbnailID" | "distance" | "-distance";

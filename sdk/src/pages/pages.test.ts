@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { CallOptions, Sent } from "../transport/options.ts";
+import { createPages, type WirePage } from "./pages.ts";
+
+/** A listing of the numbers from 0 up to `count`, three on a page. */
+function listing(count: number) {
+  const requests: string[] = [];
+  const signals: (AbortSignal | undefined)[] = [];
+  const fetchPage = (token: string | undefined, { signal }: CallOptions): Sent<WirePage<number>> => {
+    requests.push(token ?? "first");
+    signals.push(signal);
+    const start = Number(token ?? 0);
+    const page = {
+      pageResults: Array.from({ length: Math.min(3, count - start) }, (_, index) => start + index),
+      currentToken: `${start}`,
+      ...(start + 3 < count && { nextToken: `${start + 3}` }),
+      ...(start > 0 && { previousToken: `${start - 3}` }),
+    };
+    const meta = { status: 200, requestId: "req_1", replayed: false, attempts: 1, durationMs: 1 };
+    return Object.assign(Promise.resolve(page), { meta: Promise.resolve(meta) });
+  };
+  return { fetchPage, requests, signals };
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+describe("a listing", () => {
+  it("requests nothing until it is awaited, and then once", async () => {
+    const { fetchPage, requests } = listing(7);
+    const pages = createPages(fetchPage);
+    assert.deepEqual(requests, []);
+    const page = await pages;
+    assert.equal((await pages).tokens.current, "0");
+    assert.deepEqual(requests, ["first"]);
+    assert.deepEqual(page.items, [0, 1, 2]);
+    assert.equal(await page.previous(), undefined);
+    const second = await page.next();
+    assert.deepEqual([second?.items, second?.tokens], [[3, 4, 5], { current: "3", next: "6", previous: "0" }]);
+    assert.deepEqual((await second?.previous())?.items, [0, 1, 2]);
+    assert.equal(await (await second?.next())?.next(), undefined);
+  });
+
+  it("gives the items of all pages, each time it is iterated", async () => {
+    const { fetchPage, requests } = listing(7);
+    const pages = createPages(fetchPage);
+    assert.deepEqual(await collect(pages), [0, 1, 2, 3, 4, 5, 6]);
+    assert.deepEqual(await collect(pages), [0, 1, 2, 3, 4, 5, 6]);
+    assert.equal(requests.length, 6);
+    assert.deepEqual(
+      (await collect(pages.pages())).map(({ items }) => items.length),
+      [3, 3, 1],
+    );
+  });
+
+  it("loads at most one page ahead, and ends the request when the loop is left", async () => {
+    const { fetchPage, requests, signals } = listing(100);
+    for await (const item of createPages(fetchPage)) {
+      if (item === 1) break;
+    }
+    assert.deepEqual(requests, ["first", "3"]);
+    assert.ok(signals.every((signal) => signal?.aborted));
+  });
+
+  it("ends after the most items that are wanted", async () => {
+    const { fetchPage } = listing(100);
+    assert.deepEqual(await collect(createPages(fetchPage, { limit: 4 })), [0, 1, 2, 3]);
+    assert.deepEqual(await collect(createPages(fetchPage, { limit: 0 })), []);
+  });
+});

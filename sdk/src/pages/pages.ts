@@ -1,0 +1,102 @@
+import type { CallOptions, Sent } from "../transport/options.ts";
+
+/** A page as the service answers it. */
+export interface WirePage<T> {
+  readonly pageResults: readonly T[];
+  readonly currentToken: string;
+  readonly nextToken?: string;
+  readonly previousToken?: string;
+}
+
+/** Texts that bring a page back, also tomorrow: pass one as `pagingToken`. */
+export interface PageTokens {
+  readonly current: string;
+  readonly next?: string;
+  readonly previous?: string;
+}
+
+/** Some items of a listing. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly tokens: PageTokens;
+  /** The page after this one; undefined at the end. */
+  next(): Promise<Page<T> | undefined>;
+  /** The page before this one; undefined at the beginning. */
+  previous(): Promise<Page<T> | undefined>;
+}
+
+/**
+ * A listing. Nothing is requested until it is awaited, which gives its first page, or iterated, which gives its items over
+ * all pages. Leaving a loop ends the request that is under way.
+ */
+export interface Pages<T> extends PromiseLike<Page<T>>, AsyncIterable<T> {
+  /** The pages one by one. */
+  pages(): AsyncIterable<Page<T>>;
+}
+
+export interface PageOptions extends CallOptions {
+  /** The most items that a loop gives; none by default. */
+  readonly limit?: number | undefined;
+}
+
+/** Requests a page: the first one without a token. */
+export type FetchPage<T> = (pagingToken: string | undefined, options: CallOptions) => Sent<WirePage<T>>;
+
+export function createPages<T>(fetchPage: FetchPage<T>, { limit, ...options }: PageOptions = {}): Pages<T> {
+  let first: Promise<Page<T>> | undefined;
+
+  async function load(pagingToken: string | undefined, signal = options.signal): Promise<Page<T>> {
+    const answer = await fetchPage(pagingToken, { ...options, signal });
+    const { currentToken: current, nextToken: next, previousToken: previous } = answer;
+    return {
+      items: answer.pageResults,
+      tokens: { current, ...(next !== undefined && { next }), ...(previous !== undefined && { previous }) },
+      next: async () => (next === undefined ? undefined : load(next)),
+      previous: async () => (previous === undefined ? undefined : load(previous)),
+    };
+  }
+
+  /** Loads one page ahead of the loop. */
+  async function* iteratePages(): AsyncGenerator<Page<T>> {
+    const leaving = new AbortController();
+    const abort = () => leaving.abort(options.signal?.reason);
+    options.signal?.addEventListener("abort", abort);
+    if (options.signal?.aborted) abort();
+    try {
+      let coming: Promise<Page<T>> | undefined = load(undefined, leaving.signal);
+      while (coming !== undefined) {
+        const page: Page<T> = await coming;
+        const { next } = page.tokens;
+        coming = next === undefined ? undefined : load(next, leaving.signal);
+        // Its error is that of the loop, which may be left before it gets there.
+        coming?.catch(() => {});
+        yield page;
+      }
+    } finally {
+      options.signal?.removeEventListener("abort", abort);
+      leaving.abort();
+    }
+  }
+
+  async function* iterateItems(): AsyncGenerator<T> {
+    let left = limit ?? Number.POSITIVE_INFINITY;
+    if (left <= 0) return;
+    for await (const { items } of iteratePages()) {
+      for (const item of items) {
+        yield item;
+        left -= 1;
+        if (left <= 0) return;
+      }
+    }
+  }
+
+  return {
+    // biome-ignore lint/suspicious/noThenProperty: awaiting a listing gives its first page
+    then(resolve, reject) {
+      first ??= load(undefined);
+      return first.then(resolve, reject);
+    },
+    pages: () => ({ [Symbol.asyncIterator]: iteratePages }),
+    [Symbol.asyncIterator]: iterateItems,
+  };
+}

@@ -1,0 +1,26 @@
+import type { Clock } from "../lib/clock.ts";
+
+/** How much of a file has been transferred, in bytes. */
+export interface Progress {
+  readonly done: number;
+  /** Undefined where the service does not say it. */
+  readonly total: number | undefined;
+}
+
+const intervalMs = 100;
+
+/** Reports at most ten times a second, and never a smaller number than before. */
+export function reportProgress(
+  listener: (progress: Progress) => void,
+  total: number | undefined,
+  clock: Clock,
+): (done: number) => void {
+  let reported = -1;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  return (done) => {
+    if (done <= reported || (done !== total && clock.now() - reportedAt < intervalMs)) return;
+    reported = done;
+    reportedAt = clock.now();
+    listener({ done, total });
+  };
+}

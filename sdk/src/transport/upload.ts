@@ -1,0 +1,41 @@
+/** Sends a request by XMLHttpRequest, which reports the progress of an upload in browsers. */
+export function sendByXhr(
+  url: string,
+  { method, headers, body, signal }: { method: string; headers: Headers; body: Blob; signal: AbortSignal },
+  onProgress: (done: number) => void,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const abort = () => request.abort();
+    request.open(method, url);
+    headers.forEach((value, name) => {
+      request.setRequestHeader(name, value);
+    });
+    request.upload.onprogress = ({ loaded }) => onProgress(loaded);
+    request.onerror = request.onabort = () => reject(new TypeError("the upload has failed"));
+    request.onload = () => {
+      const lines = request.getAllResponseHeaders().trim().split(/\r?\n/);
+      const pairs = lines.map((line) => line.split(/:\s*(.*)/).slice(0, 2) as [string, string]);
+      resolve(new Response(request.responseText, { status: request.status, headers: pairs.filter(([name]) => name) }));
+    };
+    request.onloadend = () => signal.removeEventListener("abort", abort);
+    signal.addEventListener("abort", abort);
+    request.send(body);
+  });
+}
+
+/** Reports the bytes that have been read of a body. */
+export function countBytes(
+  body: Blob | ReadableStream<Uint8Array>,
+  onProgress: (done: number) => void,
+): ReadableStream {
+  let done = 0;
+  const count = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      done += chunk.byteLength;
+      onProgress(done);
+      controller.enqueue(chunk);
+    },
+  });
+  return (body instanceof Blob ? body.stream() : body).pipeThrough(count);
+}

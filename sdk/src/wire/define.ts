@@ -1,0 +1,50 @@
+import type { AnyCall, Operation } from "./call.ts";
+import { ConfigurationError } from "./errors.ts";
+
+const callers: Readonly<Record<string, Operation["caller"]>> = { d: "device", o: "operator", a: "anyone" };
+
+/**
+ * Creates the function that describes calls of an operation: it takes the parameters of the path in their order, then
+ * one object of all others.
+ *
+ * @param verb the method and the path, such as `GET /checkins/{checkinId}`
+ * @param flags `d`, `o`, `a`: the caller is a device, an operator, anyone, instead of a user; `p`: a write without key; `r`: one
+ * that may be repeated; `s`: not for batches; `f`: uploads a file; `b`: downloads bytes
+ */
+export function define<Args extends readonly unknown[], Described extends AnyCall>(
+  id: string,
+  verb: string,
+  flags = "",
+): (...args: Args) => Described {
+  return (...args) => {
+    const [method = "", route = ""] = verb.split(" ");
+    const operation: Operation = {
+      id,
+      method: method as Operation["method"],
+      route,
+      caller: callers[flags.charAt(0)] ?? "user",
+      isIdempotent: method !== "GET" && !flags.includes("p"),
+      isBatchable: !flags.includes("s"),
+      ...(flags.includes("r") && { isRepeatable: true }),
+      ...(flags.includes("f") && { hasFile: true }),
+      ...(flags.includes("b") && { isDownload: true }),
+    };
+    let count = 0;
+    const path = route.replace(/\{\w+\}/g, () => segmentOf(args[count++], id));
+    const parameters = args[count];
+    const call: AnyCall = {
+      operation: Object.freeze(operation),
+      path,
+      ...(typeof parameters === "object" && { parameters: Object.freeze({ ...parameters }) }),
+    };
+    // The flags of the generated code say what its type says.
+    return Object.freeze(call) as Described;
+  };
+}
+
+/** An address without such a segment would be that of another operation. */
+function segmentOf(value: unknown, id: string): string {
+  const text = `${value}`;
+  if (value !== undefined && !/^\.{0,2}$/.test(text)) return encodeURIComponent(text);
+  throw new ConfigurationError(`${id}: ConfigurationError: ids and keys must not be empty, "." or ".."`);
+}
