@@ -1,0 +1,87 @@
+import { chmodSync } from "node:fs";
+import { adopt, temporaryFolder } from "../../bench/children.ts";
+import { createDeployment, type Deployment } from "../../faults/deployment.ts";
+import { type Server, startServer } from "../../faults/server.ts";
+import type { Tally } from "../../faults/tally.ts";
+import { startThrowawayPostgres } from "../throwaway-postgres.ts";
+import { choosePorts, createAuthorities, type Haproxy, type ProcessName, startHaproxy } from "./haproxy.ts";
+
+/** A deployment of two processes behind a proxy, on a PostgreSQL of its own. */
+export interface Region {
+  readonly name: string;
+  readonly deployment: Deployment;
+  readonly proxy: Haproxy;
+  /** Drains the process, ends it as an operator would, and starts its successor. */
+  replace(process: ProcessName, tally: Tally): Promise<void>;
+  /** Kills the process and starts it again, as a supervisor would. */
+  kill(process: ProcessName, tally: Tally): Promise<void>;
+  /** Ends both processes. */
+  end(tally: Tally): Promise<void>;
+}
+
+export const processNames: readonly ProcessName[] = ["a", "b"];
+
+/** Starts the regions `main` and `eu`, which know each other. @param haproxy the command that starts it */
+export async function startRegions(haproxy: string): Promise<readonly [Region, Region]> {
+  const ports = { main: await choosePorts(), eu: await choosePorts() };
+  const settings = {
+    REGIONS: `main=https://127.0.0.1:${ports.main.proxy},eu=https://127.0.0.1:${ports.eu.proxy}`,
+    REGION_SECRET: "a secret of the regions of the drill",
+    REQUIRE_HTTPS: "true",
+    TRUST_PROXY: "loopback",
+    NODE_EXTRA_CA_CERTS: createAuthorities(),
+  };
+  const start = (name: "main" | "eu") => startRegion(name, ports[name], settings, haproxy);
+  return [await start("main"), await start("eu")];
+}
+
+async function startRegion(
+  name: string,
+  ports: Awaited<ReturnType<typeof choosePorts>>,
+  shared: Readonly<Record<string, string>>,
+  haproxy: string,
+): Promise<Region> {
+  chmodSync(temporaryFolder(), 0o711); // PostgreSQL runs as another account, which must be able to enter its folder
+  const postgres = await startThrowawayPostgres({ isDurable: true, parent: temporaryFolder() });
+  adopt(postgres.process(), "SIGINT");
+  const deployment = await createDeployment({
+    ...shared,
+    REGION: name,
+    DATABASE_URL: postgres.url,
+    ROLLCALL_SECRET: `a secret of the region ${name}`,
+  });
+  const begin = (process: ProcessName) => startServer({ ...deployment.settings, PORT: `${ports.processes[process]}` });
+  const servers: Record<ProcessName, Server> = { a: await begin("a"), b: await begin("b") };
+  const proxy = await startHaproxy(haproxy, ports.proxy, ports.processes);
+  for (const process of processNames) await proxy.untilUp(process);
+
+  async function terminate(process: ProcessName, tally: Tally): Promise<void> {
+    const code = await servers[process].end("SIGTERM");
+    if (code !== 0) tally.wrong.push(`process ${process} of ${name} exited with ${code}`);
+  }
+  return {
+    name,
+    deployment,
+    proxy,
+    async replace(process, tally) {
+      await proxy.drain(process);
+      await terminate(process, tally);
+      servers[process] = await begin(process);
+      await proxy.undrain(process);
+      await proxy.untilUp(process);
+      tally.faults += 1;
+    },
+    async kill(process, tally) {
+      const startedAt = performance.now();
+      await servers[process].end("SIGKILL");
+      await proxy.untilDown(process);
+      servers[process] = await begin(process);
+      await proxy.untilUp(process);
+      tally.recoveryMs.push(performance.now() - startedAt);
+      tally.faults += 1;
+    },
+    async end(tally) {
+      await Promise.all(processNames.map((process) => terminate(process, tally)));
+    },
+  };
+}
