@@ -1,4 +1,5 @@
 import { type DescribedApi, describeApi } from "../server/src/api/openapi.ts";
+import { loadConfig } from "../server/src/config.ts";
 import { conditionsOf } from "../server/src/contract/route.ts";
 import { type ErrorCondition, errorCatalogue, errorRow } from "../server/src/errors.ts";
 import { metricCatalogue } from "../server/src/insight/catalogue.ts";
@@ -9,7 +10,7 @@ import { renderSdkSources } from "./sdk-sources.ts";
 /** The files that are generated from the code, by their path from the root; a test checks that they are up to date. */
 export function renderPublished(api: DescribedApi): Readonly<Record<string, string>> {
   const { routes, endpoints } = api;
-  const document = renderDocument(describeApi(api, { version, serverUrl: "/" }));
+  const document = renderDocument(describeApi(api, { version, serverUrl: "/", limits: loadConfig({}) }));
   return {
     "docs/errors.md": renderErrors([
       ...routes.map((route) => ({ operation: route.operation, conditions: conditionsOf(route) })),

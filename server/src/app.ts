@@ -75,7 +75,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
     internalEndpoints: regions.areSeveral
       ? [regionsEndpoint(config, { handlers: regionHandlers(own, operations), clock, log })]
       : [],
-    pages: documentationPages({ routes, endpoints }, config.publicUrl),
+    pages: documentationPages({ routes, endpoints }, config),
     landingPage,
     guardedPages: insight?.pages ?? [],
     observer: insight?.observer,

@@ -23,6 +23,11 @@ describe("published files", () => {
     });
   }
 
+  it("docs/openapi.json takes at most 480 kB", () => {
+    const bytes = readFileSync(path.join(root, "docs/openapi.json")).length;
+    assert.ok(bytes <= 480_000, `${bytes} bytes`);
+  });
+
   it("a shell can read .env.example, and its values are the defaults", () => {
     const command = "set -e -a; . ./.env.example; exec env -0";
     const options = { cwd: root, env: { PATH: process.env["PATH"] }, encoding: "utf8" } as const;

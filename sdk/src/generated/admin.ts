@@ -19,9 +19,11 @@ export interface Application {
 /** A key of an application. */
 export interface ApplicationKey {
   readonly id: string;
+  /** What it is for. */
   readonly label?: string;
   readonly created: Date;
   readonly state: KeyState | (string & {});
+  /** When it was taken out of use. */
   readonly retired?: Date;
   /** Devices that registered with this key when they did last. */
   readonly devices: number;
@@ -93,17 +95,24 @@ export type AuditActorKind = "operator" | "user" | "device" | "cli" | "nobody" |
 /** An entry of the audit log. */
 export interface AuditEntry {
   readonly id: string;
+  /** When it happened. */
   readonly at: Date;
   readonly actor: AuditActor;
+  /** The name of the operation or command. */
   readonly action: string;
+  /** The application that it was done in. */
   readonly appid?: string;
+  /** The id of what it was done to. */
   readonly target?: string;
+  /** The IP address of the caller. */
   readonly address?: string;
+  /** The request_id of the answer. */
   readonly requestId?: string;
   /** What was given; error for what was refused. */
   readonly details: unknown;
   /** How many equal refusals the entry stands for, if more than one. at is the first. */
   readonly count?: number;
+  /** When the last of the refusals happened. */
   readonly lastSeen?: Date;
 }
 
@@ -155,6 +164,7 @@ export interface ChangeOperatorRequest {
 
 /** The parameters of changeOwnOperator. */
 export interface ChangeOwnOperatorRequest {
+  /** The new password. */
   readonly password: string;
   /** The empty text is a wrong password. */
   readonly currentPassword: string;
@@ -172,18 +182,23 @@ export interface ChangePublicLocationRequest {
   readonly phone?: string | undefined;
   readonly fax?: string | undefined;
   readonly website?: string | undefined;
+  /** What kind of place it is, in words of the app. */
   readonly category?: string | undefined;
   readonly description?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
 }
 
 /** A key of an application, after a change. */
 export interface ChangedApplicationKey {
   readonly id: string;
+  /** What it is for. */
   readonly label?: string;
   readonly created: Date;
   readonly state: KeyState | (string & {});
+  /** When it was taken out of use. */
   readonly retired?: Date;
 }
 
@@ -198,7 +213,9 @@ export interface CrashGroup {
   /** The number of devices that reported it. */
   readonly devices: number;
   readonly versions: readonly CrashGroupVersion[];
+  /** When the first report arrived. */
   readonly firstSeen: Date;
+  /** When the last report arrived. */
   readonly lastSeen: Date;
 }
 
@@ -222,7 +239,9 @@ export interface CrashGroupVersion {
   readonly appVersion?: string;
   /** The number of its reports. */
   readonly reports: number;
+  /** When the first report arrived. */
   readonly firstSeen: Date;
+  /** When the last report arrived. */
   readonly lastSeen: Date;
 }
 
@@ -268,14 +287,18 @@ export interface CreatePublicLocationRequest {
   readonly phone?: string | undefined;
   readonly fax?: string | undefined;
   readonly website?: string | undefined;
+  /** What kind of place it is, in words of the app. */
   readonly category?: string | undefined;
   readonly description?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location: Place | string;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
 }
 
 /** A new application, with its first key. */
 export interface CreatedApplication {
+  /** The id of the application. */
   readonly appid: string;
   /** Shown only once. */
   readonly appkey: string;
@@ -292,6 +315,7 @@ export interface CreatedOperator {
   readonly isPasswordSet: boolean;
   readonly created: Date;
   readonly lastLogin?: Date;
+  /** Until the password is changed, all other operations are refused. */
   readonly mustChangePassword?: true;
   /** The password that was made for the operator. */
   readonly password?: string;
@@ -323,9 +347,13 @@ export interface EraseUserQuery {
 
 /** How much an application stores, and its limits. */
 export interface FileUsage {
+  /** The number of files. */
   readonly files: number;
+  /** Their bytes together. */
   readonly bytes: number;
+  /** The quota of files, if there is one. */
   readonly filesMax?: number;
+  /** The quota of bytes, if there is one. */
   readonly bytesMax?: number;
 }
 
@@ -340,7 +368,7 @@ export type KeyState = "active" | "retired" | "compromised";
 
 /** What listApplicationKeys looks for. */
 export interface ListApplicationKeysQuery {
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -348,7 +376,7 @@ export interface ListApplicationKeysQuery {
 
 /** What listApplicationsElsewhere looks for. */
 export interface ListApplicationsElsewhereQuery {
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -356,7 +384,7 @@ export interface ListApplicationsElsewhereQuery {
 
 /** What listApplications looks for. */
 export interface ListApplicationsQuery {
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -364,6 +392,7 @@ export interface ListApplicationsQuery {
 
 /** What listAudit looks for. */
 export interface ListAuditQuery {
+  /** The id of an application. */
   readonly appid?: string | undefined;
   /** The id of an operator, user or device, or cli, nobody or system. */
   readonly actor?: string | undefined;
@@ -375,7 +404,7 @@ export interface ListAuditQuery {
   readonly from?: Date | undefined;
   /** Entries whose first event was before then. */
   readonly to?: Date | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -383,9 +412,9 @@ export interface ListAuditQuery {
 
 /** What listCrashGroups looks for. */
 export interface ListCrashGroupsQuery {
-  /** What the groups are sorted by. Default -lastSeen. */
+  /** What the groups are sorted by. */
   readonly sortOrder?: CrashGroupSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -393,7 +422,7 @@ export interface ListCrashGroupsQuery {
 
 /** What listCrashReports looks for. */
 export interface ListCrashReportsQuery {
-  /** Items of the page. */
+  /** The number of reports on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -401,10 +430,13 @@ export interface ListCrashReportsQuery {
 
 /** What listLocationFlags looks for. */
 export interface ListLocationFlagsQuery {
+  /** The id of a location. */
   readonly locationID?: string | undefined;
+  /** The id of a user. */
   readonly userID?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -412,10 +444,11 @@ export interface ListLocationFlagsQuery {
 
 /** What listMetricEvents looks for. */
 export interface ListMetricEventsQuery {
+  /** The first moment of the range. */
   readonly from?: Date | undefined;
-  /** Not in the range any more. */
+  /** The first moment after the range. */
   readonly to?: Date | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -423,7 +456,7 @@ export interface ListMetricEventsQuery {
 
 /** What listMetrics looks for. */
 export interface ListMetricsQuery {
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -437,8 +470,9 @@ export interface ListOperatedMetadataQuery {
   readonly keyPrefix?: string | undefined;
   /** User: what users keep for themselves. App: shared. Both, when not given. */
   readonly visibility?: Permission | undefined;
+  /** The id of a user. */
   readonly userID?: string | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -446,7 +480,7 @@ export interface ListOperatedMetadataQuery {
 
 /** What listOperators looks for. */
 export interface ListOperatorsQuery {
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -454,7 +488,7 @@ export interface ListOperatorsQuery {
 
 /** What listTokensOfUser looks for. */
 export interface ListTokensOfUserQuery {
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -469,6 +503,7 @@ export interface ListedCrashReport {
   readonly methodName?: string;
   readonly appVersion?: string;
   readonly osVersion?: string;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   readonly created: Date;
@@ -499,6 +534,7 @@ export interface LocationFlag {
   readonly id: string;
   readonly locationID: string;
   readonly userID: string;
+  /** What is wrong. */
   readonly flagReason?: string;
   readonly comment?: string;
   readonly created: Date;
@@ -554,8 +590,11 @@ export interface MailTexts {
 
 /** A metric key of an application. */
 export interface Metric {
+  /** The key that events are reported under. */
   readonly key: string;
+  /** The number of events, or of values with this name. */
   readonly count: number;
+  /** When the last event arrived. */
   readonly lastSeen: Date;
 }
 
@@ -593,23 +632,37 @@ export interface MetricPage {
 
 /** What happened in one interval. */
 export interface MetricPoint {
+  /** The first moment of the interval. */
   readonly start: Date;
+  /** The number of events, or of values with this name. */
   readonly count: number;
+  /** The number of distinct devices. */
   readonly devices?: number;
+  /** The number of distinct users. */
   readonly users?: number;
+  /** The sum of the numbers. */
   readonly sum?: number;
+  /** The smallest number. */
   readonly min?: number;
+  /** The largest number. */
   readonly max?: number;
+  /** The mean of the numbers. */
   readonly mean?: number;
+  /** The median of the numbers. */
   readonly p50?: number;
+  /** 95 % of the numbers are at most this. */
   readonly p95?: number;
+  /** 99 % of the numbers are at most this. */
   readonly p99?: number;
 }
 
 /** A metric by intervals. */
 export interface MetricSeries {
+  /** The key that events are reported under. */
   readonly key: string;
+  /** The first moment of the first interval. */
   readonly from: Date;
+  /** The first moment after the last interval. */
   readonly to: Date;
   readonly interval: MetricInterval | (string & {});
   readonly series: readonly MetricGroup[];
@@ -620,6 +673,7 @@ export interface NewApplicationKey {
   readonly id: string;
   /** Shown only once. */
   readonly appkey: string;
+  /** What it is for. */
   readonly label?: string;
   readonly created: Date;
 }
@@ -636,6 +690,7 @@ export interface OidcProvider {
 
 /** A blob, as operators see it. */
 export interface OperatedBlob {
+  /** A name for people. */
   readonly friendlyName?: string;
   readonly id: string;
   readonly userID: string;
@@ -644,6 +699,7 @@ export interface OperatedBlob {
   readonly contentLength?: number;
   /** SHA-256 of the bytes, in lower-case hex. */
   readonly contentHash?: string;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   /** Who may read it. */
@@ -652,6 +708,7 @@ export interface OperatedBlob {
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
+  /** The name that the file was uploaded with. */
   readonly fileName?: string;
   /** Where others see it, if that is elsewhere. */
   readonly shownLocation?: Place;
@@ -675,6 +732,7 @@ export interface OperatedCheckin {
   readonly location: CheckinLocation;
   readonly comment?: string;
   readonly description?: string;
+  /** Any text of the app. */
   readonly tag?: string;
   /** Who may read it. */
   readonly readPermissions?: Permission | (string & {});
@@ -701,20 +759,24 @@ export interface OperatedCheckinPage {
 export interface OperatedDevice {
   readonly id: string;
   readonly platform: string;
+  /** The same value is the same device. */
   readonly uniqueId?: string;
   readonly model?: string;
   readonly osVersion?: string;
   readonly appVersion?: string;
   /** Clients get it with the token by which it was set, and with no other. */
   readonly pushToken?: string;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   readonly connectionType?: ConnectionType | (string & {});
+  /** Whether the app is a released version. */
   readonly isProduction?: boolean;
   readonly created: Date;
   readonly lastModified: Date;
   /** Of the application key that it registered with last. */
   readonly keyID?: string;
+  /** When it registered last. */
   readonly registered?: Date;
 }
 
@@ -744,11 +806,13 @@ export interface OperatedLocation {
   readonly phone?: string;
   readonly fax?: string;
   readonly website?: string;
+  /** What kind of place it is, in words of the app. */
   readonly category?: string;
   readonly description?: string;
   readonly location: Place;
   /** In metres, in a search with a locationRange. */
   readonly distanceFromSearch?: number;
+  /** Any text of the app. */
   readonly tag?: string;
   /** Who may read it. */
   readonly readPermissions?: Permission | (string & {});
@@ -773,6 +837,7 @@ export interface OperatedLocationPage {
 
 /** The value of a key of an object, as operators see it. */
 export interface OperatedMetadataItem {
+  /** The key of the value. */
   readonly key: string;
   /** The JSON that was put. */
   readonly value: unknown;
@@ -784,6 +849,7 @@ export interface OperatedMetadataItem {
   readonly userID?: string;
   /** Who located what is shared. */
   readonly setterID?: string;
+  /** Where others see it, if that is elsewhere. */
   readonly shownLocation?: Place;
 }
 
@@ -802,6 +868,7 @@ export interface OperatedMetadataItemPage {
 export interface OperatedPicture {
   readonly caption?: string;
   readonly title?: string;
+  /** A text for a watermark, which the app draws. */
   readonly watermark?: string;
   readonly size?: PictureSize;
   readonly id: string;
@@ -811,6 +878,7 @@ export interface OperatedPicture {
   readonly contentLength?: number;
   /** SHA-256 of the bytes, in lower-case hex. */
   readonly contentHash?: string;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   /** Who may read it. */
@@ -819,6 +887,7 @@ export interface OperatedPicture {
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
+  /** The name that the file was uploaded with. */
   readonly fileName?: string;
   /** Where others see it, if that is elsewhere. */
   readonly shownLocation?: Place;
@@ -859,18 +928,23 @@ export interface OperatedTokenPage {
 /** A user, as operators see it. */
 export interface OperatedUser {
   readonly id: string;
+  /** Unique in the application. */
   readonly userName: string;
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
+  /** The id of the profile picture. */
   readonly profilePictureID?: string;
   /** Reads its bytes without a token, for some time. */
   readonly profilePictureUrl?: string;
+  /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
+  /** Whether others see what the user locates shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
@@ -898,18 +972,23 @@ export type OperatedUserSortOrder = "created" | "-created" | "lastModified" | "-
 /** A user, as operators see it, with the number of objects. */
 export interface OperatedUserWithCounts {
   readonly id: string;
+  /** Unique in the application. */
   readonly userName: string;
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
+  /** The id of the profile picture. */
   readonly profilePictureID?: string;
   /** Reads its bytes without a token, for some time. */
   readonly profilePictureUrl?: string;
+  /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
+  /** Whether others see what the user locates shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
@@ -924,10 +1003,15 @@ export interface OperatedUserWithCounts {
 /** A video, as operators see it. */
 export interface OperatedVideo {
   readonly title?: string;
+  /** How the video is encoded, in words of the app. */
   readonly encoding?: string;
+  /** A name for people. */
   readonly friendlyName?: string;
+  /** In bits per second. */
   readonly bitRate?: number;
+  /** The duration. */
   readonly lengthInSeconds?: number;
+  /** The id of a picture. */
   readonly thumbnailID?: string;
   readonly id: string;
   readonly userID: string;
@@ -936,6 +1020,7 @@ export interface OperatedVideo {
   readonly contentLength?: number;
   /** SHA-256 of the bytes, in lower-case hex. */
   readonly contentHash?: string;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   /** Who may read it. */
@@ -944,6 +1029,7 @@ export interface OperatedVideo {
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
+  /** The name that the file was uploaded with. */
   readonly fileName?: string;
   /** Where others see it, if that is elsewhere. */
   readonly shownLocation?: Place;
@@ -969,6 +1055,7 @@ export interface Operator {
   readonly isPasswordSet: boolean;
   readonly created: Date;
   readonly lastLogin?: Date;
+  /** Until the password is changed, all other operations are refused. */
   readonly mustChangePassword?: true;
 }
 
@@ -994,6 +1081,7 @@ export type OperatorRole = "viewer" | "editor" | "owner";
 
 /** A session of an operator. */
 export interface OperatorSession {
+  /** The token of the session, opaque. */
   readonly token: string;
   readonly expires: Date;
   /** The session also ends when it is not used for so long. */
@@ -1059,10 +1147,11 @@ export interface RateLimits {
 
 /** What readMetric looks for. */
 export interface ReadMetricQuery {
+  /** The first moment of the range. */
   readonly from?: Date | undefined;
-  /** Not in the range any more. */
+  /** The first moment after the range. */
   readonly to?: Date | undefined;
-  /** In UTC, weeks from Monday on; day when it is not given. */
+  /** The length of the intervals, in UTC. */
   readonly interval?: MetricInterval | undefined;
   /** The name of the value to be read. */
   readonly value?: string | undefined;
@@ -1079,9 +1168,12 @@ export interface ReadOperatedPictureFileQuery {
 /** An application in another region. */
 export interface RemoteApplication {
   readonly id: string;
+  /** The name of the region. */
   readonly region: string;
+  /** The base address of its calls. */
   readonly serviceRoot?: string;
   readonly state: RemoteApplicationState | (string & {});
+  /** When the state changed last. */
   readonly changed: Date;
 }
 
@@ -1109,12 +1201,15 @@ export type RemoteApplicationState = "being made" | "there" | "handing over";
 export interface ReportedMetricEvent {
   /** Of one that was reported alone. */
   readonly id?: string;
+  /** When it happened. */
   readonly timestamp: Date;
+  /** When it arrived. */
   readonly received: Date;
   /** A pseudonym. */
   readonly device: string;
   /** A pseudonym. */
   readonly user?: string;
+  /** Values by name. */
   readonly values: Readonly<Record<string, string | number | boolean>>;
   /** Of one that was ended. */
   readonly elapsedTimeInMs?: number;
@@ -1147,12 +1242,15 @@ export interface RetireApplicationKeyRequest {
 
 /** What searchOperatedBlobs looks for. */
 export interface SearchOperatedBlobsQuery {
+  /** The id of a user. */
   readonly userID?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the files are sorted by. Default -created. */
+  /** What the files are sorted by. */
   readonly sortOrder?: CreatedSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -1160,16 +1258,19 @@ export interface SearchOperatedBlobsQuery {
 
 /** What searchOperatedCheckins looks for. */
 export interface SearchOperatedCheckinsQuery {
+  /** The id of a user. */
   readonly userID?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
   /** Within a circle. */
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  /** What the results are sorted by. distance needs a locationRange. */
   readonly sortOrder?: CreatedOrDistanceSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -1183,12 +1284,15 @@ export interface SearchOperatedDevicesQuery {
   readonly platform?: string | undefined;
   /** Exact. */
   readonly tag?: string | undefined;
+  /** The id of an application key. */
   readonly keyId?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the devices are sorted by. Default -created. */
+  /** What the devices are sorted by. */
   readonly sortOrder?: CreatedSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -1196,16 +1300,19 @@ export interface SearchOperatedDevicesQuery {
 
 /** What searchOperatedLocations looks for. */
 export interface SearchOperatedLocationsQuery {
+  /** The id of a user. */
   readonly userID?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
   /** Within a circle. */
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  /** What the results are sorted by. distance needs a locationRange. */
   readonly sortOrder?: CreatedOrDistanceSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -1213,12 +1320,15 @@ export interface SearchOperatedLocationsQuery {
 
 /** What searchOperatedPictures looks for. */
 export interface SearchOperatedPicturesQuery {
+  /** The id of a user. */
   readonly userID?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the files are sorted by. Default -created. */
+  /** What the files are sorted by. */
   readonly sortOrder?: CreatedSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -1230,16 +1340,19 @@ export interface SearchOperatedUsersQuery {
   readonly userName?: string | undefined;
   /** Exact. */
   readonly email?: string | undefined;
+  /** Exact. */
   readonly dateOfBirth?: Date | undefined;
   /** Of dateOfBirth. */
   readonly dobRange?: DateRange | undefined;
   /** Only users who are disabled, or only those who are not. */
   readonly disabled?: boolean | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the users are sorted by. Default -created. */
+  /** What the users are sorted by. */
   readonly sortOrder?: OperatedUserSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -1247,12 +1360,15 @@ export interface SearchOperatedUsersQuery {
 
 /** What searchOperatedVideos looks for. */
 export interface SearchOperatedVideosQuery {
+  /** The id of a user. */
   readonly userID?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the files are sorted by. Default -created. */
+  /** What the files are sorted by. */
   readonly sortOrder?: CreatedSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -1298,197 +1414,457 @@ export interface UserCounts {
   readonly fileBytes: number;
 }
 
-/** Sign in as an operator */
+/**
+ * Sign in as an operator
+ *
+ * Answers with the token of a new session. After too many wrong passwords, attempts are RateLimitExceeded.
+ */
 export const createOperatorSession: (fields: CreateOperatorSessionRequest) => Call<OperatorSession> = /* @__PURE__ */ define("createOperatorSession", "POST /_/api/sessions", "aps");
 
-/** Sign out: end this session */
+/**
+ * Sign out: end this session
+ *
+ * Ends the token of the call.
+ */
 export const deleteOperatorSession: () => Call<void> = /* @__PURE__ */ define("deleteOperatorSession", "DELETE /_/api/sessions/current", "ops");
 
-/** List the operators, oldest first */
+/**
+ * List the operators, oldest first
+ *
+ * All operators of the deployment.
+ */
 export const listOperators: (fields?: ListOperatorsQuery) => Call<OperatorPage> = /* @__PURE__ */ define("listOperators", "GET /_/api/operators", "os");
 
-/** Create an operator */
+/**
+ * Create an operator
+ *
+ * Without a password in the call, the answer has one that is shown only once.
+ */
 export const createOperator: (fields: CreateOperatorRequest) => Call<CreatedOperator> = /* @__PURE__ */ define("createOperator", "POST /_/api/operators", "ops");
 
-/** Read the operator of the token */
+/**
+ * Read the operator of the token
+ *
+ * Answers with the name and the role.
+ */
 export const getOwnOperator: () => Call<Operator> = /* @__PURE__ */ define("getOwnOperator", "GET /_/api/operators/me", "os");
 
-/** Change one's own password; all other sessions end */
+/**
+ * Change one's own password; all other sessions end
+ *
+ * Needs the current password.
+ */
 export const changeOwnOperator: (fields: ChangeOwnOperatorRequest) => Call<Operator> = /* @__PURE__ */ define("changeOwnOperator", "PATCH /_/api/operators/me", "ops");
 
-/** Read an operator */
+/**
+ * Read an operator
+ *
+ * Answers with the name, the role, and the time of the last sign-in.
+ */
 export const getOperator: (operatorId: string) => Call<Operator> = /* @__PURE__ */ define("getOperator", "GET /_/api/operators/{operatorId}", "os");
 
-/** Change the name, role or password of an operator; a new password ends all sessions of the operator */
+/**
+ * Change the name, role or password of an operator; a new password ends all sessions of the operator
+ *
+ * Changes the fields that are sent. The last owner keeps that role.
+ */
 export const changeOperator: (operatorId: string, fields?: ChangeOperatorRequest) => Call<Operator> = /* @__PURE__ */ define("changeOperator", "PATCH /_/api/operators/{operatorId}", "ops");
 
-/** Delete an operator and end all sessions of the operator */
+/**
+ * Delete an operator and end all sessions of the operator
+ *
+ * The last owner cannot be deleted.
+ */
 export const deleteOperator: (operatorId: string) => Call<void> = /* @__PURE__ */ define("deleteOperator", "DELETE /_/api/operators/{operatorId}", "ops");
 
-/** List the audit log, newest first */
+/**
+ * List the audit log, newest first
+ *
+ * What operators changed, and what was refused to whom.
+ */
 export const listAudit: (fields?: ListAuditQuery) => Call<AuditEntryPage> = /* @__PURE__ */ define("listAudit", "GET /_/api/audit", "os");
 
-/** List the applications, oldest first */
+/**
+ * List the applications, oldest first
+ *
+ * The applications of this region.
+ */
 export const listApplications: (fields?: ListApplicationsQuery) => Call<ApplicationPage> = /* @__PURE__ */ define("listApplications", "GET /_/api/applications", "os");
 
-/** Create an application; its key is shown only once */
+/**
+ * Create an application; its key is shown only once
+ *
+ * Devices register with its id and its key.
+ */
 export const createApplication: (fields: CreateApplicationRequest) => Call<CreatedApplication> = /* @__PURE__ */ define("createApplication", "POST /_/api/applications", "ops");
 
-/** Read an application */
+/**
+ * Read an application
+ *
+ * Answers with the name, and whether it is suspended or moves.
+ */
 export const getApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("getApplication", "GET /_/api/applications/{appid}", "os");
 
-/** Rename an application */
+/**
+ * Rename an application
+ *
+ * The name is for operators alone.
+ */
 export const changeApplication: (appid: string, fields?: ChangeApplicationRequest) => Call<Application> = /* @__PURE__ */ define("changeApplication", "PATCH /_/api/applications/{appid}", "ops");
 
-/** Delete an application and everything it owns: its tokens end at once, its data are erased in the background */
+/**
+ * Delete an application and everything it owns: its tokens end at once, its data are erased in the background
+ *
+ * Needs the id once more in `confirm`.
+ */
 export const deleteApplication: (appid: string, fields: DeleteApplicationQuery) => Call<void> = /* @__PURE__ */ define("deleteApplication", "DELETE /_/api/applications/{appid}", "ops");
 
-/** Suspend an application: calls of its clients are refused; their tokens stay valid */
+/**
+ * Suspend an application: calls of its clients are refused; their tokens stay valid
+ *
+ * Devices and users are refused until it is resumed.
+ */
 export const suspendApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("suspendApplication", "POST /_/api/applications/{appid}/suspend", "ops");
 
-/** Serve a suspended application again */
+/**
+ * Serve a suspended application again
+ *
+ * Tokens from before work again.
+ */
 export const resumeApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("resumeApplication", "POST /_/api/applications/{appid}/resume", "ops");
 
-/** List the keys of an application, oldest first, with the number of devices that last registered with each */
+/**
+ * List the keys of an application, oldest first, with the number of devices that last registered with each
+ *
+ * The keys themselves are not shown.
+ */
 export const listApplicationKeys: (appid: string, fields?: ListApplicationKeysQuery) => Call<ApplicationKeyPage> = /* @__PURE__ */ define("listApplicationKeys", "GET /_/api/applications/{appid}/keys", "os");
 
-/** Create another key of an application; it is shown only once, and the existing keys stay valid */
+/**
+ * Create another key of an application; it is shown only once, and the existing keys stay valid
+ *
+ * For a new version of an app, or in place of a key that is to be retired.
+ */
 export const createApplicationKey: (appid: string, fields?: CreateApplicationKeyRequest) => Call<NewApplicationKey> = /* @__PURE__ */ define("createApplicationKey", "POST /_/api/applications/{appid}/keys", "ops");
 
-/** Retire a key: no device can register with it, and every token issued under it ends */
+/**
+ * Retire a key: no device can register with it, and every token issued under it ends
+ *
+ * The last active key needs its id once more in `confirm`.
+ */
 export const retireApplicationKey: (appid: string, keyId: string, fields?: RetireApplicationKeyRequest) => Call<ChangedApplicationKey> = /* @__PURE__ */ define("retireApplicationKey", "POST /_/api/applications/{appid}/keys/{keyId}/retire", "ops");
 
-/** End every token issued under a key; devices can register with it again */
+/**
+ * End every token issued under a key; devices can register with it again
+ *
+ * Use it when tokens, but not the key, have become known.
+ */
 export const revokeKeyTokens: (appid: string, keyId: string) => Call<void> = /* @__PURE__ */ define("revokeKeyTokens", "POST /_/api/applications/{appid}/keys/{keyId}/revoke-tokens", "ops");
 
-/** End every token of an application; its keys stay valid, so devices can register again */
+/**
+ * End every token of an application; its keys stay valid, so devices can register again
+ *
+ * Every device and user of the application has to get a new token.
+ */
 export const revokeApplicationTokens: (appid: string) => Call<void> = /* @__PURE__ */ define("revokeApplicationTokens", "POST /_/api/applications/{appid}/revoke-tokens", "ops");
 
-/** Revoke every token and key of an application and create a new key, which is shown only once */
+/**
+ * Revoke every token and key of an application and create a new key, which is shown only once
+ *
+ * Use it when a key has become known: apps need the new one to register.
+ */
 export const replaceApplicationKeys: (appid: string) => Call<NewApplicationKey> = /* @__PURE__ */ define("replaceApplicationKeys", "POST /_/api/applications/{appid}/compromised", "ops");
 
-/** Read the settings of an application, without secrets */
+/**
+ * Read the settings of an application, without secrets
+ *
+ * Members that have not been set are absent.
+ */
 export const getApplicationSettings: (appid: string) => Call<ApplicationSettings> = /* @__PURE__ */ define("getApplicationSettings", "GET /_/api/applications/{appid}/settings", "os");
 
-/** Replace all settings of an application */
+/**
+ * Replace all settings of an application
+ *
+ * Members that are absent are unset.
+ */
 export const putApplicationSettings: (appid: string, fields?: PutApplicationSettingsRequest) => Call<ApplicationSettings> = /* @__PURE__ */ define("putApplicationSettings", "PUT /_/api/applications/{appid}/settings", "ops");
 
-/** Change some settings of an application, each as a whole; null unsets a setting */
+/**
+ * Change some settings of an application, each as a whole; null unsets a setting
+ *
+ * Members that are absent stay as they are.
+ */
 export const changeApplicationSettings: (appid: string, fields?: ChangeApplicationSettingsRequest) => Call<ApplicationSettings> = /* @__PURE__ */ define("changeApplicationSettings", "PATCH /_/api/applications/{appid}/settings", "ops");
 
-/** Set a new shared secret for signed requests; it is shown only once */
+/**
+ * Set a new shared secret for signed requests; it is shown only once
+ *
+ * Without a secret in the call, the server makes one.
+ */
 export const putSigningSecret: (appid: string, fields?: PutSigningSecretRequest) => Call<SigningSecret> = /* @__PURE__ */ define("putSigningSecret", "PUT /_/api/applications/{appid}/signing-secret", "ops");
 
-/** Remove the shared secret for signed requests */
+/**
+ * Remove the shared secret for signed requests
+ *
+ * Signatures are not checked any more.
+ */
 export const deleteSigningSecret: (appid: string) => Call<void> = /* @__PURE__ */ define("deleteSigningSecret", "DELETE /_/api/applications/{appid}/signing-secret", "ops");
 
-/** List the applications in other regions: in the main region all of them, elsewhere those that moved away */
+/**
+ * List the applications in other regions: in the main region all of them, elsewhere those that moved away
+ *
+ * Each with its region and the state of its move.
+ */
 export const listApplicationsElsewhere: (fields?: ListApplicationsElsewhereQuery) => Call<RemoteApplicationPage> = /* @__PURE__ */ define("listApplicationsElsewhere", "GET /_/api/applications-elsewhere", "os");
 
-/** Search the users of an application, including fields they do not show to others */
+/**
+ * Search the users of an application, including fields they do not show to others
+ *
+ * Finds disabled users and users with celebMode, too.
+ */
 export const searchOperatedUsers: (appid: string, fields?: SearchOperatedUsersQuery) => Call<OperatedUserPage> = /* @__PURE__ */ define("searchOperatedUsers", "GET /_/api/applications/{appid}/users", "os");
 
-/** Read a user: the profile, the true location and the number of objects */
+/**
+ * Read a user: the profile, the true location and the number of objects
+ *
+ * Never with the password.
+ */
 export const getOperatedUser: (appid: string, userId: string) => Call<OperatedUserWithCounts> = /* @__PURE__ */ define("getOperatedUser", "GET /_/api/applications/{appid}/users/{userId}", "os");
 
-/** Delete a user and everything the user owns */
+/**
+ * Delete a user and everything the user owns
+ *
+ * Needs the id once more in `confirm`. The data is erased in the background.
+ */
 export const eraseUser: (appid: string, userId: string, fields: EraseUserQuery) => Call<void> = /* @__PURE__ */ define("eraseUser", "DELETE /_/api/applications/{appid}/users/{userId}", "ops");
 
-/** Disable a user: no login, and no use of existing tokens, until the user is enabled */
+/**
+ * Disable a user: no login, and no use of existing tokens, until the user is enabled
+ *
+ * The data stays as it is.
+ */
 export const disableUser: (appid: string, userId: string) => Call<OperatedUserWithCounts> = /* @__PURE__ */ define("disableUser", "POST /_/api/applications/{appid}/users/{userId}/disable", "ops");
 
-/** Enable a user: logins and existing tokens work again */
+/**
+ * Enable a user: logins and existing tokens work again
+ *
+ * Has no effect on a user who is not disabled.
+ */
 export const enableUser: (appid: string, userId: string) => Call<OperatedUserWithCounts> = /* @__PURE__ */ define("enableUser", "POST /_/api/applications/{appid}/users/{userId}/enable", "ops");
 
-/** End all tokens of a user, who has to log in again on every device */
+/**
+ * End all tokens of a user, who has to log in again on every device
+ *
+ * The user has to log in again.
+ */
 export const endTokensOfUser: (appid: string, userId: string) => Call<void> = /* @__PURE__ */ define("endTokensOfUser", "POST /_/api/applications/{appid}/users/{userId}/revoke-tokens", "ops");
 
-/** List the active tokens of a user, newest first */
+/**
+ * List the active tokens of a user, newest first
+ *
+ * One entry for each login.
+ */
 export const listTokensOfUser: (appid: string, userId: string, fields?: ListTokensOfUserQuery) => Call<OperatedTokenPage> = /* @__PURE__ */ define("listTokensOfUser", "GET /_/api/applications/{appid}/users/{userId}/tokens", "os");
 
-/** End one token of a user */
+/**
+ * End one token of a user
+ *
+ * The user has to log in again on that device.
+ */
 export const endTokenOfUser: (appid: string, userId: string, tokenId: string) => Call<void> = /* @__PURE__ */ define("endTokenOfUser", "DELETE /_/api/applications/{appid}/users/{userId}/tokens/{tokenId}", "ops");
 
-/** Export a user as a ZIP of JSON and files with a manifest */
+/**
+ * Export a user as a ZIP of JSON and files with a manifest
+ *
+ * Contains everything that is stored about the user. The archive is sent while it is made.
+ */
 export const exportUser: (appid: string, userId: string) => Call<Download> = /* @__PURE__ */ define("exportUser", "POST /_/api/applications/{appid}/users/{userId}/export", "opsb");
 
-/** Search the devices of an application */
+/**
+ * Search the devices of an application
+ *
+ * Finds devices by what they reported, or by the key that they registered with.
+ */
 export const searchOperatedDevices: (appid: string, fields?: SearchOperatedDevicesQuery) => Call<OperatedDevicePage> = /* @__PURE__ */ define("searchOperatedDevices", "GET /_/api/applications/{appid}/devices", "os");
 
-/** Read a device */
+/**
+ * Read a device
+ *
+ * With the key that it registered with last.
+ */
 export const getOperatedDevice: (appid: string, deviceId: string) => Call<OperatedDevice> = /* @__PURE__ */ define("getOperatedDevice", "GET /_/api/applications/{appid}/devices/{deviceId}", "os");
 
-/** End all tokens of a device and of the users on it; it has to register again */
+/**
+ * End all tokens of a device and of the users on it; it has to register again
+ *
+ * Use it for a device that was lost.
+ */
 export const endTokensOfDevice: (appid: string, deviceId: string) => Call<void> = /* @__PURE__ */ define("endTokensOfDevice", "POST /_/api/applications/{appid}/devices/{deviceId}/revoke-tokens", "ops");
 
-/** Search the check-ins of an application, regardless of permissions */
+/**
+ * Search the check-ins of an application, regardless of permissions
+ *
+ * Finds private objects, too, at their true locations.
+ */
 export const searchOperatedCheckins: (appid: string, fields?: SearchOperatedCheckinsQuery) => Call<OperatedCheckinPage> = /* @__PURE__ */ define("searchOperatedCheckins", "GET /_/api/applications/{appid}/checkins", "os");
 
-/** Read a check-in */
+/**
+ * Read a check-in
+ *
+ * With its true location, and the one that others see.
+ */
 export const getOperatedCheckin: (appid: string, checkinId: string) => Call<OperatedCheckin> = /* @__PURE__ */ define("getOperatedCheckin", "GET /_/api/applications/{appid}/checkins/{checkinId}", "os");
 
-/** Search the locations of an application, regardless of permissions */
+/**
+ * Search the locations of an application, regardless of permissions
+ *
+ * Finds private objects, too, at their true locations.
+ */
 export const searchOperatedLocations: (appid: string, fields?: SearchOperatedLocationsQuery) => Call<OperatedLocationPage> = /* @__PURE__ */ define("searchOperatedLocations", "GET /_/api/applications/{appid}/locations", "os");
 
-/** Create a public location, readable by every user */
+/**
+ * Create a public location, readable by every user
+ *
+ * It belongs to no user, and operators alone can change it.
+ */
 export const createPublicLocation: (appid: string, fields: CreatePublicLocationRequest) => Call<Location> = /* @__PURE__ */ define("createPublicLocation", "POST /_/api/applications/{appid}/locations", "ops");
 
-/** Read a location */
+/**
+ * Read a location
+ *
+ * With its true location, and the one that others see.
+ */
 export const getOperatedLocation: (appid: string, locationId: string) => Call<OperatedLocation> = /* @__PURE__ */ define("getOperatedLocation", "GET /_/api/applications/{appid}/locations/{locationId}", "os");
 
-/** Change a public location */
+/**
+ * Change a public location
+ *
+ * Changes the fields that are sent; an empty text clears a field.
+ */
 export const changePublicLocation: (appid: string, locationId: string, fields?: ChangePublicLocationRequest) => Call<Location> = /* @__PURE__ */ define("changePublicLocation", "PATCH /_/api/applications/{appid}/locations/{locationId}", "ops");
 
-/** Delete a public location */
+/**
+ * Delete a public location
+ *
+ * Users do not find it any more.
+ */
 export const deletePublicLocation: (appid: string, locationId: string) => Call<void> = /* @__PURE__ */ define("deletePublicLocation", "DELETE /_/api/applications/{appid}/locations/{locationId}", "ops");
 
-/** List the flags of locations, newest first */
+/**
+ * List the flags of locations, newest first
+ *
+ * What users reported about locations.
+ */
 export const listLocationFlags: (appid: string, fields?: ListLocationFlagsQuery) => Call<LocationFlagPage> = /* @__PURE__ */ define("listLocationFlags", "GET /_/api/applications/{appid}/location-flags", "os");
 
-/** Read the number and total size of an application's files */
+/**
+ * Read the number and total size of an application's files
+ *
+ * With the quotas of the application, if it has some.
+ */
 export const getFileUsage: (appid: string) => Call<FileUsage> = /* @__PURE__ */ define("getFileUsage", "GET /_/api/applications/{appid}/file-usage", "os");
 
-/** Search the pictures of an application, regardless of permissions */
+/**
+ * Search the pictures of an application, regardless of permissions
+ *
+ * Finds private objects, too, at their true locations.
+ */
 export const searchOperatedPictures: (appid: string, fields?: SearchOperatedPicturesQuery) => Call<OperatedPicturePage> = /* @__PURE__ */ define("searchOperatedPictures", "GET /_/api/applications/{appid}/pictures", "os");
 
-/** Read a picture */
+/**
+ * Read a picture
+ *
+ * With its true location, and the one that others see.
+ */
 export const getOperatedPicture: (appid: string, pictureId: string) => Call<OperatedPicture> = /* @__PURE__ */ define("getOperatedPicture", "GET /_/api/applications/{appid}/pictures/{pictureId}", "os");
 
-/** Read the bytes of a picture */
+/**
+ * Read the bytes of a picture
+ *
+ * In ranges on request. Always the bytes that the owner uploaded.
+ */
 export const readOperatedPictureFile: (appid: string, pictureId: string, fields?: ReadOperatedPictureFileQuery) => Call<Download> = /* @__PURE__ */ define("readOperatedPictureFile", "GET /_/api/applications/{appid}/pictures/{pictureId}/file", "osb");
 
-/** Search the videos of an application, regardless of permissions */
+/**
+ * Search the videos of an application, regardless of permissions
+ *
+ * Finds private objects, too, at their true locations.
+ */
 export const searchOperatedVideos: (appid: string, fields?: SearchOperatedVideosQuery) => Call<OperatedVideoPage> = /* @__PURE__ */ define("searchOperatedVideos", "GET /_/api/applications/{appid}/videos", "os");
 
-/** Read a video */
+/**
+ * Read a video
+ *
+ * With its true location, and the one that others see.
+ */
 export const getOperatedVideo: (appid: string, videoId: string) => Call<OperatedVideo> = /* @__PURE__ */ define("getOperatedVideo", "GET /_/api/applications/{appid}/videos/{videoId}", "os");
 
-/** Read the bytes of a video */
+/**
+ * Read the bytes of a video
+ *
+ * In ranges on request. Always the bytes that the owner uploaded.
+ */
 export const readOperatedVideoFile: (appid: string, videoId: string) => Call<Download> = /* @__PURE__ */ define("readOperatedVideoFile", "GET /_/api/applications/{appid}/videos/{videoId}/file", "osb");
 
-/** Search the blobs of an application, regardless of permissions */
+/**
+ * Search the blobs of an application, regardless of permissions
+ *
+ * Finds private objects, too, at their true locations.
+ */
 export const searchOperatedBlobs: (appid: string, fields?: SearchOperatedBlobsQuery) => Call<OperatedBlobPage> = /* @__PURE__ */ define("searchOperatedBlobs", "GET /_/api/applications/{appid}/blobs", "os");
 
-/** Read a blob */
+/**
+ * Read a blob
+ *
+ * With its true location, and the one that others see.
+ */
 export const getOperatedBlob: (appid: string, blobId: string) => Call<OperatedBlob> = /* @__PURE__ */ define("getOperatedBlob", "GET /_/api/applications/{appid}/blobs/{blobId}", "os");
 
-/** Read the bytes of a blob */
+/**
+ * Read the bytes of a blob
+ *
+ * In ranges on request. Always the bytes that the owner uploaded.
+ */
 export const readOperatedBlobFile: (appid: string, blobId: string) => Call<Download> = /* @__PURE__ */ define("readOperatedBlobFile", "GET /_/api/applications/{appid}/blobs/{blobId}/file", "osb");
 
-/** List the metadata of an object by key: shared values first, then those of each user */
+/**
+ * List the metadata of an object by key: shared values first, then those of each user
+ *
+ * Private values are among them.
+ */
 export const listOperatedMetadata: (appid: string, objectId: string, fields?: ListOperatedMetadataQuery) => Call<OperatedMetadataItemPage> = /* @__PURE__ */ define("listOperatedMetadata", "GET /_/api/applications/{appid}/metadata/{objectId}", "os");
 
-/** List the crashes of an application, one group per bug */
+/**
+ * List the crashes of an application, one group per bug
+ *
+ * Reports are grouped by the parts of their stacks that are the same in every build.
+ */
 export const listCrashGroups: (appid: string, fields?: ListCrashGroupsQuery) => Call<CrashGroupPage> = /* @__PURE__ */ define("listCrashGroups", "GET /_/api/applications/{appid}/crashes", "os");
 
-/** List the stored reports of one crash, newest first */
+/**
+ * List the stored reports of one crash, newest first
+ *
+ * With the stack trace of each.
+ */
 export const listCrashReports: (appid: string, fingerprint: string, fields?: ListCrashReportsQuery) => Call<ListedCrashReportPage> = /* @__PURE__ */ define("listCrashReports", "GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", "os");
 
-/** List the metric keys of an application */
+/**
+ * List the metric keys of an application
+ *
+ * Each with the number of its events.
+ */
 export const listMetrics: (appid: string, fields?: ListMetricsQuery) => Call<MetricPage> = /* @__PURE__ */ define("listMetrics", "GET /_/api/applications/{appid}/metrics", "os");
 
-/** Read a metric by hour, day, week or month: counts and values */
+/**
+ * Read a metric by hour, day, week or month: counts and values
+ *
+ * One series, or one for each content of the value to group by.
+ */
 export const readMetric: (appid: string, key: string, fields?: ReadMetricQuery) => Call<MetricSeries> = /* @__PURE__ */ define("readMetric", "GET /_/api/applications/{appid}/metrics/{key}", "os");
 
-/** List the events of a key as they were reported, the latest first */
+/**
+ * List the events of a key as they were reported, the latest first
+ *
+ * Devices and users are salted hashes.
+ */
 export const listMetricEvents: (appid: string, key: string, fields?: ListMetricEventsQuery) => Call<ReportedMetricEventPage> = /* @__PURE__ */ define("listMetricEvents", "GET /_/api/applications/{appid}/metrics/{key}/events", "os");

@@ -16,6 +16,7 @@ export interface BatchItem {
   readonly method: string;
   /** The path, with its query, such as /checkins. */
   readonly path: string;
+  /** The parameters of the query or the body, by their names. */
   readonly parameters?: Readonly<Record<string, unknown>> | undefined;
   /** As the header Idempotency-Key. */
   readonly idempotencyKey?: string | undefined;
@@ -32,12 +33,17 @@ export type BatchMode = "independent" | "sequential" | "atomic";
 
 /** The response to one item of a batch: its key, and the envelope of its own. */
 export interface BatchResponse {
+  /** The key of the item. */
   readonly key: string;
   readonly status: number;
   readonly result?: unknown;
+  /** The name of the error. */
   readonly error?: string;
+  /** The number of the error. */
   readonly errorNumber?: number;
+  /** Explains the error to people. */
   readonly message?: string;
+  /** Finds the item in the log of the server. */
   readonly request_id: string;
   readonly success: boolean;
 }
@@ -49,6 +55,7 @@ export interface BatchResult {
 
 /** A blob of a user. */
 export interface Blob {
+  /** A name for people. */
   readonly friendlyName?: string;
   readonly id: string;
   readonly userID: string;
@@ -59,6 +66,7 @@ export interface Blob {
   readonly contentHash?: string;
   /** Reads the bytes without a token, for some time. */
   readonly signedUrl: string;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   /** Who may read it. */
@@ -85,8 +93,11 @@ export type BlobSortOrder = "created" | "-created" | "lastModified" | "-lastModi
 
 /** The parameters of changeBlob. */
 export interface ChangeBlobRequest {
+  /** A name for people. */
   readonly friendlyName?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -96,9 +107,11 @@ export interface ChangeBlobRequest {
 
 /** The parameters of changeCheckin. */
 export interface ChangeCheckinRequest {
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   readonly comment?: string | undefined;
   readonly description?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -113,9 +126,12 @@ export interface ChangeDeviceRequest {
   readonly appVersion?: string | undefined;
   /** Also taken as deviceToken. */
   readonly pushToken?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   readonly connectionType?: ConnectionType | undefined;
+  /** Whether the app is a released version. */
   readonly isProduction?: boolean | undefined;
 }
 
@@ -131,11 +147,14 @@ export interface ChangeLocationRequest {
   readonly phone?: string | undefined;
   readonly fax?: string | undefined;
   readonly website?: string | undefined;
+  /** What kind of place it is, in words of the app. */
   readonly category?: string | undefined;
   readonly description?: string | undefined;
   /** true for readPermissions App, where that is not sent. */
   readonly isPublic?: boolean | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -147,8 +166,11 @@ export interface ChangeLocationRequest {
 export interface ChangePictureRequest {
   readonly caption?: string | undefined;
   readonly title?: string | undefined;
+  /** A text for a watermark, which the app draws. */
   readonly watermark?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -160,6 +182,7 @@ export interface ChangePictureRequest {
 export interface ChangeUserRequest {
   /** Unique regardless of case, Unicode form, blanks and invisible characters. */
   readonly userName?: string | undefined;
+  /** The new password. */
   readonly password?: string | undefined;
   /** Required with password. The empty text is a wrong one. */
   readonly currentPassword?: string | undefined;
@@ -168,7 +191,9 @@ export interface ChangeUserRequest {
   readonly lastName?: string | undefined;
   readonly gender?: Gender | undefined;
   readonly dateOfBirth?: Date | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   /** Others do not find the user, nor read the profile. */
   readonly celebMode?: boolean | undefined;
@@ -179,13 +204,19 @@ export interface ChangeUserRequest {
 /** The parameters of changeVideo. */
 export interface ChangeVideoRequest {
   readonly title?: string | undefined;
+  /** How the video is encoded, in words of the app. */
   readonly encoding?: string | undefined;
+  /** A name for people. */
   readonly friendlyName?: string | undefined;
   /** In bits per second. */
   readonly bitRate?: number | undefined;
+  /** The duration. */
   readonly lengthInSeconds?: number | undefined;
+  /** The id of a picture. */
   readonly thumbnailID?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -200,6 +231,7 @@ export interface Checkin {
   readonly location: CheckinLocation;
   readonly comment?: string;
   readonly description?: string;
+  /** Any text of the app. */
   readonly tag?: string;
   /** Who may read it. */
   readonly readPermissions?: Permission | (string & {});
@@ -211,7 +243,9 @@ export interface Checkin {
 
 /** Where a check-in is. */
 export interface CheckinLocation {
+  /** Degrees north. */
   readonly lat: number;
+  /** Degrees east. */
   readonly lng: number;
   /** Of the location that was sent by its id. */
   readonly id?: string;
@@ -249,6 +283,7 @@ export interface CrashReport {
   readonly message?: string;
   readonly methodName?: string;
   readonly location?: Place;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly created: Date;
   readonly lastModified: Date;
@@ -262,8 +297,11 @@ export interface CreateBlobForm extends CreateBlobRequest {
 
 /** The parameters of createBlob. */
 export interface CreateBlobRequest {
+  /** A name for people. */
   readonly friendlyName?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -273,9 +311,11 @@ export interface CreateBlobRequest {
 
 /** The parameters of createCheckin. */
 export interface CreateCheckinRequest {
+  /** A point, or the id of a location. */
   readonly location: Place | string;
   readonly comment?: string | undefined;
   readonly description?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -288,7 +328,9 @@ export interface CreateCrashReportRequest {
   readonly stackTrace: string;
   readonly message?: string | undefined;
   readonly methodName?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
 }
 
@@ -304,11 +346,14 @@ export interface CreateLocationRequest {
   readonly phone?: string | undefined;
   readonly fax?: string | undefined;
   readonly website?: string | undefined;
+  /** What kind of place it is, in words of the app. */
   readonly category?: string | undefined;
   readonly description?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location: Place | string;
   /** true for readPermissions App, where that is not sent. */
   readonly isPublic?: boolean | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -320,7 +365,7 @@ export interface CreateLocationRequest {
 export interface CreateMetricEventRequest {
   /** The value with the name `value`; an object is taken as `values`. */
   readonly value?: string | number | boolean | undefined;
-  /** Name to value, up to 25. */
+  /** Values by name. */
   readonly values?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** When it happened; now, when it is not given. */
   readonly timestamp?: Date | undefined;
@@ -330,7 +375,7 @@ export interface CreateMetricEventRequest {
 
 /** The parameters of createMetricEvents. */
 export interface CreateMetricEventsRequest {
-  /** Up to 1000 events. */
+  /** The events, in any order. */
   readonly events: readonly MetricEvent[];
   /** What the device's clock showed when it sent this. */
   readonly sentAt?: Date | undefined;
@@ -346,8 +391,11 @@ export interface CreatePictureForm extends CreatePictureRequest {
 export interface CreatePictureRequest {
   readonly caption?: string | undefined;
   readonly title?: string | undefined;
+  /** A text for a watermark, which the app draws. */
   readonly watermark?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -359,13 +407,16 @@ export interface CreatePictureRequest {
 export interface CreateUserRequest {
   /** Unique regardless of case, Unicode form, blanks and invisible characters. */
   readonly userName: string;
+  /** The new password. */
   readonly password: string;
   readonly email?: string | undefined;
   readonly firstName?: string | undefined;
   readonly lastName?: string | undefined;
   readonly gender?: Gender | undefined;
   readonly dateOfBirth?: Date | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
 }
 
@@ -378,13 +429,19 @@ export interface CreateVideoForm extends CreateVideoRequest {
 /** The parameters of createVideo. */
 export interface CreateVideoRequest {
   readonly title?: string | undefined;
+  /** How the video is encoded, in words of the app. */
   readonly encoding?: string | undefined;
+  /** A name for people. */
   readonly friendlyName?: string | undefined;
   /** In bits per second. */
   readonly bitRate?: number | undefined;
+  /** The duration. */
   readonly lengthInSeconds?: number | undefined;
+  /** The id of a picture. */
   readonly thumbnailID?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   /** Who may read it; the owner alone if it is absent. */
   readonly readPermissions?: Permission | undefined;
@@ -394,12 +451,14 @@ export interface CreateVideoRequest {
 
 /** A reported event. */
 export interface CreatedMetricEvent {
+  /** Ends a timed event. */
   readonly id: string;
   readonly success: true;
 }
 
 /** What became of reported events. */
 export interface CreatedMetricEvents {
+  /** The number of stored events. */
   readonly accepted: number;
   readonly rejected: readonly RejectedMetricEvent[];
 }
@@ -412,7 +471,7 @@ export interface DeleteIdentitiesQuery {
 
 /** What deleteMetadata looks for. */
 export interface DeleteMetadataQuery {
-  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
 }
 
@@ -420,15 +479,18 @@ export interface DeleteMetadataQuery {
 export interface Device {
   readonly id: string;
   readonly platform: string;
+  /** The same value is the same device. */
   readonly uniqueId?: string;
   readonly model?: string;
   readonly osVersion?: string;
   readonly appVersion?: string;
   /** Clients get it with the token by which it was set, and with no other. */
   readonly pushToken?: string;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   readonly connectionType?: ConnectionType | (string & {});
+  /** Whether the app is a released version. */
   readonly isProduction?: boolean;
   readonly created: Date;
   readonly lastModified: Date;
@@ -454,11 +516,13 @@ export interface DeviceToken {
 
 /** The duration of a timed event. */
 export interface EndedMetricEvent {
+  /** The time between the report of the event and its end. */
   readonly elapsedTimeInMs: number;
 }
 
 /** The parameters of flagLocation. */
 export interface FlagLocationRequest {
+  /** What is wrong. */
   readonly flagReason?: string | undefined;
   readonly comment?: string | undefined;
 }
@@ -474,7 +538,7 @@ export type Gender = "Unknown" | "Male" | "Female";
 
 /** What getMetadata looks for. */
 export interface GetMetadataQuery {
-  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
 }
 
@@ -486,7 +550,9 @@ export interface GetProfilePictureQuery {
 
 /** An identity of a user in another system. */
 export interface Identity {
+  /** The name of the other system. */
   readonly identityProviderName: string;
+  /** The identifier in that system. */
   readonly identityProviderID: string;
   readonly created: Date;
 }
@@ -504,15 +570,15 @@ export interface IdentityPage {
 
 /** The parameters of incrementMetadata. */
 export interface IncrementMetadataRequest {
-  /** What is added; default 1. */
+  /** What is added. */
   readonly delta?: number | undefined;
-  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
 }
 
 /** What listIdentitiesOfProvider looks for. */
 export interface ListIdentitiesOfProviderQuery {
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -520,7 +586,7 @@ export interface ListIdentitiesOfProviderQuery {
 
 /** What listIdentities looks for. */
 export interface ListIdentitiesQuery {
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -528,7 +594,7 @@ export interface ListIdentitiesQuery {
 
 /** What listTokens looks for. */
 export interface ListTokensQuery {
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -549,11 +615,13 @@ export interface Location {
   readonly phone?: string;
   readonly fax?: string;
   readonly website?: string;
+  /** What kind of place it is, in words of the app. */
   readonly category?: string;
   readonly description?: string;
   readonly location: Place;
   /** In metres, in a search with a locationRange. */
   readonly distanceFromSearch?: number;
+  /** Any text of the app. */
   readonly tag?: string;
   /** Who may read it. */
   readonly readPermissions?: Permission | (string & {});
@@ -589,6 +657,7 @@ export interface LoginSocialUserRequest {
 
 /** The parameters of loginUser. */
 export interface LoginUserRequest {
+  /** In any case. */
   readonly userName: string;
   /** The empty text is a wrong password. */
   readonly password: string;
@@ -596,6 +665,7 @@ export interface LoginUserRequest {
 
 /** The value of a key of an object. */
 export interface MetadataItem {
+  /** The key of the value. */
   readonly key: string;
   /** The JSON that was put. */
   readonly value: unknown;
@@ -621,10 +691,11 @@ export type MetadataSortOrder = "created" | "-created" | "lastModified" | "-last
 
 /** An event to report. */
 export interface MetricEvent {
+  /** What happened. */
   readonly key: string;
   /** The value with the name `value`; an object is taken as `values`. */
   readonly value?: string | number | boolean | undefined;
-  /** Name to value, up to 25. */
+  /** Values by name. */
   readonly values?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** When it happened; now, when it is not given. */
   readonly timestamp?: Date | undefined;
@@ -633,18 +704,23 @@ export interface MetricEvent {
 /** A user, as the user sees it. */
 export interface OwnUser {
   readonly id: string;
+  /** Unique in the application. */
   readonly userName: string;
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
+  /** The id of the profile picture. */
   readonly profilePictureID?: string;
   /** Reads its bytes without a token, for some time. */
   readonly profilePictureUrl?: string;
+  /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
+  /** Whether others see what the user locates shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
@@ -663,6 +739,7 @@ export type Permission = "User" | "App";
 export interface Picture {
   readonly caption?: string;
   readonly title?: string;
+  /** A text for a watermark, which the app draws. */
   readonly watermark?: string;
   readonly size?: PictureSize;
   readonly id: string;
@@ -674,6 +751,7 @@ export interface Picture {
   readonly contentHash?: string;
   /** Reads the bytes without a token, for some time. */
   readonly signedUrl: string;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   /** Who may read it. */
@@ -697,7 +775,9 @@ export interface PicturePage {
 
 /** The size of a picture in pixels. */
 export interface PictureSize {
+  /** Width. */
   readonly w: number;
+  /** Height. */
   readonly h: number;
 }
 
@@ -706,9 +786,9 @@ export type PictureSortOrder = "created" | "-created" | "lastModified" | "-lastM
 
 /** The parameters of putManyMetadata. */
 export interface PutManyMetadataRequest {
-  /** Values by key, up to 100; a null is a value here. */
+  /** Values by key; a null is a value here. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
 }
 
@@ -716,8 +796,9 @@ export interface PutManyMetadataRequest {
 export interface PutMetadataRequest {
   /** Any JSON but null alone, up to 32 KiB. */
   readonly value: unknown;
-  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
 }
 
@@ -748,16 +829,22 @@ export interface RegisterDeviceRequest {
   readonly appVersion?: string | undefined;
   /** Also taken as deviceToken. */
   readonly pushToken?: string | undefined;
+  /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   readonly connectionType?: ConnectionType | undefined;
+  /** Whether the app is a released version. */
   readonly isProduction?: boolean | undefined;
 }
 
 /** An event that was not accepted, and why. */
 export interface RejectedMetricEvent {
+  /** Of the event in the call, from 0. */
   readonly index: number;
+  /** The name of the error. */
   readonly error: string;
+  /** Explains the error to people. */
   readonly message: string;
 }
 
@@ -770,6 +857,7 @@ export interface RenewedToken {
 
 /** The parameters of requestPasswordReset. */
 export interface RequestPasswordResetRequest {
+  /** The name of the user, in any case. */
   readonly userName: string;
   /** Subject of the mail. */
   readonly subject: string;
@@ -779,9 +867,11 @@ export interface RequestPasswordResetRequest {
 
 /** The parameters of resetPassword. */
 export interface ResetPasswordRequest {
+  /** The name of the user, in any case. */
   readonly userName: string;
   /** The mailed code, in any case, with or without blanks and dashes. */
   readonly resetCode: string;
+  /** The new password. */
   readonly newPassword: string;
 }
 
@@ -796,19 +886,23 @@ export interface RunBatchRequest {
 
 /** What searchBlobs looks for. */
 export interface SearchBlobsQuery {
+  /** Only objects with this friendlyName. */
   readonly friendlyName?: string | undefined;
   /** Only files of this user; me for one's own. */
   readonly userID?: string | undefined;
+  /** Only objects with this tag. */
   readonly tag?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
   /** Within a circle. */
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  /** What the results are sorted by. distance needs a locationRange. */
   readonly sortOrder?: BlobSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -818,18 +912,23 @@ export interface SearchBlobsQuery {
 export interface SearchCheckinsQuery {
   /** Only check-ins of this user; me for one's own. */
   readonly userID?: string | undefined;
+  /** Only objects with this tag. */
   readonly tag?: string | undefined;
+  /** Only objects with this comment. */
   readonly comment?: string | undefined;
+  /** Only objects with this description. */
   readonly description?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
   /** Within a circle. */
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  /** What the results are sorted by. distance needs a locationRange. */
   readonly sortOrder?: CheckinSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -837,29 +936,43 @@ export interface SearchCheckinsQuery {
 
 /** What searchLocations looks for. */
 export interface SearchLocationsQuery {
+  /** Only objects with this name. */
   readonly name?: string | undefined;
+  /** Only objects with this address1. */
   readonly address1?: string | undefined;
+  /** Only objects with this address2. */
   readonly address2?: string | undefined;
+  /** Only objects with this city. */
   readonly city?: string | undefined;
+  /** Only objects with this region. */
   readonly region?: string | undefined;
+  /** Only objects with this country. */
   readonly country?: string | undefined;
+  /** Only objects with this postalCode. */
   readonly postalCode?: string | undefined;
+  /** Only objects with this phone. */
   readonly phone?: string | undefined;
+  /** Only objects with this fax. */
   readonly fax?: string | undefined;
+  /** Only objects with this website. */
   readonly website?: string | undefined;
+  /** Only objects with this category. */
   readonly category?: string | undefined;
   /** Only locations of this user; me for one's own. */
   readonly userID?: string | undefined;
+  /** Only objects with this tag. */
   readonly tag?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
   /** Within a circle. */
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  /** What the results are sorted by. distance needs a locationRange. */
   readonly sortOrder?: LocationSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -871,19 +984,21 @@ export interface SearchMetadataQuery {
   readonly key?: string | undefined;
   /** Only keys that begin so, literally. */
   readonly keyPrefix?: string | undefined;
-  /** User: the caller's own, needs a user token. App: shared. Default User. */
+  /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
   /** Only items whose value is this text, number, true or false. */
   readonly value?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
   /** Within a circle. */
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  /** What the results are sorted by. distance needs a locationRange. */
   readonly sortOrder?: MetadataSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -891,21 +1006,27 @@ export interface SearchMetadataQuery {
 
 /** What searchPictures looks for. */
 export interface SearchPicturesQuery {
+  /** Only objects with this caption. */
   readonly caption?: string | undefined;
+  /** Only objects with this title. */
   readonly title?: string | undefined;
+  /** Only objects with this watermark. */
   readonly watermark?: string | undefined;
   /** Only files of this user; me for one's own. */
   readonly userID?: string | undefined;
+  /** Only objects with this tag. */
   readonly tag?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
   /** Within a circle. */
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  /** What the results are sorted by. distance needs a locationRange. */
   readonly sortOrder?: PictureSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -921,20 +1042,23 @@ export interface SearchUsersQuery {
   readonly firstName?: string | undefined;
   /** Exact. */
   readonly lastName?: string | undefined;
+  /** Exact. */
   readonly gender?: Gender | undefined;
   /** Finds oneself alone: others are not shown it. */
   readonly dateOfBirth?: Date | undefined;
   /** Of dateOfBirth. Finds oneself alone. */
   readonly dobRange?: DateRange | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
   /** Within a circle. */
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  /** What the results are sorted by. distance needs a locationRange. */
   readonly sortOrder?: UserSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -942,25 +1066,33 @@ export interface SearchUsersQuery {
 
 /** What searchVideos looks for. */
 export interface SearchVideosQuery {
+  /** Only objects with this title. */
   readonly title?: string | undefined;
+  /** Only objects with this encoding. */
   readonly encoding?: string | undefined;
+  /** Only objects with this friendlyName. */
   readonly friendlyName?: string | undefined;
-  /** In bits per second. */
+  /** Only objects with this bitRate. */
   readonly bitRate?: number | undefined;
+  /** Only objects with this lengthInSeconds. */
   readonly lengthInSeconds?: number | undefined;
+  /** Only objects with this thumbnailID. */
   readonly thumbnailID?: string | undefined;
   /** Only files of this user; me for one's own. */
   readonly userID?: string | undefined;
+  /** Only objects with this tag. */
   readonly tag?: string | undefined;
+  /** When it was created. */
   readonly created?: DateRange | undefined;
+  /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
   /** Within a circle. */
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. Default -created. */
+  /** What the results are sorted by. distance needs a locationRange. */
   readonly sortOrder?: VideoSortOrder | undefined;
-  /** Items of the page. */
+  /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
@@ -981,18 +1113,23 @@ export interface SetProfilePictureRequest {
 /** A user, as other users of the application see it: without most of the optional fields. */
 export interface ShownUser {
   readonly id: string;
+  /** Unique in the application. */
   readonly userName: string;
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
+  /** The id of the profile picture. */
   readonly profilePictureID?: string;
   /** Reads its bytes without a token, for some time. */
   readonly profilePictureUrl?: string;
+  /** Whether others neither find the user nor read the profile. */
   readonly celebMode?: boolean;
+  /** Whether others see what the user locates shifted by about a kilometre. */
   readonly locationFuzzing?: boolean;
   readonly lastLogin?: Date;
   readonly created: Date;
@@ -1013,18 +1150,23 @@ export interface ShownUserPage {
 /** A user who logged in with an identity provider, and a new token of the user. */
 export interface SocialUserWithToken {
   readonly id: string;
+  /** Unique in the application. */
   readonly userName: string;
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
+  /** The id of the profile picture. */
   readonly profilePictureID?: string;
   /** Reads its bytes without a token, for some time. */
   readonly profilePictureUrl?: string;
+  /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
+  /** Whether others see what the user locates shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
@@ -1065,18 +1207,23 @@ export interface UserTokenPage {
 /** A user, and a new token of the user. */
 export interface UserWithToken {
   readonly id: string;
+  /** Unique in the application. */
   readonly userName: string;
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
+  /** The id of the profile picture. */
   readonly profilePictureID?: string;
   /** Reads its bytes without a token, for some time. */
   readonly profilePictureUrl?: string;
+  /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
+  /** Whether others see what the user locates shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
@@ -1089,10 +1236,15 @@ export interface UserWithToken {
 /** A video of a user. */
 export interface Video {
   readonly title?: string;
+  /** How the video is encoded, in words of the app. */
   readonly encoding?: string;
+  /** A name for people. */
   readonly friendlyName?: string;
+  /** In bits per second. */
   readonly bitRate?: number;
+  /** The duration. */
   readonly lengthInSeconds?: number;
+  /** The id of a picture. */
   readonly thumbnailID?: string;
   readonly id: string;
   readonly userID: string;
@@ -1103,6 +1255,7 @@ export interface Video {
   readonly contentHash?: string;
   /** Reads the bytes without a token, for some time. */
   readonly signedUrl: string;
+  /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   /** Who may read it. */

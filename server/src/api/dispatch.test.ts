@@ -31,6 +31,7 @@ describe("Dispatcher", () => {
       method: "GET",
       path: "/things",
       operation: "listThings",
+      description: "Test.",
       summary: "",
       tag: "",
       caller: "device",

@@ -17,13 +17,13 @@ export const ErrorEnvelope = named(
   "What a failed call answers.",
   Type.Object({
     status: Type.Integer(),
-    error: Type.String(),
-    errorNumber: Type.Integer(),
-    message: Type.Optional(Type.String()),
+    error: Type.String({ description: "The name of the error." }),
+    errorNumber: Type.Integer({ description: "The number of the error." }),
+    message: Type.Optional(Type.String({ description: "Explains the error to people." })),
     serviceRoot: Type.Optional(
       Type.String({ description: "Of the region that the token or its application belongs to." }),
     ),
-    request_id: Type.String(),
+    request_id: Type.String({ description: "Finds the call in the log of the server." }),
     success: Type.Literal(false),
   }),
 );

@@ -14,6 +14,7 @@ export function describeRoute(route: Route, describe: Describe): DescribedOperat
   return {
     operationId: route.operation,
     summary: route.summary,
+    description: route.description,
     tags: [route.tag],
     security: securityOf[route.caller],
     ...callerFields(route),
@@ -39,18 +40,32 @@ export function describeRoute(route: Route, describe: Describe): DescribedOperat
 /** The OpenAPI description of an operation with a protocol of its own. */
 export function describeEndpointOperation(
   { tag, headers }: Endpoint,
-  { path, operation, summary, requestHeaders, responseHeaders, takes, status, errors }: EndpointOperation,
+  {
+    path,
+    operation,
+    summary,
+    description: about,
+    requestHeaders,
+    responseHeaders,
+    takes,
+    status,
+    errors,
+  }: EndpointOperation,
 ): DescribedOperation {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   return {
     operationId: operation,
     summary,
+    description: about,
     tags: [tag],
     security: securityOf.user,
     ...{ "x-caller": "user", "x-batchable": false, "x-idempotent": false },
     "x-errors": errors,
     ...withParameters([
-      ...names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }) as const),
+      ...names.map((name) => {
+        const description = "As the address of the upload ends.";
+        return { name, in: "path", required: true, description, schema: { type: "string" } } as const;
+      }),
       ...Object.entries(requestHeaders).map(
         ([name, { isRequired, description }]) =>
           ({ name, in: "header", required: isRequired, description, schema: { type: "string" } }) as const,

@@ -1,4 +1,4 @@
-import { isObjectSchema, nameOf, type Schema } from "../contract/schema.ts";
+import { type DocumentedLimits, isObjectSchema, limitsOf, nameOf, type Schema } from "../contract/schema.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -10,15 +10,15 @@ export interface SchemaComponents {
   list(): Record<string, Json>;
 }
 
-export function createSchemaComponents(): SchemaComponents {
+export function createSchemaComponents(limits: DocumentedLimits): SchemaComponents {
   const components = new Map<string, { readonly content: Json; readonly text: string }>();
 
   function describe(schema: Schema): { [keyword: string]: Json } {
     const name = nameOf(schema);
     if (name === undefined) return publishInline(schema);
-    const { "x-about": about, description, ...keywords } = schema;
+    const { "x-about": about, description, default: byDefault, ...keywords } = schema;
     add(name, publish({ ...keywords, description: about }));
-    return { $ref: `#/components/schemas/${name}`, ...(typeof description === "string" && { description }) };
+    return { $ref: `#/components/schemas/${name}`, ...publish({ description, default: byDefault }) };
   }
 
   function add(name: string, content: Json): void {
@@ -38,7 +38,7 @@ export function createSchemaComponents(): SchemaComponents {
   /** The keywords of a schema, without our internal ones. */
   function publish(schema: Schema): { [keyword: string]: Json } {
     const published: { [keyword: string]: Json } = {};
-    for (const [keyword, value] of Object.entries(schema)) {
+    for (const [keyword, value] of Object.entries({ ...schema, ...limitsOf(schema, limits) })) {
       if (keyword.startsWith("x-") || value === undefined || isEmptyList(value)) continue;
       published[keyword] = publishKeyword(keyword, value);
     }

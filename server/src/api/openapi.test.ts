@@ -1,6 +1,7 @@
 // Runs on one engine: it tests pages and documents, which no statement reads.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { conditionsOf, roleOf, takesIdempotencyKey } from "../contract/route.ts";
@@ -8,6 +9,8 @@ import { errorCatalogue, errorRow } from "../errors.ts";
 
 interface Operation {
   readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
   readonly security: readonly Record<string, unknown>[];
   readonly parameters?: readonly (Parameter | Reference)[];
   readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema | Reference }> };
@@ -23,11 +26,15 @@ interface Parameter {
   readonly name: string;
   readonly in: string;
   readonly required: boolean;
+  readonly description?: string;
+  readonly schema: unknown;
 }
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema | Reference>>;
   readonly enum?: readonly string[];
+  readonly items?: Schema | Reference;
+  readonly description?: string;
 }
 
 interface Reference {
@@ -36,6 +43,7 @@ interface Reference {
 
 interface Document {
   readonly openapi: string;
+  readonly tags: readonly { readonly name: string; readonly description?: string }[];
   readonly servers: unknown;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
@@ -50,7 +58,12 @@ interface Document {
 let test: TestApp;
 let document: Document;
 before(async () => {
-  test = await startTestApp({ PUBLIC_URL: "https://api.example.org/" });
+  test = await startTestApp({
+    PUBLIC_URL: "https://api.example.org/",
+    PAGE_ITEMS_DEFAULT: "20",
+    PAGE_ITEMS_MAX: "40",
+    BATCH_ITEMS_MAX: "7",
+  });
   document = (await test.call("GET /_/openapi.json")).body;
 });
 after(() => test.close());
@@ -225,10 +238,62 @@ describe("/_/openapi.json", () => {
     });
   });
 
+  it("describes every operation, parameter, tag and word, and every property that is not plain from its name", () => {
+    const lacking = operations().flatMap(({ operation }) => {
+      const all = (operation.parameters ?? []).map((each) => resolve(each, document.components.parameters));
+      const parameters = all
+        .filter(({ description }) => !description)
+        .map(({ name }) => `${operation.operationId} ${name}`);
+      return operation.summary && operation.description ? parameters : [operation.operationId, ...parameters];
+    });
+    lacking.push(...document.tags.filter(({ description }) => !description).map(({ name }) => name));
+    for (const [name, { description = "", properties = {}, ...schema }] of Object.entries(
+      document.components.schemas,
+    )) {
+      if (description === "") lacking.push(name);
+      lacking.push(...(schema.enum ?? []).filter((word) => !description.includes(`\`${word}\``)));
+      for (const [property, described] of Object.entries(properties)) {
+        if (!plainNames.has(property) && !isDescribed(described)) lacking.push(`${name}.${property}`);
+      }
+    }
+    assert.deepEqual(lacking, []);
+  });
+
+  it("says the bounds of the settings of this deployment", () => {
+    const { pageSize } = document.components.parameters;
+    assert.deepEqual(pageSize?.schema, { type: "integer", minimum: 1, maximum: 40, default: 20 });
+    const { requests } = document.components.schemas["RunBatchRequest"]?.properties ?? {};
+    assert.deepEqual(requests && "maxItems" in requests && requests.maxItems, 7);
+  });
+
+  it("takes at most 350 kB, and 45 kB compressed", async () => {
+    const { text } = await test.call("GET /_/openapi.json");
+    assert.ok(Buffer.byteLength(text) <= 350_000, `${Buffer.byteLength(text)} bytes`);
+    const compressed = gzipSync(text).length;
+    assert.ok(compressed <= 45_000, `${compressed} bytes compressed`);
+  });
+
   it("names the media type of all bytes", () => {
     assert.ok(!JSON.stringify(document.paths).includes('*/*"'));
   });
 });
+
+/** Whether a property has a description, or those of the component that it refers to. */
+function isDescribed(schema: Schema | Reference): boolean {
+  if ("$ref" in schema || schema.description !== undefined) return true;
+  return schema.items !== undefined && "$ref" in schema.items;
+}
+
+/** Properties that need no description. */
+const plainNames: ReadonlySet<string> = new Set([
+  ...["id", "name", "created", "lastModified", "lastLogin", "lastUsed", "expires", "accessTokenExpires"],
+  ...["firstName", "lastName", "email", "dateOfBirth", "userName", "newPassword"],
+  ...["address1", "address2", "city", "region", "country", "postalCode", "phone", "fax", "website"],
+  ...["model", "osVersion", "appVersion", "platform", "stackTrace", "message", "methodName"],
+  ...["comment", "description", "title", "caption", "contentType", "userID", "deviceID", "locationID", "thumbnailID"],
+  // Of envelopes, as the description of the document says.
+  ...["status", "result", "request_id", "success"],
+]);
 
 /** The parameters of a body; those of an upload are in its part `body`. */
 function namesInBody({ requestBody }: Operation): string[] {

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import { conditionsOf, type Route } from "../contract/route.ts";
+import type { DocumentedLimits } from "../contract/schema.ts";
 import { describeCatalogue, describeFailures } from "./openapi-failures.ts";
 import { describeEndpointOperation, describeRoute } from "./openapi-operations.ts";
 import { describeShared, findShared, referToShared } from "./openapi-parameters.ts";
@@ -14,9 +15,9 @@ export interface DescribedApi {
 /** Generates the OpenAPI 3.1 document from the declarations of operations. */
 export function describeApi(
   { routes, endpoints }: DescribedApi,
-  info: { readonly version: string; readonly serverUrl: string },
+  info: { readonly version: string; readonly serverUrl: string; readonly limits: DocumentedLimits },
 ): object {
-  const schemas = createSchemaComponents();
+  const schemas = createSchemaComponents(info.limits);
   const described = [
     ...routes.map((route) => ({ ...route, description: describeRoute(route, schemas.describe) })),
     ...endpoints.flatMap((endpoint) =>
@@ -43,7 +44,10 @@ export function describeApi(
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: info.serverUrl }],
-    tags: [...new Set([...routes, ...endpoints].map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set([...routes, ...endpoints].map(({ tag }) => tag))].map((name) => ({
+      name,
+      description: tags[name],
+    })),
     "x-error-catalogue": describeCatalogue(),
     paths,
     components: { schemas: schemas.list(), parameters: describeShared(shared), responses, securitySchemes },
@@ -65,6 +69,23 @@ editors change, and owners manage the operators.
 | \`wire-range\` | parameters: a range of dates, both ends included | \`2026-01-01-2026-01-31T23:59:59Z\` |
 | \`wire-location\` | parameters: a point, or the id of a location | \`48.2082,16.3738\` |
 | \`wire-area\` | parameters: a circle with its radius in metres, or a box | \`48.2082,16.3738,1000\`, \`47,15-49,17\` |`;
+
+const tags: Readonly<Record<string, string>> = {
+  Devices: "Registration, what a device reports about itself, and crashes.",
+  Users: "Sign-up, login, profiles, tokens and profile pictures.",
+  Identities: "Links between users and other systems.",
+  "Check-ins": "Where users are and were.",
+  Locations: "Places with a name and an address.",
+  Pictures: "Pictures of users, also scaled.",
+  Videos: "Videos of users.",
+  Blobs: "Files of any other type.",
+  Metadata: "Any JSON by key, on objects, users, devices and the application.",
+  Metrics: "Events that apps report.",
+  Batch: "Several calls in one request.",
+  Operators: "The deployment: operators, applications and their data.",
+  Service: "The server itself.",
+  Uploads: "Resumable uploads of files.",
+};
 
 const tokenScheme = { type: "apiKey", in: "header", name: "Authorization" };
 

@@ -28,10 +28,10 @@ const Key = named(
   "A key of an application.",
   Type.Object({
     id: Type.String(),
-    label: Type.Optional(Type.String()),
+    label: Type.Optional(Type.String({ description: "What it is for." })),
     created: WireDate,
     state: KeyState,
-    retired: Type.Optional(WireDate),
+    retired: Type.Optional({ ...WireDate, description: "When it was taken out of use." }),
     devices: Type.Integer({ description: "Devices that registered with this key when they did last." }),
     lastRegistered: Type.Optional({ ...WireDate, description: "When the last of them did." }),
   }),
@@ -57,7 +57,7 @@ export const NewKey = named(
   Type.Object({
     id: Type.String(),
     appkey: Type.String({ description: "Shown only once." }),
-    label: Type.Optional(Type.String()),
+    label: Type.Optional(Type.String({ description: "What it is for." })),
     created: WireDate,
   }),
 );

@@ -31,7 +31,7 @@ export const CreatedApplication = named(
   "CreatedApplication",
   "A new application, with its first key.",
   Type.Object({
-    appid: Type.String(),
+    appid: Type.String({ description: "The id of the application." }),
     appkey: Type.String({ description: "Shown only once." }),
     name: Type.String(),
     created: WireDate,

@@ -23,10 +23,10 @@ const RemoteApplication = named(
   "An application in another region.",
   Type.Object({
     id: Type.String(),
-    region: Type.String(),
-    serviceRoot: Type.Optional(Type.String({ format: "uri" })),
+    region: Type.String({ description: "The name of the region." }),
+    serviceRoot: Type.Optional(Type.String({ format: "uri", description: "The base address of its calls." })),
     state: RemoteState,
-    changed: WireDate,
+    changed: { ...WireDate, description: "When the state changed last." },
   }),
 );
 
@@ -43,6 +43,7 @@ const listApplicationsElsewhere = operation({
   path: "/_/api/applications-elsewhere",
   operation: "listApplicationsElsewhere",
   summary: "List the applications in other regions: in the main region all of them, elsewhere those that moved away",
+  description: "Each with its region and the state of its move.",
   tag: "Operators",
   caller: "operator",
   parameters: Type.Object(pagingParameters),

@@ -41,18 +41,18 @@ const AuditEntry = named(
   "An entry of the audit log.",
   Type.Object({
     id: Type.String(),
-    at: WireDate,
+    at: { ...WireDate, description: "When it happened." },
     actor: AuditActor,
-    action: Type.String(),
-    appid: Type.Optional(Type.String()),
-    target: Type.Optional(Type.String()),
-    address: Type.Optional(Type.String()),
-    requestId: Type.Optional(Type.String()),
+    action: Type.String({ description: "The name of the operation or command." }),
+    appid: Type.Optional(Type.String({ description: "The application that it was done in." })),
+    target: Type.Optional(Type.String({ description: "The id of what it was done to." })),
+    address: Type.Optional(Type.String({ description: "The IP address of the caller." })),
+    requestId: Type.Optional(Type.String({ description: "The request_id of the answer." })),
     details: RawJson({ description: "What was given; error for what was refused." }),
     count: Type.Optional(
       Type.Integer({ description: "How many equal refusals the entry stands for, if more than one. at is the first." }),
     ),
-    lastSeen: Type.Optional(WireDate),
+    lastSeen: Type.Optional({ ...WireDate, description: "When the last of the refusals happened." }),
   }),
 );
 

@@ -1,4 +1,4 @@
-import { enumeration, named, type Static, Type } from "../contract/schema.ts";
+import { enumeration, named, type Static, Type, withLimits } from "../contract/schema.ts";
 import { Choice, Flag, List, Members, Raw, Text } from "../contract/wire.ts";
 
 const Mode = enumeration("BatchMode", "What a failure of one item does to the others.", {
@@ -18,7 +18,9 @@ export const BatchItem = named(
     ),
     method: Text({ maxLength: 16, description: "The verb, such as POST." }),
     path: Text({ description: "The path, with its query, such as /checkins." }),
-    parameters: Type.Optional(Members()),
+    parameters: Type.Optional(
+      Members(undefined, { description: "The parameters of the query or the body, by their names." }),
+    ),
     idempotencyKey: Type.Optional(
       Raw({
         type: "string",
@@ -32,10 +34,13 @@ export const BatchItem = named(
 );
 
 export const RunBatch = Type.Object({
-  requests: List(BatchItem, {
-    description: "The calls. Also a text that holds the array, with double or single quotes.",
-  }),
-  mode: Type.Optional(Choice(Mode)),
+  requests: withLimits(
+    List(BatchItem, {
+      description: "The calls. Also a text that holds the array, with double or single quotes.",
+    }),
+    ({ batchItemsMax }) => ({ minItems: 1, maxItems: batchItemsMax }),
+  ),
+  mode: Type.Optional(Choice(Mode, { default: "independent" })),
   references: Type.Optional(
     Flag({
       description:
@@ -49,13 +54,13 @@ const BatchResponse = named(
   "BatchResponse",
   "The response to one item of a batch: its key, and the envelope of its own.",
   Type.Object({
-    key: Type.String(),
+    key: Type.String({ description: "The key of the item." }),
     status: Type.Integer(),
     result: Type.Optional(Type.Unsafe<unknown>({})),
-    error: Type.Optional(Type.String()),
-    errorNumber: Type.Optional(Type.Integer()),
-    message: Type.Optional(Type.String()),
-    request_id: Type.String(),
+    error: Type.Optional(Type.String({ description: "The name of the error." })),
+    errorNumber: Type.Optional(Type.Integer({ description: "The number of the error." })),
+    message: Type.Optional(Type.String({ description: "Explains the error to people." })),
+    request_id: Type.String({ description: "Finds the item in the log of the server." }),
     success: Type.Boolean(),
   }),
 );

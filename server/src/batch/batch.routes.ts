@@ -27,6 +27,7 @@ const batch = operation({
   path: "/batch",
   operation: "runBatch",
   summary: "Run several calls, each exactly as if it had been sent alone",
+  description: "Each item has its own parameters and its own response. All of them use the token of the batch.",
   tag: "Batch",
   caller: "device",
   isBatchable: false,

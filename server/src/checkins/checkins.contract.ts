@@ -51,7 +51,7 @@ export const Checkin = named(
     userID: Type.String(),
     location: CheckinLocation,
     ...resultsOf(fields),
-    tag: Type.Optional(Type.String()),
+    tag: Type.Optional(Type.String({ description: "Any text of the app." })),
     ...commonResults,
   }),
 );

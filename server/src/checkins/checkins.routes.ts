@@ -18,6 +18,8 @@ const createCheckin = operation({
   path: "/checkins",
   operation: "createCheckin",
   summary: "Check in at a place",
+  description:
+    "Stores where the user is. Instead of a point, the id of a location may be sent; the check-in keeps its name.",
   tag: "Check-ins",
   caller: "user",
   parameters: CreateCheckin,

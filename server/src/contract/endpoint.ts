@@ -24,6 +24,7 @@ export interface EndpointOperation {
   readonly path: string;
   readonly operation: string;
   readonly summary: string;
+  readonly description: string;
   readonly requestHeaders: Readonly<Record<string, HeaderDescription>>;
   /** The Content-Type of its body, if it takes one. */
   readonly takes?: string;

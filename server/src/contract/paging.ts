@@ -3,12 +3,21 @@ import { oppositeSide, type Page, type Position } from "../lib/keyset.ts";
 import { createSeriesSealer } from "../lib/seal.ts";
 import type { Call } from "./call.ts";
 import type { Caller, OperatorCaller } from "./route.ts";
-import { named, nameOf, type ObjectSchema, type Schema, type Static, Type } from "./schema.ts";
+import { named, nameOf, type ObjectSchema, type Schema, type Static, Type, withLimits } from "./schema.ts";
 import { Integer, Text } from "./wire.ts";
 
 /** The parameters of every listing, to be spread into its own parameters. */
 export const pagingParameters = {
-  pageSize: Type.Optional(Integer({ description: "Items of the page." })),
+  pageSize: Type.Optional(
+    withLimits(
+      Integer({ description: "The number of objects on the page." }),
+      ({ pageItemsDefault, pageItemsMax }) => ({
+        minimum: 1,
+        maximum: pageItemsMax,
+        default: pageItemsDefault,
+      }),
+    ),
+  ),
   pagingToken: Type.Optional(
     // Has no length limit of its own, because it contains the filters.
     Text({

@@ -83,7 +83,10 @@ export interface RouteInterface<
   readonly path: string;
   /** Unique name of the operation, verb first: `createCheckin`. */
   readonly operation: string;
+  /** What it does, in a line. */
   readonly summary: string;
+  /** What a caller has to know besides. */
+  readonly description: string;
   readonly tag: string;
   readonly caller: Kind;
   /** The minimum role of an operator. By default, viewers may read and editors may change. */

@@ -73,6 +73,18 @@ export function named<S extends Schema>(name: string, about: string, schema: S):
   return { ...schema, "x-name": name, "x-about": about };
 }
 
+/** The settings of a deployment that OpenAPI shows as bounds of parameters. */
+export interface DocumentedLimits {
+  readonly pageItemsDefault: number;
+  readonly pageItemsMax: number;
+  readonly batchItemsMax: number;
+}
+
+/** Adds the bounds that handlers check, so that readers do not have to. */
+export function withLimits<S extends Schema>(schema: S, keywords: (limits: DocumentedLimits) => Keywords): S {
+  return { ...schema, "x-limits": keywords };
+}
+
 /** The name that {@link named} has given. */
 export function nameOf(schema: Schema): string | undefined {
   const name = schema["x-name"];
@@ -93,6 +105,12 @@ export function enumeration<const Word extends string>(
   const words = Object.keys(meanings) as Word[]; // Object.keys forgets the key type
   const lines = words.map((word) => `- \`${word}\`: ${meanings[word]}`);
   return named(name, [about, "", ...lines].join("\n"), { type: "string", enum: words });
+}
+
+/** The keywords that {@link withLimits} has added, for a deployment. */
+export function limitsOf(schema: Schema, limits: DocumentedLimits): Keywords {
+  const keywords = schema["x-limits"];
+  return typeof keywords === "function" ? keywords(limits) : {};
 }
 
 /** Whether a schema is an object with declared properties. */

@@ -14,13 +14,13 @@ type Sorted<Name extends string> = Name | `-${Name}`;
  */
 export function searchParameters<const Name extends string>(name: string, orders: readonly Name[]) {
   const sortOrder = Choice(sortOrders(name, [...orders, "distance"]), {
-    description: "What the results are sorted by. distance needs a locationRange. Default -created.",
+    description: "What the results are sorted by. distance needs a locationRange.",
   });
   return {
-    created: Type.Optional(DateRangeInput()),
-    lastModified: Type.Optional(DateRangeInput()),
-    locationRange: Type.Optional(LocationRangeInput()),
-    sortOrder: Type.Optional(sortOrder),
+    created: Type.Optional(DateRangeInput({ description: "When it was created." })),
+    lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
+    locationRange: Type.Optional(LocationRangeInput({ description: "The area that it is in." })),
+    sortOrder: Type.Optional({ ...sortOrder, default: "-created" }),
     ...pagingParameters,
   };
 }

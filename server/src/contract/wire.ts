@@ -67,24 +67,32 @@ export function Url(options: Pick<TextOptions, "maxLength" | "keepsEmpty">): Sch
  */
 export function Choice<const Word extends string>(
   words: Enumeration<Word>,
-  options: { numbered?: boolean; description?: string } = {},
+  options: { numbered?: boolean; description?: string; default?: NoInfer<Word> } = {},
 ): Schema<Word> {
   const { numbered, ...keywords } = options;
   return wire<Word>("choice", { ...words, ...keywords, ...(numbered && { "x-numbered": true }) });
 }
 
+interface NumberOptions {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** What the handler takes when the parameter is absent. */
+  readonly default?: number;
+  readonly description?: string;
+}
+
 /** An integer, as a number or a text. */
-export function Integer(options: { minimum?: number; maximum?: number; description?: string }): Schema<number> {
+export function Integer(options: NumberOptions): Schema<number> {
   return wire<number>("integer", { type: "integer", ...options });
 }
 
 /** A finite number, as a number or a text. */
-export function Decimal(options: { minimum?: number; maximum?: number; description?: string }): Schema<number> {
+export function Decimal(options: NumberOptions): Schema<number> {
   return wire<number>("decimal", { type: "number", ...options });
 }
 
 /** `true`, `false` (any case), 0 or 1, as a JSON value or a text. */
-export function Flag(options: { description?: string } = {}): Schema<boolean> {
+export function Flag(options: { description?: string; default?: boolean } = {}): Schema<boolean> {
   return wire<boolean>("flag", { type: "boolean", ...options });
 }
 
@@ -102,7 +110,9 @@ export function DateRangeInput(options: { description?: string } = {}): Schema<D
  * `<lat>,<lng>` in WGS 84 degrees, or the id of a location, which is resolved before the handler runs; an object with
  * lat and lng is accepted too.
  */
-export function LocationInput(options: { description?: string } = {}): Schema<SentLocation> {
+export function LocationInput(
+  options: { description?: string } = { description: "A point, or the id of a location." },
+): Schema<SentLocation> {
   return wire<SentLocation>("location", { type: "string", format: "wire-location", ...options });
 }
 
@@ -153,14 +163,21 @@ export function ScalarOrMembers(
 /** An object, or a text that contains one, with double or single quotes. Its members are not read. */
 export function Members(
   shape: Schema<object> = Type.Record({}),
-  options: { description?: string } = {},
+  options: { maxProperties?: number; description?: string } = {},
 ): Schema<Readonly<Record<string, unknown>>> {
   return wire<Readonly<Record<string, unknown>>>("members", { ...shape, ...options });
 }
 
 /** The id of an object of one kind. */
 export function IdInput(kind: IdKind): Schema<string> {
-  return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind });
+  const description = `The id of ${kindInWords(kind)}.`;
+  return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind, description });
+}
+
+/** A kind as a noun with its article: `an application key`. */
+function kindInWords(kind: IdKind): string {
+  const noun = kind === "App" ? "application" : kind.replaceAll(/(?<=.)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+  return `${/^[aeio]/.test(noun) ? "an" : "a"} ${noun}`;
 }
 
 /**
@@ -210,7 +227,9 @@ export function Json(options: { description?: string } = {}): Schema<string> {
 }
 
 /** The members of an object, each with the text of its JSON. The object may also be sent as text. */
-export function JsonMembers(options: { description?: string } = {}): Schema<readonly JsonMember[]> {
+export function JsonMembers(
+  options: { maxProperties?: number; description?: string } = {},
+): Schema<readonly JsonMember[]> {
   return wire<readonly JsonMember[]>("jsonMembers", { ...Type.Record({}), ...options });
 }
 
@@ -237,7 +256,10 @@ export const WireDate = Type.Unsafe<string>({
 export const WireLocation = named(
   "Coordinates",
   "A point in WGS 84.",
-  Type.Object({ lat: Type.Number(), lng: Type.Number() }),
+  Type.Object({
+    lat: Type.Number({ minimum: -90, maximum: 90, description: "Degrees north." }),
+    lng: Type.Number({ minimum: -180, maximum: 180, description: "Degrees east." }),
+  }),
 );
 export type WireLocation = Static<typeof WireLocation>;
 

@@ -33,10 +33,10 @@ function deviceParameters(text: typeof ClearableText) {
     pushToken: Type.Optional(
       text({ maxLength: pushTokenCharactersMax, alias: "deviceToken", description: "Also taken as deviceToken." }),
     ),
-    tag: Type.Optional(text({ maxLength: textCharactersMax })),
+    tag: Type.Optional(text({ maxLength: textCharactersMax, description: "Any text of the app." })),
     location: Type.Optional(LocationInput()),
     connectionType: Type.Optional(Choice(ConnectionType)),
-    isProduction: Type.Optional(Flag()),
+    isProduction: Type.Optional(Flag({ description: "Whether the app is a released version." })),
   };
 }
 
@@ -78,17 +78,17 @@ export const Device = named(
   Type.Object({
     id: Type.String(),
     platform: Type.String(),
-    uniqueId: Type.Optional(Type.String()),
+    uniqueId: Type.Optional(Type.String({ description: "The same value is the same device." })),
     model: Type.Optional(Type.String()),
     osVersion: Type.Optional(Type.String()),
     appVersion: Type.Optional(Type.String()),
     pushToken: Type.Optional(
       Type.String({ description: "Clients get it with the token by which it was set, and with no other." }),
     ),
-    tag: Type.Optional(Type.String()),
+    tag: Type.Optional(Type.String({ description: "Any text of the app." })),
     location: Type.Optional(WireLocation),
     connectionType: Type.Optional(ConnectionType),
-    isProduction: Type.Optional(Type.Boolean()),
+    isProduction: Type.Optional(Type.Boolean({ description: "Whether the app is a released version." })),
     created: WireDate,
     lastModified: WireDate,
   }),

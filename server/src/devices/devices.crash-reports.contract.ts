@@ -8,7 +8,7 @@ export const CreateCrashReport = Type.Object({
   message: Type.Optional(Text({ maxLength: 4_000 })),
   methodName: Type.Optional(Text({ maxLength: 1_000 })),
   location: Type.Optional(LocationInput()),
-  tag: Type.Optional(Text({ maxLength: 256 })),
+  tag: Type.Optional(Text({ maxLength: 256, description: "Any text of the app." })),
 });
 
 export const CrashReport = named(
@@ -20,7 +20,7 @@ export const CrashReport = named(
     message: Type.Optional(Type.String()),
     methodName: Type.Optional(Type.String()),
     location: Type.Optional(WireLocation),
-    tag: Type.Optional(Type.String()),
+    tag: Type.Optional(Type.String({ description: "Any text of the app." })),
     created: WireDate,
     lastModified: WireDate,
   }),

@@ -1,6 +1,6 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { named, type Static, Type } from "../contract/schema.ts";
+import { named, type Static, Type, withLimits } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
 import { Choice, Integer, Text, WireDate, WireLocation } from "../contract/wire.ts";
 import type { CrashGroupRow, CrashGroupVersionRow, CrashReportRow } from "../db/tables.ts";
@@ -8,12 +8,16 @@ import { formatDate } from "../lib/dates.ts";
 
 export const CrashGroupsPath = Type.Object(applicationPathParameters);
 
-export const CrashReportsPath = Type.Object({ ...applicationPathParameters, fingerprint: Text({ maxLength: 256 }) });
+export const CrashReportsPath = Type.Object({
+  ...applicationPathParameters,
+  fingerprint: Text({ maxLength: 256, description: "Of the crash, as in the list of crashes." }),
+});
 
 export const ListCrashGroups = Type.Object({
   sortOrder: Type.Optional(
     Choice(sortOrders("CrashGroupSortOrder", ["lastSeen", "firstSeen", "reports"]), {
-      description: "What the groups are sorted by. Default -lastSeen.",
+      description: "What the groups are sorted by.",
+      default: "-lastSeen",
     }),
   ),
   ...pagingParameters,
@@ -36,8 +40,8 @@ const CrashGroupVersion = named(
   Type.Object({
     appVersion: Type.Optional(Type.String({ description: "Absent for devices that reported none." })),
     reports: Type.Integer({ description: "The number of its reports." }),
-    firstSeen: WireDate,
-    lastSeen: WireDate,
+    firstSeen: { ...WireDate, description: "When the first report arrived." },
+    lastSeen: { ...WireDate, description: "When the last report arrived." },
   }),
 );
 
@@ -50,8 +54,8 @@ const CrashGroup = named(
     reports: Type.Integer({ description: "The number of reports." }),
     devices: Type.Integer({ description: "The number of devices that reported it." }),
     versions: Type.Array(CrashGroupVersion),
-    firstSeen: WireDate,
-    lastSeen: WireDate,
+    firstSeen: { ...WireDate, description: "When the first report arrived." },
+    lastSeen: { ...WireDate, description: "When the last report arrived." },
   }),
 );
 
@@ -81,7 +85,12 @@ export const reportsPerPageMax = 100;
 
 export const ListCrashReports = Type.Object({
   ...pagingParameters,
-  pageSize: Type.Optional(Integer({ maximum: reportsPerPageMax, description: "Items of the page." })),
+  pageSize: Type.Optional(
+    withLimits(
+      Integer({ maximum: reportsPerPageMax, description: "The number of reports on the page." }),
+      ({ pageItemsDefault }) => ({ minimum: 1, default: Math.min(pageItemsDefault, reportsPerPageMax) }),
+    ),
+  ),
 });
 
 const ListedCrashReport = named(
@@ -95,7 +104,7 @@ const ListedCrashReport = named(
     methodName: Type.Optional(Type.String()),
     appVersion: Type.Optional(Type.String()),
     osVersion: Type.Optional(Type.String()),
-    tag: Type.Optional(Type.String()),
+    tag: Type.Optional(Type.String({ description: "Any text of the app." })),
     location: Type.Optional(WireLocation),
     created: WireDate,
   }),

@@ -11,6 +11,7 @@ const createCrashReport = operation({
   path: "/devices/current/crashreports",
   operation: "createCrashReport",
   summary: "Report a crash of the app on the device of the token",
+  description: "Stores the report. Operators read it grouped with those of the same bug.",
   tag: "Devices",
   caller: "device",
   parameters: CreateCrashReport,

@@ -15,11 +15,12 @@ export const SearchOperatedDevices = Type.Object({
   platform: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
   tag: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
   keyId: Type.Optional(IdInput("ApplicationKey")),
-  created: Type.Optional(DateRangeInput()),
-  lastModified: Type.Optional(DateRangeInput()),
+  created: Type.Optional(DateRangeInput({ description: "When it was created." })),
+  lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("CreatedSortOrder", ["created"]), {
-      description: "What the devices are sorted by. Default -created.",
+      description: "What the devices are sorted by.",
+      default: "-created",
     }),
   ),
   ...pagingParameters,
@@ -32,7 +33,7 @@ export const OperatedDevice = named(
   Type.Object({
     ...Device.properties,
     keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
-    registered: Type.Optional(WireDate),
+    registered: Type.Optional({ ...WireDate, description: "When it registered last." }),
   }),
 );
 export const OperatedDevicePage = PageOf(OperatedDevice);

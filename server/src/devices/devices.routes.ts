@@ -25,6 +25,8 @@ const registerDevice = operation({
   ...registration,
   operation: "registerDevice",
   summary: "Register a device",
+  description:
+    "Sends the application's credentials, and what the app knows of the device. A second registration with the same uniqueId is the same device with a new token.",
   tag: "Devices",
   caller: "anyone",
   parameters: RegisterDevice,
@@ -99,6 +101,8 @@ const getDevice = operation({
   path: "/devices/current",
   operation: "getDevice",
   summary: "Read the device of the token",
+  description:
+    "Answers with everything that the app has reported. The push token is shown to the token that set it alone.",
   tag: "Devices",
   caller: "device",
   status: 200,
@@ -116,6 +120,7 @@ const changeDevice = operation({
   path: "/devices/current",
   operation: "changeDevice",
   summary: "Change the device of the token",
+  description: "Changes the fields that are sent; an empty text clears a field.",
   tag: "Devices",
   caller: "device",
   parameters: ChangeDevice,

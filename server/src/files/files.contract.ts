@@ -10,7 +10,7 @@ import { captionCharactersMax, type FileKind, titleCharactersMax } from "./files
 const FileSize = named(
   "PictureSize",
   "The size of a picture in pixels.",
-  Type.Object({ w: Type.Integer(), h: Type.Integer() }),
+  Type.Object({ w: Type.Integer({ description: "Width." }), h: Type.Integer({ description: "Height." }) }),
 );
 
 /** The wire contract of one kind of file. */
@@ -42,7 +42,7 @@ const common = {
   ),
   contentHash: Type.Optional(Type.String({ description: "SHA-256 of the bytes, in lower-case hex." })),
   signedUrl: Type.String({ description: "Reads the bytes without a token, for some time." }),
-  tag: Type.Optional(Type.String()),
+  tag: Type.Optional(Type.String({ description: "Any text of the app." })),
   location: Type.Optional(WireLocation),
   ...commonResults,
 };

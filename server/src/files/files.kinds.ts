@@ -35,7 +35,7 @@ export const fileKinds: readonly [FileKind, FileKind, FileKind] = [
     fields: [
       textField("caption", "detail", captionCharactersMax),
       textField("title", "title", titleCharactersMax),
-      textField("watermark", "label", titleCharactersMax),
+      textField("watermark", "label", titleCharactersMax, "A text for a watermark, which the app draws."),
     ],
   },
   {
@@ -48,15 +48,20 @@ export const fileKinds: readonly [FileKind, FileKind, FileKind] = [
     isPicture: false,
     fields: [
       textField("title", "title", titleCharactersMax),
-      textField("encoding", "detail", titleCharactersMax),
-      textField("friendlyName", "label", titleCharactersMax),
+      textField("encoding", "detail", titleCharactersMax, "How the video is encoded, in words of the app."),
+      textField("friendlyName", "label", titleCharactersMax, "A name for people."),
       countField(
         "bitRate",
         "bit_rate",
         Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: "In bits per second." }),
-        Type.Integer(),
+        Type.Integer({ description: "In bits per second." }),
       ),
-      countField("lengthInSeconds", "length_in_seconds", Decimal({ minimum: 0 }), Type.Number()),
+      countField(
+        "lengthInSeconds",
+        "length_in_seconds",
+        Decimal({ minimum: 0, description: "The duration." }),
+        Type.Number({ description: "The duration." }),
+      ),
       textFieldOf("thumbnailID", "thumbnail_id", IdInput("Picture")),
     ],
   },
@@ -68,7 +73,7 @@ export const fileKinds: readonly [FileKind, FileKind, FileKind] = [
     noun: "blob",
     tag: "Blobs",
     isPicture: false,
-    fields: [textField("friendlyName", "title", titleCharactersMax)],
+    fields: [textField("friendlyName", "title", titleCharactersMax, "A name for people.")],
   },
 ];
 

@@ -9,11 +9,12 @@ import type { FileKind } from "./files.kinds.ts";
 
 export const SearchOperatedFiles = Type.Object({
   userID: Type.Optional(alsoAs("ownerID", IdInput("User"))),
-  created: Type.Optional(DateRangeInput()),
-  lastModified: Type.Optional(DateRangeInput()),
+  created: Type.Optional(DateRangeInput({ description: "When it was created." })),
+  lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("CreatedSortOrder", ["created"]), {
-      description: "What the files are sorted by. Default -created.",
+      description: "What the files are sorted by.",
+      default: "-created",
     }),
   ),
   ...pagingParameters,
@@ -23,7 +24,13 @@ export const SearchOperatedFiles = Type.Object({
 export function operatedFileContract(kind: FileKind) {
   // Operators read the bytes with their token.
   const { signedUrl: _, ...shown } = fileContract(kind).Result.properties;
-  return { Path: operatedPathOf(kind), Result: Type.Object({ ...shown, fileName: Type.Optional(Type.String()) }) };
+  return {
+    Path: operatedPathOf(kind),
+    Result: Type.Object({
+      ...shown,
+      fileName: Type.Optional(Type.String({ description: "The name that the file was uploaded with." })),
+    }),
+  };
 }
 
 export const ReadOperatedPicture = Type.Object({ size: ReadPicture.properties.size });
@@ -42,9 +49,9 @@ export const FileUsage = named(
   "FileUsage",
   "How much an application stores, and its limits.",
   Type.Object({
-    files: Type.Integer(),
-    bytes: Type.Integer(),
-    filesMax: Type.Optional(Type.Integer()),
-    bytesMax: Type.Optional(Type.Integer()),
+    files: Type.Integer({ description: "The number of files." }),
+    bytes: Type.Integer({ description: "Their bytes together." }),
+    filesMax: Type.Optional(Type.Integer({ description: "The quota of files, if there is one." })),
+    bytesMax: Type.Optional(Type.Integer({ description: "The quota of bytes, if there is one." })),
   }),
 );

@@ -38,6 +38,7 @@ export const tusOperations: readonly EndpointOperation[] = [
     path: tusPath,
     operation: "createUpload",
     summary: "Create a resumable upload of a picture, video or blob (tus 1.0), optionally with its first bytes",
+    description: "Needs the size of the whole file. The answer says where to send the bytes.",
     requestHeaders: {
       ...version,
       "Upload-Length": required("Of the whole file, in bytes."),
@@ -59,6 +60,7 @@ export const tusOperations: readonly EndpointOperation[] = [
     path: uploadPath,
     operation: "findUpload",
     summary: "Read the offset of a resumable upload",
+    description: "Tells where to go on after a broken connection.",
     requestHeaders: version,
     status: 200,
     responseHeaders: {
@@ -75,6 +77,7 @@ export const tusOperations: readonly EndpointOperation[] = [
     path: uploadPath,
     operation: "continueUpload",
     summary: "Continue a resumable upload; its last bytes create the file",
+    description: "The bytes begin at the offset that the server has.",
     requestHeaders: { ...version, "Upload-Offset": required("How many bytes have arrived before."), ...checksum },
     takes: bytesType,
     status: 204,
@@ -90,6 +93,7 @@ export const tusOperations: readonly EndpointOperation[] = [
     path: uploadPath,
     operation: "endUpload",
     summary: "Cancel an unfinished resumable upload",
+    description: "Deletes the bytes that have arrived.",
     requestHeaders: version,
     status: 204,
     responseHeaders: {},

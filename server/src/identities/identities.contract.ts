@@ -19,8 +19,8 @@ export const Identity = named(
   "Identity",
   "An identity of a user in another system.",
   Type.Object({
-    identityProviderName: Type.String(),
-    identityProviderID: Type.String(),
+    identityProviderName: Type.String({ description: "The name of the other system." }),
+    identityProviderID: Type.String({ description: "The identifier in that system." }),
     created: WireDate,
   }),
 );

@@ -41,7 +41,7 @@ export const locationKind: OwnedKind<LocationRow> = {
       Url({ maxLength: charactersMax }),
       Url({ maxLength: charactersMax, keepsEmpty: true }),
     ),
-    textField("category", "category", charactersMax),
+    textField("category", "category", charactersMax, "What kind of place it is, in words of the app."),
     unsearchedTextField("description", "description", descriptionCharactersMax),
   ],
 };
@@ -77,7 +77,7 @@ const result = {
   ...ownResults,
   location: WireLocation,
   distanceFromSearch: Type.Optional(Type.Number({ description: "In metres, in a search with a locationRange." })),
-  tag: Type.Optional(Type.String()),
+  tag: Type.Optional(Type.String({ description: "Any text of the app." })),
   ...commonResults,
 };
 export const Location = named("Location", "A place that users can find and check in at.", Type.Object(result));

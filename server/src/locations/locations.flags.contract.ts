@@ -10,7 +10,7 @@ const commentCharactersMax = 4_000;
 
 /** spec/locations#flag-a-location. */
 export const FlagLocation = Type.Object({
-  flagReason: Type.Optional(Text({ maxLength: reasonCharactersMax })),
+  flagReason: Type.Optional(Text({ maxLength: reasonCharactersMax, description: "What is wrong." })),
   comment: Type.Optional(Text({ maxLength: commentCharactersMax })),
 });
 
@@ -19,7 +19,7 @@ export const LocationFlagsPath = Type.Object(applicationPathParameters);
 export const ListLocationFlags = Type.Object({
   locationID: Type.Optional(IdInput("Location")),
   userID: Type.Optional(alsoAs("ownerID", IdInput("User"))),
-  created: Type.Optional(DateRangeInput()),
+  created: Type.Optional(DateRangeInput({ description: "When it was created." })),
   ...pagingParameters,
 });
 
@@ -31,7 +31,7 @@ const LocationFlag = named(
     id: Type.String(),
     locationID: Type.String(),
     userID: Type.String(),
-    flagReason: Type.Optional(Type.String()),
+    flagReason: Type.Optional(Type.String({ description: "What is wrong." })),
     comment: Type.Optional(Type.String()),
     created: WireDate,
     lastModified: WireDate,

@@ -18,6 +18,7 @@ const createLocation = operation({
   path: "/locations",
   operation: "createLocation",
   summary: "Create a location",
+  description: "Creates a place that the user owns and may share.",
   tag: "Locations",
   caller: "user",
   parameters: CreateLocation,

@@ -33,7 +33,7 @@ export type Visibility = Static<typeof Permission>;
 const visibility = Type.Optional(
   alsoAs(
     "permission",
-    Choice(Permission, { description: "User: the caller's own, needs a user token. App: shared. Default User." }),
+    Choice(Permission, { default: "User", description: "User: the caller's own, needs a user token. App: shared." }),
   ),
 );
 
@@ -41,7 +41,10 @@ const id = ObjectIdInput((["App", "Device", "User", ...ownedIdKinds] as const).t
   description: "The id of a check-in, a file, a user, a device or the application; me, current, app.",
 });
 export const ObjectPath = Type.Object({ id });
-export const ItemPath = Type.Object({ id, key: Text({ maxLength: keyCharactersMax }) });
+export const ItemPath = Type.Object({
+  id,
+  key: Text({ maxLength: keyCharactersMax, description: "The key of a value." }),
+});
 
 export const PutItem = Type.Object({
   value: Json({ description: "Any JSON but null alone, up to 32 KiB." }),
@@ -50,14 +53,14 @@ export const PutItem = Type.Object({
 });
 
 export const PutItems = Type.Object({
-  values: JsonMembers({ description: "Values by key, up to 100; a null is a value here." }),
+  values: JsonMembers({ maxProperties: valuesMax, description: "Values by key; a null is a value here." }),
   visibility,
 });
 
 export const OneItem = Type.Object({ visibility });
 
 export const IncrementItem = Type.Object({
-  delta: Type.Optional(Decimal({ description: "What is added; default 1." })),
+  delta: Type.Optional(Decimal({ default: 1, description: "What is added." })),
   visibility,
 });
 
@@ -74,14 +77,14 @@ export const SearchItems = Type.Object({
     }),
   ),
   ...searchParameters("MetadataSortOrder", itemOrders),
-  lastModified: Type.Optional(alsoAs("modified", DateRangeInput())),
+  lastModified: Type.Optional(alsoAs("modified", DateRangeInput({ description: "When it was changed last." }))),
 });
 
 export const Item = named(
   "MetadataItem",
   "The value of a key of an object.",
   Type.Object({
-    key: Type.String(),
+    key: Type.String({ description: "The key of the value." }),
     value: RawJson({ description: "The JSON that was put." }),
     visibility: Permission,
     location: Type.Optional(WireLocation),

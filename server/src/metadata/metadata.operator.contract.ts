@@ -36,7 +36,7 @@ const OperatedItem = named(
     ...Item.properties,
     userID: Type.Optional(Type.String({ description: "The user whose own slot holds the item." })),
     setterID: Type.Optional(Type.String({ description: "Who located what is shared." })),
-    shownLocation: Type.Optional(WireLocation),
+    shownLocation: Type.Optional({ ...WireLocation, description: "Where others see it, if that is elsewhere." }),
   }),
 );
 export const OperatedItemPage = PageOf(OperatedItem);

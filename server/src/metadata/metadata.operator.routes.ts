@@ -14,6 +14,7 @@ const listItems = operation({
   path: "/_/api/applications/{appid}/metadata/{objectId}",
   operation: "listOperatedMetadata",
   summary: "List the metadata of an object by key: shared values first, then those of each user",
+  description: "Private values are among them.",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedObjectPath,

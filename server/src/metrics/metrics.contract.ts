@@ -10,7 +10,7 @@ const textCharactersMax = 1_000;
 /** One value of an event. */
 export const ValueText = named("MetricValue", "A text, a number or a truth value.", Scalar(textCharactersMax));
 export const ValueName = Text({ minLength: 1, maxLength: 256, keepsEmpty: true });
-const Key = Text({ minLength: 1, maxLength: keyCharactersMax });
+const Key = Text({ minLength: 1, maxLength: keyCharactersMax, description: "What happened." });
 
 export const CreateEventPath = Type.Object({ event: { ...Key, description: "The key to report under." } });
 
@@ -18,7 +18,9 @@ const eventParameters = {
   value: Type.Optional(
     ScalarOrMembers(ValueText, { description: "The value with the name `value`; an object is taken as `values`." }),
   ),
-  values: Type.Optional(Members(Type.Record(ValueText), { description: `Name to value, up to ${valuesPerEventMax}.` })),
+  values: Type.Optional(
+    Members(Type.Record(ValueText), { maxProperties: valuesPerEventMax, description: "Values by name." }),
+  ),
   timestamp: Type.Optional(DateInput({ description: "When it happened; now, when it is not given." })),
 };
 
@@ -33,7 +35,7 @@ export const CreateEvent = Type.Object({
 export const CreatedEvent = named(
   "CreatedMetricEvent",
   "A reported event.",
-  Type.Object({ id: Type.String(), success: Type.Literal(true) }),
+  Type.Object({ id: Type.String({ description: "Ends a timed event." }), success: Type.Literal(true) }),
 );
 
 /** One event of POST /metrics/events. */
@@ -42,21 +44,28 @@ export type EventItem = Static<typeof EventItem>;
 
 /** Body of POST /metrics/events: the events that a device gathered while it was offline. */
 export const CreateEvents = Type.Object({
-  events: List(EventItem, { description: `Up to ${eventsPerCallMax} events.` }),
+  events: List(EventItem, { maxItems: eventsPerCallMax, description: "The events, in any order." }),
   sentAt: Type.Optional(DateInput({ description: "What the device's clock showed when it sent this." })),
 });
 
 const RejectedEvent = named(
   "RejectedMetricEvent",
   "An event that was not accepted, and why.",
-  Type.Object({ index: Type.Integer(), error: Type.String(), message: Type.String() }),
+  Type.Object({
+    index: Type.Integer({ description: "Of the event in the call, from 0." }),
+    error: Type.String({ description: "The name of the error." }),
+    message: Type.String({ description: "Explains the error to people." }),
+  }),
 );
 export type RejectedEvent = Static<typeof RejectedEvent>;
 
 export const CreatedEvents = named(
   "CreatedMetricEvents",
   "What became of reported events.",
-  Type.Object({ accepted: Type.Integer(), rejected: Type.Array(RejectedEvent) }),
+  Type.Object({
+    accepted: Type.Integer({ description: "The number of stored events." }),
+    rejected: Type.Array(RejectedEvent),
+  }),
 );
 
 export const EventPath = Type.Object({
@@ -67,5 +76,8 @@ export const EventPath = Type.Object({
 export const EndedEvent = named(
   "EndedMetricEvent",
   "The duration of a timed event.",
-  Type.Object({ elaspedTimeInMs: Type.Integer(), elapsedTimeInMs: Type.Integer() }),
+  Type.Object({
+    elaspedTimeInMs: Type.Integer({ description: "As elapsedTimeInMs, in the spelling that shipped clients read." }),
+    elapsedTimeInMs: Type.Integer({ description: "The time between the report of the event and its end." }),
+  }),
 );

@@ -16,7 +16,7 @@ export const pointsMax = 2_000;
 export const MetricsPath = Type.Object(applicationPathParameters);
 export const MetricPath = Type.Object({
   ...applicationPathParameters,
-  key: Text({ minLength: 1, maxLength: 256 }),
+  key: Text({ minLength: 1, maxLength: 256, description: "The key that events are reported under." }),
 });
 
 export const ListMetrics = Type.Object(pagingParameters);
@@ -24,7 +24,11 @@ export const ListMetrics = Type.Object(pagingParameters);
 const Metric = named(
   "Metric",
   "A metric key of an application.",
-  Type.Object({ key: Type.String(), count: Type.Integer(), lastSeen: WireDate }),
+  Type.Object({
+    key: Type.String({ description: "The key that events are reported under." }),
+    count: Type.Integer({ description: "The number of events, or of values with this name." }),
+    lastSeen: { ...WireDate, description: "When the last event arrived." },
+  }),
 );
 export const MetricPage = PageOf(Metric);
 
@@ -33,8 +37,8 @@ export function presentMetric({ key, eventCount, lastReceivedAt }: KeyRow): Stat
 }
 
 const range = {
-  from: Type.Optional(DateInput()),
-  to: Type.Optional(DateInput({ description: "Not in the range any more." })),
+  from: Type.Optional(DateInput({ description: "The first moment of the range." })),
+  to: Type.Optional(DateInput({ description: "The first moment after the range." })),
 };
 
 const Interval = enumeration<IntervalWord>("MetricInterval", "The length of an interval, in UTC.", {
@@ -46,7 +50,7 @@ const Interval = enumeration<IntervalWord>("MetricInterval", "The length of an i
 
 export const ReadMetric = Type.Object({
   ...range,
-  interval: Type.Optional(Choice(Interval, { description: "In UTC, weeks from Monday on; day when it is not given." })),
+  interval: Type.Optional(Choice(Interval, { default: "day", description: "The length of the intervals, in UTC." })),
   value: Type.Optional(Text({ maxLength: 256, description: "The name of the value to be read." })),
   groupBy: Type.Optional(Text({ maxLength: 256, description: "The name of the value by whose content to group." })),
 });
@@ -55,17 +59,17 @@ const Point = named(
   "MetricPoint",
   "What happened in one interval.",
   Type.Object({
-    start: WireDate,
-    count: Type.Integer(),
-    devices: Type.Optional(Type.Integer()),
-    users: Type.Optional(Type.Integer()),
-    sum: Type.Optional(Type.Number()),
-    min: Type.Optional(Type.Number()),
-    max: Type.Optional(Type.Number()),
-    mean: Type.Optional(Type.Number()),
-    p50: Type.Optional(Type.Number()),
-    p95: Type.Optional(Type.Number()),
-    p99: Type.Optional(Type.Number()),
+    start: { ...WireDate, description: "The first moment of the interval." },
+    count: Type.Integer({ description: "The number of events, or of values with this name." }),
+    devices: Type.Optional(Type.Integer({ description: "The number of distinct devices." })),
+    users: Type.Optional(Type.Integer({ description: "The number of distinct users." })),
+    sum: Type.Optional(Type.Number({ description: "The sum of the numbers." })),
+    min: Type.Optional(Type.Number({ description: "The smallest number." })),
+    max: Type.Optional(Type.Number({ description: "The largest number." })),
+    mean: Type.Optional(Type.Number({ description: "The mean of the numbers." })),
+    p50: Type.Optional(Type.Number({ description: "The median of the numbers." })),
+    p95: Type.Optional(Type.Number({ description: "95 % of the numbers are at most this." })),
+    p99: Type.Optional(Type.Number({ description: "99 % of the numbers are at most this." })),
   }),
 );
 type Point = Static<typeof Point>;
@@ -86,9 +90,9 @@ export const MetricSeries = named(
   "MetricSeries",
   "A metric by intervals.",
   Type.Object({
-    key: Type.String(),
-    from: WireDate,
-    to: WireDate,
+    key: Type.String({ description: "The key that events are reported under." }),
+    from: { ...WireDate, description: "The first moment of the first interval." },
+    to: { ...WireDate, description: "The first moment after the last interval." },
     interval: Interval,
     series: Type.Array(Series),
   }),
@@ -148,11 +152,11 @@ const Event = named(
   "An event, as it was reported.",
   Type.Object({
     id: Type.Optional(Type.String({ description: "Of one that was reported alone." })),
-    timestamp: WireDate,
-    received: WireDate,
+    timestamp: { ...WireDate, description: "When it happened." },
+    received: { ...WireDate, description: "When it arrived." },
     device: Type.String({ description: "A pseudonym." }),
     user: Type.Optional(Type.String({ description: "A pseudonym." })),
-    values: Type.Record(ValueText),
+    values: { ...Type.Record(ValueText), description: "Values by name." },
     elapsedTimeInMs: Type.Optional(Type.Integer({ description: "Of one that was ended." })),
   }),
 );

@@ -6,7 +6,7 @@ import { formatDate } from "../lib/dates.ts";
 import type { OperatorRole } from "../roles.ts";
 
 /** Longer than for users, because an operator reads the data of all of them. */
-const NewPassword = Text({ minLength: 12, maxLength: 1024, keepsEmpty: true });
+const NewPassword = Text({ minLength: 12, maxLength: 1024, keepsEmpty: true, description: "The new password." });
 
 const Role = enumeration<OperatorRole>("OperatorRole", "What an operator may do.", {
   viewer: "Read everything.",
@@ -56,8 +56,10 @@ const members = {
   isPasswordSet: Type.Boolean({ description: "An operator without a password cannot sign in." }),
   created: WireDate,
   lastLogin: Type.Optional(WireDate),
-  /** Absent otherwise. */
-  mustChangePassword: Type.Optional(Type.Literal(true)),
+  mustChangePassword: Type.Optional({
+    ...Type.Literal(true),
+    description: "Until the password is changed, all other operations are refused.",
+  }),
 };
 
 export const Operator = named("Operator", "An operator of the deployment.", Type.Object(members));
@@ -77,7 +79,7 @@ export const Session = named(
   "OperatorSession",
   "A session of an operator.",
   Type.Object({
-    token: Type.String(),
+    token: Type.String({ description: "The token of the session, opaque." }),
     expires: WireDate,
     idleMs: Type.Integer({ description: "The session also ends when it is not used for so long." }),
     operator: Operator,

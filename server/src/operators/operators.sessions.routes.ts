@@ -20,6 +20,8 @@ const createSession = operation({
   ...signInPath,
   operation: "createOperatorSession",
   summary: "Sign in as an operator",
+  description:
+    "Answers with the token of a new session. After too many wrong passwords, attempts are RateLimitExceeded.",
   tag: "Operators",
   caller: "anyone",
   isBatchable: false, // two hundred guesses are two hundred requests
@@ -147,6 +149,7 @@ const deleteSession = operation({
   path: "/_/api/sessions/current",
   operation: "deleteOperatorSession",
   summary: "Sign out: end this session",
+  description: "Ends the token of the call.",
   tag: "Operators",
   caller: "operator",
   withFirstPassword: true,

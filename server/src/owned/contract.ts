@@ -9,17 +9,18 @@ import type { OwnedKind } from "./kind.ts";
 import { ordersOf } from "./search.ts";
 
 const tagCharactersMax = 256;
+const tagMeaning = "Any text of the app.";
 
 /** The parameters of a creation that all kinds have. */
 export const commonCreation = {
-  tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+  tag: Type.Optional(Text({ maxLength: tagCharactersMax, description: tagMeaning })),
   location: Type.Optional(LocationInput()),
   ...permissionParameters,
 };
 
 /** The parameters of a change that all kinds have. */
 export const commonChange = {
-  tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax })),
+  tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax, description: tagMeaning })),
   location: Type.Optional(LocationInput()),
   ...permissionParameters,
 };
@@ -29,7 +30,7 @@ export function commonSearch(kind: OwnedKind<never>, orders = ordersOf(kind)) {
   const userID = UserIdInput({ description: `Only ${kind.plural} of this user; me for one's own.` });
   return {
     userID: Type.Optional(alsoAs("ownerID", userID)),
-    tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+    tag: Type.Optional(Text({ maxLength: tagCharactersMax, description: "Only objects with this tag." })),
     ...searchParameters<string>(`${kind.idKind}SortOrder`, orders),
   };
 }

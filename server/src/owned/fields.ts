@@ -33,8 +33,10 @@ export function textField<Column extends string>(
   name: string,
   column: Column,
   maxLength: number,
+  description?: string,
 ): OwnedField<WithColumn<Column, string | null>> {
-  return textFieldOf(name, column, Text({ maxLength }), ClearableText({ maxLength }));
+  const keywords = { maxLength, ...(description !== undefined && { description }) };
+  return textFieldOf(name, column, Text(keywords), ClearableText(keywords));
 }
 
 /** A text of another format. */
@@ -45,10 +47,15 @@ export function textFieldOf<Column extends string>(
   change: Schema<string> = input,
 ): OwnedField<WithColumn<Column, string | null>> {
   return {
-    ...{ name, column, input, change, result: Type.String() },
+    ...{ name, column, input, change, result: Type.String(described(input)) },
     valueOf: (row) => row[column],
     search: { order: textOrder(column), filterOf: (value) => textFilter(column, `${value}`) },
   };
+}
+
+/** What the input says of the field holds for results, too. */
+function described({ description }: Schema) {
+  return description === undefined ? {} : { description };
 }
 
 /** A text that searches do not know. */
@@ -102,7 +109,13 @@ type ByName = Readonly<Record<never, never>>;
 
 /** The parameters of searches, to be spread into the others. */
 export function filtersOf(fields: readonly OwnedField<never>[]): ByName {
-  return inputsOf(fields.filter(({ search }) => search !== undefined));
+  const searched = fields.filter(({ search }) => search !== undefined);
+  return inputsOf(
+    searched.map((field) => ({
+      ...field,
+      input: { ...field.input, description: `Only objects with this ${field.name}.` },
+    })),
+  );
 }
 
 /** The parameters of creations. */

@@ -53,6 +53,7 @@ export function ownedOperations<Row extends OwnedRow, Result>(
     path: `/${collection}`,
     operation: `search${idKind}s`,
     summary: `Search one's own ${noun}s and those that others share`,
+    description: `All filters have to fit. Without any, the newest ${noun}s come first.`,
     tag,
     caller: "user",
     parameters: contract.Search,
@@ -74,6 +75,7 @@ export function ownedOperations<Row extends OwnedRow, Result>(
     method: "GET",
     operation: `get${idKind}`,
     summary: summaries.get,
+    description: `Answers as for a ${noun} that never existed if the user may not read it.`,
     result: contract.Result,
     errors: ["ItemDoesNotExist"],
     async handle({ caller, path: given }, services) {
@@ -88,6 +90,7 @@ export function ownedOperations<Row extends OwnedRow, Result>(
     method: "PATCH",
     operation: `change${idKind}`,
     summary: summaries.change,
+    description: "Changes the fields that are sent; an empty text clears a field. Only the owner changes permissions.",
     parameters: contract.Change,
     result: contract.Result,
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
@@ -107,6 +110,7 @@ export function ownedOperations<Row extends OwnedRow, Result>(
     method: "DELETE",
     operation: `delete${idKind}`,
     summary: summaries.remove,
+    description: "Its metadata is deleted, too.",
     result: Type.Literal(true),
     errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
     async handle({ caller: { applicationId, userId }, path: given }, services) {

@@ -2,16 +2,20 @@ import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import { type DescribedApi, describeApi } from "../api/openapi.ts";
+import type { Config } from "../config.ts";
+import type { DocumentedLimits } from "../contract/schema.ts";
 import type { Page } from "../http/web-page.ts";
 import { version } from "../version.ts";
 
+type DocumentedConfig = Pick<Config, "publicUrl" | keyof DocumentedLimits>;
+
 /** Serves `/_/openapi.json` and its browser view `/_/docs` without any third-party host. */
-export function documentationPages(api: DescribedApi, serverUrl: string | undefined): Page[] {
+export function documentationPages(api: DescribedApi, config: DocumentedConfig): Page[] {
   return [
     {
       path: "/_/openapi.json",
       contentType: "application/json",
-      load: () => JSON.stringify(describeApi(api, { version, serverUrl: serverUrl ?? "/" })),
+      load: () => JSON.stringify(describeApi(api, { version, serverUrl: config.publicUrl ?? "/", limits: config })),
     },
     { path: "/_/docs", contentType: htmlType, load: () => docsHtml("clients") },
     { path: "/_/docs/operators", contentType: htmlType, load: () => docsHtml("operators") },

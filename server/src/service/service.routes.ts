@@ -11,6 +11,7 @@ const ping = operation({
   path: "/service/ping",
   operation: "ping",
   summary: "Answer Pong, whether the token is valid, invalid or missing",
+  description: "For clients that check their connection.",
   tag: "Service",
   caller: "anyone",
   status: 200,
@@ -24,11 +25,11 @@ const ServiceDescription = named(
   "The server, and the paths of its documentation and health checks.",
   Type.Object({
     name: Type.String(),
-    version: Type.String(),
-    docs: Type.String(),
-    openapi: Type.String(),
-    live: Type.String(),
-    ready: Type.String(),
+    version: Type.String({ description: "The version of the server." }),
+    docs: Type.String({ description: "The path of the documentation." }),
+    openapi: Type.String({ description: "The path of the OpenAPI document." }),
+    live: Type.String({ description: "The path that says whether the process runs." }),
+    ready: Type.String({ description: "The path that says whether it accepts requests." }),
   }),
 );
 
@@ -37,6 +38,7 @@ const describeService = operation({
   path: "/_/",
   operation: "describeService",
   summary: "Read the name, the version and links to the documentation",
+  description: "For people and tools that look around.",
   tag: "Service",
   caller: "anyone",
   status: 200,
@@ -57,6 +59,7 @@ const checkLive = operation({
   path: "/_/health/live",
   operation: "checkLive",
   summary: "Check whether the process runs",
+  description: "For a supervisor, which restarts a process that does not answer.",
   tag: "Service",
   caller: "anyone",
   allowsPlainHttp: true,
@@ -72,6 +75,7 @@ const checkReady = operation({
   operation: "checkReady",
   summary:
     "Check whether the process accepts requests: the database and the bucket answer, and it is not shutting down",
+  description: "For a load balancer, which sends requests to ready processes alone.",
   tag: "Service",
   caller: "anyone",
   allowsPlainHttp: true,

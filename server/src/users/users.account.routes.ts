@@ -29,6 +29,8 @@ const changeUser = operation({
   path: "/users/{userId}",
   operation: "changeUser",
   summary: "Change one's own profile, settings or password",
+  description:
+    "Changes the fields that are sent; an empty text clears a field. A new password needs currentPassword and ends the user's other tokens.",
   tag: "Users",
   caller: "user",
   pathParameters: UserPath,
@@ -67,6 +69,8 @@ const deleteUser = operation({
   path: "/users/{userId}",
   operation: "deleteUser",
   summary: "Delete the current user and everything the user owns",
+  description:
+    "Ends every token of the user at once. The data is invisible from then on, and erased in the background.",
   tag: "Users",
   caller: "user",
   pathParameters: UserPath,

@@ -22,6 +22,7 @@ import type { ProfileRow } from "./users.store.ts";
 export const nameCharactersMax = 256;
 export const emailCharactersMax = 320;
 const tagCharactersMax = 256;
+const tagMeaning = "Any text of the app.";
 
 const GenderWord = enumeration("Gender", "The gender of a user. Requests may send its number instead.", {
   Unknown: "0: not known.",
@@ -36,7 +37,7 @@ const userName = Text({
   maxLength: nameCharactersMax,
   description: "Unique regardless of case, Unicode form, blanks and invisible characters.",
 });
-export const NewPassword = Text({ minLength: 4, maxLength: 1024, keepsEmpty: true });
+export const NewPassword = Text({ minLength: 4, maxLength: 1024, keepsEmpty: true, description: "The new password." });
 
 export const CreateUser = Type.Object({
   username: userName,
@@ -46,7 +47,7 @@ export const CreateUser = Type.Object({
   lastName: Type.Optional(Text({ maxLength: nameCharactersMax })),
   gender: Type.Optional(Gender),
   dateOfBirth: Type.Optional(DateInput()),
-  tag: Type.Optional(Text({ maxLength: tagCharactersMax })),
+  tag: Type.Optional(Text({ maxLength: tagCharactersMax, description: tagMeaning })),
   location: Type.Optional(LocationInput()),
 });
 
@@ -61,7 +62,7 @@ export const ChangeUser = Type.Object({
   lastName: Type.Optional(ClearableText({ maxLength: nameCharactersMax })),
   gender: Type.Optional(Gender),
   dateOfBirth: Type.Optional(DateInput()),
-  tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax })),
+  tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax, description: tagMeaning })),
   location: Type.Optional(LocationInput()),
   celebMode: Type.Optional(Flag({ description: "Others do not find the user, nor read the profile." })),
   locationFuzzing: Type.Optional(
@@ -71,7 +72,7 @@ export const ChangeUser = Type.Object({
 
 export const LoginUser = Type.Object({
   // Without bounds: a text that is too long, or cannot be stored, is an unknown name or a wrong password.
-  username: Text({ refusedAs: "AuthBadUsernameOrPassword" }),
+  username: Text({ refusedAs: "AuthBadUsernameOrPassword", description: "In any case." }),
   password: Text({
     keepsEmpty: true,
     refusedAs: "AuthBadUsernameOrPassword",
@@ -87,7 +88,7 @@ export const SearchUsers = Type.Object({
   email: Type.Optional(Text({ description: "Exact." })),
   firstName: Type.Optional(Text({ description: "Exact." })),
   lastName: Type.Optional(Text({ description: "Exact." })),
-  gender: Type.Optional(Gender),
+  gender: Type.Optional({ ...Gender, description: "Exact." }),
   dateOfBirth: Type.Optional(DateInput({ description: "Finds oneself alone: others are not shown it." })),
   dobRange: Type.Optional(DateRangeInput({ description: "Of dateOfBirth. Finds oneself alone." })),
   ...searchParameters("UserSortOrder", userOrders),
@@ -98,18 +99,20 @@ export const UserPath = Type.Object({ userId: UserIdInput({ description: "An id,
 /** The view that users have of themselves (spec/users#user-fields). */
 const ownUser = Type.Object({
   id: Type.String(),
-  userName: Type.String(),
+  userName: Type.String({ description: "Unique in the application." }),
   firstName: Type.Optional(Type.String()),
   lastName: Type.Optional(Type.String()),
   email: Type.Optional(Type.String()),
   gender: Type.Optional(GenderWord),
   dateOfBirth: Type.Optional(WireDate),
-  tag: Type.Optional(Type.String()),
+  tag: Type.Optional(Type.String({ description: "Any text of the app." })),
   location: Type.Optional(WireLocation),
-  profilePictureID: Type.Optional(Type.String()),
+  profilePictureID: Type.Optional(Type.String({ description: "The id of the profile picture." })),
   profilePictureUrl: Type.Optional(Type.String({ description: "Reads its bytes without a token, for some time." })),
-  celebMode: Type.Boolean(),
-  locationFuzzing: Type.Boolean(),
+  celebMode: Type.Boolean({ description: "Whether others neither find the user nor read the profile." }),
+  locationFuzzing: Type.Boolean({
+    description: "Whether others see what the user locates shifted by about a kilometre.",
+  }),
   lastLogin: WireDate,
   created: WireDate,
   lastModified: WireDate,

@@ -15,6 +15,7 @@ export const exportUser = operation({
   path: "/_/api/applications/{appid}/users/{userId}/export",
   operation: "exportUser",
   summary: "Export a user as a ZIP of JSON and files with a manifest",
+  description: "Contains everything that is stored about the user. The archive is sent while it is made.",
   tag: "Operators",
   caller: "operator",
   isBatchable: false,

@@ -7,7 +7,7 @@ import { NewPassword } from "./users.contract.ts";
 export const resetCodePlaceholder = codePlaceholders.resetCode;
 
 // Without bounds: a name that is too long is an unknown one.
-const userName = Text({});
+const userName = Text({ description: "The name of the user, in any case." });
 
 export const RequestPasswordReset = Type.Object({
   userName,

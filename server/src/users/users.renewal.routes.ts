@@ -11,6 +11,8 @@ export const renewToken = operation({
   path: "/users/me/tokens",
   operation: "renewToken",
   summary: "Renew this user token: get its successor",
+  description:
+    "Answers with the same successor for as long as the token lives. The token stays good for some minutes after the successor was used first.",
   tag: "Users",
   caller: "user",
   parameters: Type.Object({}),

@@ -28,6 +28,7 @@ const loginSocialUser = operation({
   path: "/users/login/social",
   operation: "loginSocialUser",
   summary: "Log in with an OpenID Connect id_token; the first login creates the user",
+  description: "Checks the id_token with the keys of the provider in the application's settings.",
   tag: "Users",
   caller: "device",
   addressLimit: "logins",
