@@ -1,7 +1,8 @@
 import { dateMembers } from "../generated/dates.ts";
 
-/** Values that belong to the app, and a misspelt member that repeats another. */
-const untouched: ReadonlySet<string> = new Set(["value", "values", "details"]);
+/** Values that belong to the app, and responses of a batch, each of which is decoded by itself. */
+const untouched: ReadonlySet<string> = new Set(["value", "values", "details", "responses"]);
+/** Repeats another member. */
 const misspelt = "elaspedTimeInMs";
 
 /** Converts a result of the wire: dates become `Date`, and `true`, which says no more than success, undefined. */

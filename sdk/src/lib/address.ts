@@ -1,0 +1,20 @@
+/**
+ * The form in which addresses are compared and used: without query, fragment and slashes at the end.
+ *
+ * @returns undefined if it is no http(s) address, or one with a user name
+ */
+export function normalizeAddress(address: unknown): string | undefined {
+  try {
+    const { protocol, username, password, origin, pathname } = new URL(`${address}`);
+    if (!/^https?:$/.test(protocol) || username !== "" || password !== "") return undefined;
+    return origin + pathname.replace(/\/+$/, "");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether what is sent to an address can be read on the way: it is neither https nor this machine. */
+export function isInsecure(address: string): boolean {
+  const { protocol, hostname } = new URL(address);
+  return protocol === "http:" && !/^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}

@@ -1,0 +1,74 @@
+import type { CallOptions } from "../transport/options.ts";
+import type { Call } from "../wire/call.ts";
+import type { Download } from "../wire/download.ts";
+import { describeCall, UnexpectedAnswer } from "../wire/errors.ts";
+import type { Source } from "../wire/source.ts";
+import type { OwnedNoun } from "./owned.ts";
+import type { Send } from "./send.ts";
+
+/** The largest width and height of a scaled picture, in pixels. */
+export interface PictureSize {
+  readonly w: number;
+  readonly h: number;
+}
+
+export interface DownloadOptions extends CallOptions {
+  /** Only these bytes, both included. */
+  readonly range?: { readonly from: number; readonly to?: number };
+  /** Compares the bytes with the hash of the object, which needs all of them in memory. */
+  readonly verify?: boolean;
+}
+
+/** Files of one kind. */
+export interface FilesNoun<T, Create, Change, Query> extends OwnedNoun<T, Change, Query> {
+  create(source: Source, fields?: Create, options?: CallOptions): Promise<T>;
+  /** An address that reads the bytes without a token, for some time. */
+  url(file: { readonly signedUrl: string }): string;
+  download(id: string, options?: DownloadOptions): Promise<Download>;
+}
+
+interface FileCalls<T, Create> {
+  readonly create: (fields: Create & { readonly data: Source }) => Call<T>;
+  readonly get: (id: string) => Call<T>;
+  readonly read: (id: string, query?: { readonly size?: string | undefined }) => Call<Download>;
+}
+
+interface FileMethods<T, Create> {
+  create(source: Source, fields?: Create, options?: CallOptions): Promise<T>;
+  url(file: { readonly signedUrl: string }, options?: { readonly size?: PictureSize }): string;
+  download(id: string, options?: DownloadOptions & { readonly size?: PictureSize }): Promise<Download>;
+}
+
+export function createFileMethods<T extends { readonly contentHash?: string }, Create extends object>(
+  send: Send,
+  { create, get, read }: FileCalls<T, Create>,
+): FileMethods<T, Create> {
+  return {
+    // All of the fields are optional.
+    create: (data, fields, options) => send(create({ ...(fields as Create), data }), options),
+    url: ({ signedUrl }, { size } = {}) => (size === undefined ? signedUrl : `${signedUrl}&size=${sizeText(size)}`),
+    async download(id, { range, size, verify, ...options } = {}) {
+      const headers = { ...options.headers, ...(range && { Range: `bytes=${range.from}-${range.to ?? ""}` }) };
+      const call = read(id, { size: sizeText(size) });
+      const file = await send(call, { ...options, headers });
+      if (!verify) return file;
+      const { contentHash } = await send(get(id), options);
+      return verified(file, contentHash, call);
+    },
+  };
+}
+
+export function sizeText(size: PictureSize | undefined): string | undefined {
+  return size && `${size.w},${size.h}`;
+}
+
+async function verified(file: Download, hash: string | undefined, call: Call<Download>): Promise<Download> {
+  const blob = await file.blob();
+  const digest = await crypto.subtle.digest("SHA-256", await blob.arrayBuffer());
+  const hex = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  if (hex !== hash) {
+    const message = `${call.operation.id}: UnexpectedAnswer: the bytes are not those of the object`;
+    throw new UnexpectedAnswer(message, { status: 200, call: describeCall(call), attempts: 1 });
+  }
+  return { ...file, stream: () => blob.stream(), blob: async () => blob, text: () => blob.text() };
+}

@@ -1,0 +1,34 @@
+import { createMetricEvent, createMetricEvents, endMetricEvent } from "../generated/calls.ts";
+import type {
+  CreatedMetricEvent,
+  CreatedMetricEvents,
+  CreateMetricEventRequest,
+  EndedMetricEvent,
+  MetricEvent,
+} from "../generated/types.ts";
+import type { CallOptions } from "../transport/options.ts";
+import type { Send } from "./send.ts";
+
+/** Events to be counted and measured. */
+export interface MetricsNoun {
+  record(key: string, input?: CreateMetricEventRequest, options?: CallOptions): Promise<CreatedMetricEvent>;
+  /** Records events that were gathered, also offline; the service corrects their times by the clock of the device. */
+  recordMany(events: readonly MetricEvent[], options?: CallOptions): Promise<CreatedMetricEvents>;
+  /** Begins an event that takes time. */
+  start(
+    key: string,
+    input: CreateMetricEventRequest & { readonly timeoutInSeconds: number },
+    options?: CallOptions,
+  ): Promise<CreatedMetricEvent>;
+  /** Ends it. Returns how long it took. */
+  end(id: string, options?: CallOptions): Promise<EndedMetricEvent>;
+}
+
+export function createMetricsNoun(send: Send): MetricsNoun {
+  return {
+    record: (key, input, options) => send(createMetricEvent(key, input), options),
+    recordMany: (events, options) => send(createMetricEvents({ events, sentAt: new Date() }), options),
+    start: (key, input, options) => send(createMetricEvent(key, input), options),
+    end: (id, options) => send(endMetricEvent(id), options),
+  };
+}

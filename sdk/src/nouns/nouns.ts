@@ -1,0 +1,40 @@
+import { type BlobsNoun, createBlobsNoun } from "./blobs.client.ts";
+import { type CheckinsNoun, createCheckinsNoun } from "./checkins.client.ts";
+import { createDeviceNoun, type DeviceNoun } from "./device.client.ts";
+import { createIdentitiesNoun, type IdentitiesNoun } from "./identities.client.ts";
+import { createLocationsNoun, type LocationsNoun } from "./locations.client.ts";
+import { createMetadataNoun, type MetadataNoun } from "./metadata.client.ts";
+import { createMetricsNoun, type MetricsNoun } from "./metrics.client.ts";
+import { createPicturesNoun, type PicturesNoun } from "./pictures.client.ts";
+import type { Send } from "./send.ts";
+import { createUsersNoun, type UsersNoun } from "./users.client.ts";
+import { createVideosNoun, type VideosNoun } from "./videos.client.ts";
+
+/** What the service has, and what can be done with it. */
+export interface Nouns {
+  readonly device: DeviceNoun;
+  readonly users: UsersNoun;
+  readonly identities: IdentitiesNoun;
+  readonly checkins: CheckinsNoun;
+  readonly locations: LocationsNoun;
+  readonly pictures: PicturesNoun;
+  readonly videos: VideosNoun;
+  readonly blobs: BlobsNoun;
+  readonly metadata: MetadataNoun;
+  readonly metrics: MetricsNoun;
+}
+
+export function createNouns(send: Send): Nouns {
+  return {
+    device: createDeviceNoun(send),
+    users: createUsersNoun(send),
+    identities: createIdentitiesNoun(send),
+    checkins: createCheckinsNoun(send),
+    locations: createLocationsNoun(send),
+    pictures: createPicturesNoun(send),
+    videos: createVideosNoun(send),
+    blobs: createBlobsNoun(send),
+    metadata: createMetadataNoun(send),
+    metrics: createMetricsNoun(send),
+  };
+}

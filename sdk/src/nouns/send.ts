@@ -1,0 +1,36 @@
+import { createPages, type PageOptions, type Pages, type WirePage } from "../pages/pages.ts";
+import type { CallOptions, Sent } from "../transport/options.ts";
+import type { Call } from "../wire/call.ts";
+import { RollcallError } from "../wire/errors.ts";
+
+/** Sends calls for a principal. */
+export type Send = <T>(call: Call<T>, options?: CallOptions) => Sent<T>;
+
+interface PageQuery {
+  readonly pagingToken?: string | undefined;
+}
+
+/** The pages of a listing. The token of a page brings back its filters and order. */
+export function listPages<Query extends PageQuery, T>(
+  send: Send,
+  describe: (query?: Query) => Call<WirePage<T>>,
+  query: Query | undefined,
+  options: PageOptions | undefined,
+): Pages<T> {
+  return createPages(
+    // A token takes the place of all other parameters, which are optional.
+    (pagingToken, callOptions) =>
+      send(describe(pagingToken === undefined ? query : ({ pagingToken } as Query)), callOptions),
+    options,
+  );
+}
+
+/** Undefined instead of the error that an object is not there. */
+export async function orUndefined<T>(sent: Promise<T>): Promise<T | undefined> {
+  try {
+    return await sent;
+  } catch (error) {
+    if (error instanceof RollcallError && error.is("ItemDoesNotExist")) return undefined;
+    throw error;
+  }
+}
