@@ -4,15 +4,22 @@ export interface Clock {
   now(): number;
   /** A number from 0 up to but not including 1. */
   random(): number;
-  /** Runs a function later. Returns what cancels it. */
-  after(ms: number, run: () => void): () => void;
+  /**
+   * Runs a function later. A process of Node.js does not wait for what is done in the background.
+   *
+   * @returns what cancels it
+   */
+  after(ms: number, run: () => void, priority?: "background"): () => void;
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
+  after(ms, run, priority) {
+    const timer: unknown = setTimeout(run, ms);
+    if (priority === "background" && timer instanceof Object && "unref" in timer && typeof timer.unref === "function") {
+      timer.unref();
+    }
+    return () => clearTimeout(timer as number);
   },
 };

@@ -133,7 +133,10 @@ export async function runCall(
       }
       const error = judged.create(detailsOf(judged.repeats !== "no"));
       if (error.is("AuthAccessTokenInvalid") && error instanceof ServiceError && credentials.token !== "") {
-        if (wasUncertain && endsToken.has(operation.id)) return undefined;
+        if (wasUncertain && endsToken.has(operation.id)) {
+          principal.answered?.(credentials, { call });
+          return undefined;
+        }
         if (isReplaced) throw error;
         isReplaced = true;
         credentials = await principal.replace(credentials, error, call, stop.signal);
@@ -184,7 +187,8 @@ export async function runCall(
     const { status } = judged;
     const error = judged.isSuccess ? undefined : judged.create(detailsOf(false));
     logger.debug("attempt of a call", { operation: operation.id, attempt: attempts, status, error: error?.name });
-    if (status === undefined) return;
+    // What a proxy answers says nothing about the principal.
+    if (!judged.isSuccess && !(error instanceof ServiceError)) return;
     principal.answered?.(credentials, {
       call,
       ...(error instanceof ServiceError && { error }),

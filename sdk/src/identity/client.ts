@@ -1,0 +1,15 @@
+import type { DeviceRegistration } from "../generated/types.ts";
+import type { Transport } from "../transport/transport.ts";
+import type { IdentityOptions } from "./options.ts";
+
+/** A client as its device and its sessions see it; clients of one scope share both, and have these for themselves. */
+export interface IdentityClient {
+  readonly transport: Pick<Transport, "send">;
+  readonly options: IdentityOptions;
+  /** The address at which the device is registered. */
+  readonly url: string;
+  /** The limit of a sign-in with all its attempts. */
+  readonly signInMs: number;
+  /** @throws ConfigurationError if the service does not have the secret of the app */
+  verifyRegistration?: (result: DeviceRegistration, appkey: string) => Promise<void>;
+}

@@ -1,0 +1,229 @@
+import { changeDevice, registerDevice } from "../generated/calls.ts";
+import type { DeviceRegistration, DeviceToken as IssuedToken } from "../generated/types.ts";
+import { isInsecure, normalizeAddress } from "../lib/address.ts";
+import { inBackground } from "../lib/background.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createFlights } from "../lib/flights.ts";
+import { newUuid } from "../lib/uuid.ts";
+import { unlessAborted } from "../lib/wait.ts";
+import type { Principal } from "../transport/principal.ts";
+import { ConfigurationError, ConnectionError, ServiceError, TimeoutError, UnexpectedAnswer } from "../wire/errors.ts";
+import type { IdentityClient } from "./client.ts";
+import { changedFacts, digestsOf, factsOf } from "./facts.ts";
+import type { Records } from "./records.ts";
+import type { ServiceClock } from "./service-clock.ts";
+import type { DeviceToken, SharedState, Token } from "./state.ts";
+import type { Tabs } from "./tabs.ts";
+
+/** `rejected`: the service does not know the app's credentials. `disabled`: the developer has disabled the app. */
+export type DeviceState = "new" | "registering" | "registered" | "rejected" | "disabled";
+
+/** The registration of this installation of the app, which every call without a user stands on. */
+export interface Device {
+  readonly state: DeviceState;
+  /** Who device-level calls are sent for. */
+  principal(client: IdentityClient): Principal;
+  /** Registers where that is needed, also if the service has refused it lately. */
+  start(client: IdentityClient): Promise<void>;
+  /** Takes the device token that a logout answers if it is good for longer. */
+  offer(issued: IssuedToken, root: string): Promise<void>;
+  /** Makes the next call register as a new device. */
+  forget(): Promise<void>;
+}
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+
+/** The service does not accept the registration, and will not do so soon. */
+interface Refusal {
+  readonly error: ServiceError;
+  readonly state: "rejected" | "disabled";
+  readonly since: number;
+  readonly waitMs: number;
+}
+
+export function createDevice({
+  store,
+  state,
+  tabs,
+  clock,
+  serviceClock,
+  onRejected,
+}: {
+  readonly store: Records;
+  readonly state: SharedState;
+  readonly tabs: Pick<Tabs, "lock">;
+  readonly clock: Clock;
+  readonly serviceClock: ServiceClock;
+  readonly onRejected: (error: ServiceError) => void;
+}): Device {
+  const registrations = createFlights<DeviceToken>();
+  let isRegistering = false;
+  let refusal: Refusal | undefined;
+  /** A token near its end is replaced at most once an hour. */
+  let nextRefresh = Number.NEGATIVE_INFINITY;
+  const compared = new WeakSet<IdentityClient>();
+
+  /** @param dead the token that must not be used again @param hint where the service says that the app is */
+  function register(client: IdentityClient, dead: string | undefined, hint?: string): Promise<DeviceToken> {
+    return registrations.join(dead ?? "", async () => {
+      throwIfRefused();
+      const { appkey } = client.options;
+      const key = typeof appkey === "function" ? await appkey() : appkey;
+      return tabs.lock("registration", async () => {
+        const { device } = await state.refresh(); // another tab may have registered
+        if (device !== undefined && device.token !== dead) return device;
+        isRegistering = true;
+        return registerNow(client, key, hint).finally(() => {
+          isRegistering = false;
+        });
+      });
+    });
+  }
+
+  async function registerNow(client: IdentityClient, appkey: string, hint: string | undefined): Promise<DeviceToken> {
+    const { uniqueId } = await store.claim("installation", { uniqueId: newUuid() });
+    const facts = factsOf(client.options);
+    const call = registerDevice({ appid: client.options.appid, appkey, ...facts, uniqueId });
+    const result = await client.transport.send(call, registrar(client.url)).catch((error: unknown) => {
+      const root = normalizeAddress(hint);
+      const isReachable = !(
+        error instanceof ConnectionError ||
+        error instanceof TimeoutError ||
+        error instanceof UnexpectedAnswer
+      );
+      if (isReachable || root === undefined || client.options.roots?.includes(root) !== true) throw noteRefusal(error);
+      return client.transport.send(call, registrar(root));
+    });
+    refusal = undefined;
+    await client.verifyRegistration?.(result, appkey);
+    const issued = serviceClock.now();
+    const registered = Math.max(issued, (state.now?.device?.registered ?? 0) + 1); // differs at each registration
+    const device = { ...tokenOf(result, rootOf(result, client.url), issued), registered };
+    await state.change((now) => ({ ...now, device }));
+    await store.write("facts", { digests: digestsOf(facts) });
+    compared.add(client);
+    return device;
+  }
+
+  function registrar(root: string): Principal {
+    return { ...anonymous(root), answered: (_, { date }) => serviceClock.observe(date) };
+  }
+
+  function throwIfRefused(): void {
+    if (refusal === undefined) return;
+    const passedMs = clock.now() - refusal.since;
+    if (passedMs >= 0 && passedMs < refusal.waitMs) throw refusal.error;
+  }
+
+  /** Remembers that the service refuses this app. Returns the error. */
+  function noteRefusal(error: unknown): unknown {
+    const kind = refusalOf(error);
+    if (kind === undefined || !(error instanceof ServiceError)) return error;
+    const waitMs = Math.min(hourMs, refusal === undefined ? minuteMs : refusal.waitMs * 2);
+    refusal = { error, state: kind, since: clock.now(), waitMs };
+    onRejected(error);
+    return error;
+  }
+
+  /** Registers again when less than a tenth of the token's life is left, spread over time. */
+  function refreshSoon(client: IdentityClient, { token, issued, expires }: DeviceToken): void {
+    const now = serviceClock.now();
+    const left = expires - now;
+    if (left >= (expires - issued) / 10 || clock.now() < nextRefresh) return;
+    const waitMs = clock.random() * Math.min(hourMs, Math.max(0, left) / 2);
+    nextRefresh = clock.now() + waitMs + hourMs;
+    clock.after(waitMs, () => inBackground(register(client, token)), "background");
+  }
+
+  /** Reports facts that have changed since the last registration. */
+  async function compareFacts(client: IdentityClient, { token }: DeviceToken): Promise<void> {
+    if (compared.has(client)) return;
+    compared.add(client);
+    const facts = factsOf(client.options);
+    const stored = await store.read("facts", { digests: {} as Readonly<Record<string, string>> });
+    const { platform, ...changed } = changedFacts(facts, stored?.digests ?? {});
+    if (platform !== undefined) await register(client, token);
+    else if (Object.keys(changed).length > 0) {
+      await client.transport.send(changeDevice(changed), principal(client));
+      await store.write("facts", { digests: digestsOf(facts) });
+    }
+  }
+
+  function principal(client: IdentityClient): Principal {
+    return {
+      id: "device",
+      async credentials(signal) {
+        const { device } = await unlessSignalled(state.load(), signal);
+        if (device === undefined) return unlessSignalled(register(client, undefined), signal);
+        refreshSoon(client, device);
+        inBackground(compareFacts(client, device));
+        return device;
+      },
+      replace: (dead, error, _, signal) => unlessSignalled(register(client, dead.token, error.serviceRoot), signal),
+      answered: (_, { date }) => serviceClock.observe(date),
+    };
+  }
+
+  return {
+    get state() {
+      if (isRegistering) return "registering";
+      return refusal?.state ?? (state.now?.device === undefined ? "new" : "registered");
+    },
+    principal,
+    async start(client) {
+      refusal = undefined;
+      await principal(client).credentials(undefined);
+    },
+    async offer(issued, root) {
+      const now = serviceClock.now();
+      await state.change((state) => {
+        const { device } = state;
+        const isBetter = device?.root === root && issued.accessTokenExpires.getTime() > device.expires;
+        return isBetter ? { ...state, device: { ...device, ...tokenOf(issued, root, now) } } : state;
+      });
+    },
+    async forget() {
+      refusal = undefined;
+      await store.remove("installation");
+      await store.remove("facts");
+      await state.change(({ device, ...rest }) => rest);
+    },
+  };
+}
+
+/** Sends a call without a token. */
+export function anonymous(root: string): Principal {
+  return {
+    id: "anonymous",
+    credentials: async () => ({ root, token: "" }),
+    replace: (_, error) => Promise.reject(error),
+  };
+}
+
+/** The members of a token that a call of the service has issued. */
+export function tokenOf({ accessToken, accessTokenExpires }: IssuedToken, root: string, issued: number): Token {
+  return { token: accessToken, root, expires: accessTokenExpires.getTime(), issued };
+}
+
+/** Settles like the work, or rejects as soon as the call is aborted: the work goes on for others. */
+export function unlessSignalled<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return signal === undefined ? work : unlessAborted(work, signal);
+}
+
+/** Where the service says that the calls of the device go. */
+function rootOf({ serviceRoot }: DeviceRegistration, url: string): string {
+  if (serviceRoot === undefined) return url;
+  const root = normalizeAddress(serviceRoot);
+  if (root === undefined || (isInsecure(root) && !isInsecure(url))) {
+    throw new ConfigurationError(`registerDevice: the service names the root ${serviceRoot}, which is not https.`);
+  }
+  return root;
+}
+
+function refusalOf(error: unknown): Refusal["state"] | undefined {
+  if (!(error instanceof ServiceError)) return undefined;
+  if (error.is("AuthAPICallDisabledByDeveloper")) return "disabled";
+  const isMalformed = error.is("ParameterOutOfRange") && error.status === 401;
+  return isMalformed || error.is("AuthAppCredentialsInvalid") ? "rejected" : undefined;
+}

@@ -1,0 +1,18 @@
+import type { Transport } from "../transport/transport.ts";
+import type { IdentityClient } from "./client.ts";
+
+/** Where a client keeps what its parts need; the package exports it to no app. */
+export const inside: unique symbol = Symbol.for("@rollcall/sdk inside") as typeof inside;
+
+/** What the parts of the package, such as signing, reach of a client. */
+export interface Inside {
+  readonly transport: Transport;
+  readonly client: IdentityClient;
+  /** The installed parts: installing one twice returns the first. */
+  readonly parts: Map<string, unknown>;
+}
+
+/** A client as the functions that install parts take it. */
+export interface HasInside {
+  readonly [inside]: Inside;
+}

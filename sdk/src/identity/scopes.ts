@@ -1,0 +1,70 @@
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { createIdentity, type Identity, type IdentityEvent } from "./identity.ts";
+import { indexedDbStore } from "./indexed-db-store.ts";
+import { memoryStore } from "./memory-store.ts";
+import type { IdentityOptions } from "./options.ts";
+import type { Store } from "./store.ts";
+
+/** A client's part in the identity of its scope. */
+export interface Membership {
+  readonly identity: Identity;
+  /** Whether another client of this context has the same scope. */
+  readonly isShared: boolean;
+  /** Whether what the client knows ends with the process because the app has named no store. */
+  readonly isForgetful: boolean;
+  /** Ends the identity with its last client. */
+  leave(): void;
+}
+
+interface Scope {
+  readonly name: string;
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly listeners: Set<(event: IdentityEvent) => void>;
+}
+
+/** The scopes of one context, such as a page, a worker or a process. */
+export interface Scopes {
+  readonly clock: Clock;
+  /** Joins the identity of a scope, which is an application at an address, in one store. */
+  join(url: string, options: IdentityOptions, onEvent: (event: IdentityEvent) => void): Membership;
+}
+
+export function createScopes(clock: Clock = systemClock): Scopes {
+  const scopes = new Set<Scope>();
+  let defaultStore: Store | undefined;
+
+  return {
+    clock,
+    join(url, options, onEvent) {
+      const instance = options.instance === undefined ? [] : [encodeURIComponent(options.instance)];
+      const name = `${["rollcall", options.appid, encodeURIComponent(url), ...instance].join(":")}:`;
+      defaultStore ??= typeof indexedDB === "undefined" ? memoryStore() : indexedDbStore();
+      const { store = defaultStore, secrets = store } = options;
+      let scope = [...scopes].find((other) => other.name === name && other.store === store);
+      const isShared = scope !== undefined;
+      if (scope === undefined) {
+        const listeners: Scope["listeners"] = new Set();
+        const notify = (event: IdentityEvent) => {
+          for (const listener of listeners) listener(event);
+        };
+        const identity = createIdentity({ scope: name, store, secrets, clock, onEvent: notify });
+        scope = { name, store, identity, listeners };
+        scopes.add(scope);
+      }
+      const joined = scope;
+      joined.listeners.add(onEvent);
+      return {
+        identity: joined.identity,
+        isShared,
+        isForgetful: options.store === undefined && store.durability === "memory",
+        leave() {
+          joined.listeners.delete(onEvent);
+          if (joined.listeners.size > 0) return;
+          scopes.delete(joined);
+          joined.identity.close();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import type { EndReason } from "./options.ts";
+import type { Records } from "./records.ts";
+import type { Tabs } from "./tabs.ts";
+
+/** A token with the address where it is good; times in milliseconds of the service's clock. */
+export interface Token {
+  readonly token: string;
+  readonly root: string;
+  readonly expires: number;
+  readonly issued: number;
+}
+
+export interface DeviceToken extends Token {
+  /** When the device was registered; the token may come from a later logout. */
+  readonly registered: number;
+}
+
+export interface UserToken extends Token {
+  readonly id: string;
+}
+
+/** A user who has signed in. Each sign-in is a session of its own, so that the end of an old one cannot end a new one. */
+export interface SessionState {
+  /** Identifies the sign-in. */
+  readonly login: string;
+  readonly userId: string;
+  readonly userName: string;
+  /** The profile as the sign-in answered it; dates in milliseconds. */
+  readonly user: Readonly<Record<string, unknown>>;
+  /** Orders the sign-ins of one user. */
+  readonly at: number;
+  readonly state: "active" | "disabled" | "ended";
+  readonly reason?: EndReason;
+  /** Absent after the end. */
+  readonly token?: UserToken;
+  /** When the token would have expired, of a session that has ended. */
+  readonly expires?: number;
+}
+
+/** What all tabs of a scope share. */
+export interface State {
+  readonly device?: DeviceToken | undefined;
+  /** At most one of each user. */
+  readonly sessions: readonly SessionState[];
+  /** The user for whom calls are made. */
+  readonly current?: string | undefined;
+}
+
+/** What has happened. */
+export interface Change {
+  readonly type:
+    | "signedIn"
+    | "signedOut"
+    | "sessionEnded"
+    | "sessionChanged"
+    | "renewed"
+    | "deviceRegistered"
+    | "rootChanged";
+  /** As it was before, where it is gone. */
+  readonly session?: SessionState | undefined;
+}
+
+/** The state in memory, which follows the stores. */
+export interface SharedState {
+  /** Undefined until the stores have been read. */
+  readonly now: State | undefined;
+  /** Reads the stores when called first, and returns the present state. */
+  load(): Promise<State>;
+  /** Reads the stores again: another tab may have changed them. */
+  refresh(): Promise<State>;
+  /** Changes the state at once; resolves when the stores have it. */
+  change(update: (state: State) => State): Promise<void>;
+}
+
+const tokenPattern = { token: "", root: "", expires: 0, issued: 0 };
+const sessionPattern = { login: "", userId: "", userName: "", user: {}, at: 0, state: "active" as const };
+
+export function createState({
+  store,
+  secrets,
+  tabs,
+  onChange,
+}: {
+  readonly store: Records;
+  readonly secrets: Records;
+  readonly tabs: Pick<Tabs, "announce">;
+  readonly onChange: (changes: readonly Change[]) => void;
+}): SharedState {
+  let now: State | undefined;
+  let loading: Promise<State> | undefined;
+  let later: Promise<State> | undefined;
+  /** Changes that are not in the stores yet. */
+  let unwritten = 0;
+  /** Reads and writes of the stores run one after the other. */
+  let queue: Promise<unknown> = Promise.resolve();
+
+  function enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const done = queue.then(work);
+    queue = done.catch(() => {});
+    return done;
+  }
+
+  function apply(next: State): void {
+    const before = now;
+    now = next;
+    if (before !== undefined) onChange(changesBetween(before, next));
+  }
+
+  /** Calls that come before the read has begun share it. */
+  function readLater(): Promise<State> {
+    later ??= enqueue(async () => {
+      later = undefined;
+      const next = await readStores();
+      if (unwritten > 0) return undefined; // a change has come that these stores do not have yet
+      apply(next);
+      return next;
+    }).then((next) => next ?? readLater());
+    return later;
+  }
+
+  async function readStores(): Promise<State> {
+    const device = await secrets.read<DeviceToken>("device", { ...tokenPattern, registered: 0 });
+    const current = await store.read("current", { userId: "" });
+    const newest = new Map<string, SessionState>();
+    for (const name of await store.list("session:")) {
+      const session = await store.read<SessionState>(name, sessionPattern);
+      if (session === undefined) continue;
+      const token = await secrets.read<UserToken>(`user:${session.login}`, { ...tokenPattern, id: "" });
+      // Without its token it is a session of which the tokens are kept in another place.
+      if (token === undefined && session.state !== "ended") continue;
+      const other = newest.get(session.userId);
+      const older = other !== undefined && other.at > session.at ? session : other;
+      if (older !== session) newest.set(session.userId, { ...session, ...(token !== undefined && { token }) });
+      if (older !== undefined) await removeSession(older.login);
+    }
+    return {
+      device,
+      sessions: [...newest.values()].sort((a, b) => a.at - b.at),
+      current: current?.userId || undefined,
+    };
+  }
+
+  async function removeSession(login: string): Promise<void> {
+    await store.remove(`session:${login}`);
+    await secrets.remove(`user:${login}`);
+  }
+
+  /** Writes what differs, what is new before what is gone. */
+  async function write(before: State, next: State): Promise<void> {
+    const sessions = new Map(next.sessions.map((session) => [session.login, session]));
+    if (next.device !== undefined && next.device !== before.device) await secrets.write("device", next.device);
+    for (const session of next.sessions) {
+      const { token, ...rest } = session;
+      const old = before.sessions.find(({ login }) => login === session.login);
+      if (old === session) continue;
+      await store.write(`session:${session.login}`, rest);
+      if (token === undefined) await secrets.remove(`user:${session.login}`);
+      else if (token !== old?.token) await secrets.write(`user:${session.login}`, token);
+    }
+    if (next.current !== before.current) await store.write("current", { userId: next.current ?? "" });
+    for (const { login } of before.sessions) if (!sessions.has(login)) await removeSession(login);
+    if (next.device === undefined && before.device !== undefined) await secrets.remove("device");
+    tabs.announce("state");
+  }
+
+  const state: SharedState = {
+    get now() {
+      return now;
+    },
+    async load() {
+      loading ??= state.refresh();
+      const first = await loading;
+      return now ?? first;
+    },
+    refresh: readLater,
+    async change(update) {
+      const loaded = now ?? (await state.load());
+      const base = now ?? loaded;
+      const next = update(base);
+      if (next === base) return;
+      apply(next);
+      unwritten += 1;
+      await enqueue(async () => {
+        await write(base, next);
+        unwritten -= 1;
+      });
+    },
+  };
+  return state;
+}
+
+/** The session for which calls are made, unless it has ended. */
+export function currentSession({ sessions, current }: State): SessionState | undefined {
+  return sessions.find(({ userId, state }) => userId === current && state !== "ended");
+}
+
+function changesBetween(before: State, next: State): Change[] {
+  const changes: Change[] = [];
+  const [oldDevice, device] = [before.device, next.device];
+  if (device !== undefined && device.registered !== oldDevice?.registered) changes.push({ type: "deviceRegistered" });
+  if (device !== undefined && oldDevice !== undefined && device.root !== oldDevice.root) {
+    changes.push({ type: "rootChanged" });
+  }
+  let hasOtherState = false;
+  for (const session of next.sessions) {
+    const { login, state, token } = session;
+    const old = before.sessions.find((session) => session.login === login);
+    if (old === undefined) {
+      if (state !== "ended") changes.push({ type: "signedIn", session });
+    } else if (state === "ended") {
+      if (old.state !== "ended") changes.push({ type: "sessionEnded", session });
+    } else {
+      if (token?.token !== old.token?.token) changes.push({ type: "renewed", session });
+      if (state !== old.state) hasOtherState = true;
+    }
+  }
+  for (const session of before.sessions) {
+    const isGone = !next.sessions.some(({ userId }) => userId === session.userId);
+    if (isGone && session.state !== "ended") changes.push({ type: "signedOut", session });
+  }
+  const session = currentSession(next);
+  if (hasOtherState || session?.login !== currentSession(before)?.login)
+    changes.push({ type: "sessionChanged", session });
+  return changes;
+}

@@ -1,0 +1,59 @@
+/** How the tabs of a scope learn of each other's changes. Nothing depends on it: the store is read again where it matters. */
+export interface Tabs {
+  /** Announces that a record has changed; its contents stay in the store. */
+  announce(name: string): void;
+  /**
+   * Runs work while no other tab runs work of this name, to spare the service a request. Without Web Locks, or when the
+   * lock is not free within three seconds, the work runs without it.
+   */
+  lock<T>(name: string, work: () => Promise<T>): Promise<T>;
+  close(): void;
+}
+
+const lockMsMax = 3_000;
+
+/** @param onChange called when another tab may have changed a record */
+export function createTabs(scope: string, onChange: () => void): Tabs {
+  const channel = openChannel(scope, onChange);
+  const onVisible = () => {
+    if (document.visibilityState === "visible") onChange();
+  };
+  const hasPage = typeof document !== "undefined";
+  if (hasPage) document.addEventListener("visibilitychange", onVisible);
+
+  return {
+    announce: (name) => channel?.postMessage(`changed: ${name}`),
+    async lock(name, work) {
+      const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
+      if (locks === undefined) return work();
+      const waiting = new AbortController();
+      const timer = setTimeout(() => waiting.abort(), lockMsMax);
+      let isGranted = false;
+      try {
+        return await locks.request(`${scope}${name}`, { signal: waiting.signal }, () => {
+          isGranted = true;
+          clearTimeout(timer);
+          return work();
+        });
+      } catch (error) {
+        if (isGranted) throw error;
+        return work();
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    close() {
+      channel?.close();
+      if (hasPage) document.removeEventListener("visibilitychange", onVisible);
+    },
+  };
+}
+
+function openChannel(scope: string, onChange: () => void): BroadcastChannel | undefined {
+  if (typeof BroadcastChannel === "undefined") return undefined;
+  const channel = new BroadcastChannel(scope);
+  channel.onmessage = onChange;
+  // An open channel would keep a process of Node.js running.
+  if ("unref" in channel && typeof channel.unref === "function") channel.unref();
+  return channel;
+}

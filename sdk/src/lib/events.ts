@@ -1,0 +1,30 @@
+/** Listeners of an app by type of event. */
+export interface Events<E extends { readonly type: string }> {
+  /** Returns what removes the listener. */
+  on<T extends E["type"]>(type: T, listener: (event: E & { readonly type: T }) => void): () => void;
+  /** Calls the listeners in a microtask of its own. What they throw is reported, and reaches no caller. */
+  emit(event: E): void;
+}
+
+export function createEvents<E extends { readonly type: string }>(report: (error: unknown) => void): Events<E> {
+  const listeners = new Set<{ readonly type: string; call(event: E): void }>();
+  return {
+    on(type, listener) {
+      const entry = { type, call: listener as (event: E) => void };
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
+    },
+    emit(event) {
+      queueMicrotask(() => {
+        for (const listener of [...listeners]) {
+          if (listener.type !== event.type) continue;
+          try {
+            listener.call(event);
+          } catch (error) {
+            report(error);
+          }
+        }
+      });
+    },
+  };
+}

@@ -1,0 +1,200 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import {
+  createUser,
+  loginSocialUser,
+  loginUser,
+  ping,
+  requestPasswordReset,
+  resetPassword,
+} from "./generated/calls.ts";
+import type {
+  CreateUserRequest,
+  LoginSocialUserRequest,
+  LoginUserRequest,
+  RequestPasswordResetRequest,
+  ResetPasswordRequest,
+  SocialUserWithToken,
+  UserWithToken,
+} from "./generated/types.ts";
+import type { IdentityClient } from "./identity/client.ts";
+import type { EventName, EventOf, RollcallEvent } from "./identity/events.ts";
+import type { IdentityEvent } from "./identity/identity.ts";
+import { type HasInside, inside } from "./identity/inside.ts";
+import { createScopes, type Scopes } from "./identity/scopes.ts";
+import { createSession, type Session } from "./identity/session.ts";
+import type { SignedIn } from "./identity/sessions.ts";
+import type { SessionState } from "./identity/state.ts";
+import { inBackground } from "./lib/background.ts";
+import { createEvents } from "./lib/events.ts";
+import { checkOptions, type RollcallOptions } from "./options.ts";
+import type { Interceptor } from "./transport/interceptors.ts";
+import { consoleLogger } from "./transport/logger.ts";
+import type { CallOptions, Sent } from "./transport/options.ts";
+import { createTransport } from "./transport/transport.ts";
+import type { Call } from "./wire/call.ts";
+
+/** A client of one application: its device, and the users who are signed in on it. */
+export interface Rollcall extends HasInside, AsyncDisposable {
+  /** The session for which calls are made; null if there is none, undefined until the store has been read. */
+  readonly session: Session | null | undefined;
+  readonly sessions: readonly Session[];
+  /** The time of the service, as far as its answers said it. */
+  readonly serverTime: Date;
+  /** Resolves when the store has been read. */
+  ready(): Promise<void>;
+  /** Registers the device now rather than at the first call. */
+  start(): Promise<void>;
+  signUp(input: CreateUserRequest, options?: CallOptions): Promise<Session>;
+  signIn(input: LoginUserRequest, options?: CallOptions): Promise<Session>;
+  signInSocial(input: LoginSocialUserRequest, options?: CallOptions): Promise<Session & { readonly isNew: boolean }>;
+  /** Mails a code to the user. */
+  requestPasswordReset(input: RequestPasswordResetRequest, options?: CallOptions): Promise<void>;
+  /** Sets a new password with the mailed code, which ends the tokens of the user. */
+  resetPassword(input: ResetPasswordRequest, options?: CallOptions): Promise<void>;
+  /** Removes a session that has ended; one that has not is signed out. */
+  forget(userId: string): Promise<void>;
+  /** Makes a signed-in user the current one in all tabs, or until the end of this tab in this one. */
+  use(user: Session | string, options?: { readonly here?: boolean }): Promise<void>;
+  /** Sends a call for the current session, or for the device where no user is signed in and none is needed. */
+  send<T>(call: Call<T>, options?: CallOptions): Sent<T>;
+  /** Resolves if the service answers. */
+  ping(options?: CallOptions): Promise<void>;
+  on<E extends EventName>(event: E, listener: (event: EventOf<E>) => void): () => void;
+  intercept(interceptor: Interceptor): () => void;
+  /** Ends the calls under way with AbortedError. What is stored stays. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates the client of an application. Nothing happens before the first call: the device is registered by itself.
+ *
+ * @throws ConfigurationError if an option is wrong, or the runtime lacks something
+ */
+export function createRollcall(options: RollcallOptions): Rollcall {
+  return createClient(options, scopes);
+}
+
+const scopes = createScopes();
+
+/** Creates a client in a context: clients of one scope share their device and sessions there. */
+export function createClient(options: RollcallOptions, context: Scopes): Rollcall {
+  const checked = checkOptions(options);
+  const { url, signInMs, logger = consoleLogger } = checked;
+  const transport = createTransport({ ...checked, clock: context.clock });
+  const events = createEvents<RollcallEvent>((error) => {
+    if (typeof reportError === "function") reportError(error);
+    else console.error(error);
+  });
+  const views = new Map<string, Session>();
+  const client: IdentityClient = { transport, options: checked, url, signInMs };
+  const { identity, isShared, isForgetful, leave } = context.join(url, checked, notify);
+  const { state, sessions, device } = identity;
+  let isReady = false;
+
+  function notify(event: IdentityEvent): void {
+    const { type } = event;
+    if ("message" in event) {
+      logger.warn(event.message, {});
+      events.emit({ type, message: event.message });
+    } else if ("error" in event) {
+      logger.warn(
+        type === "storeFailed"
+          ? "The store failed: the client goes on from memory."
+          : "The service refuses to register this app.",
+        {},
+      );
+      events.emit({ type, error: event.error });
+    } else {
+      const { session } = event;
+      events.emit({ type, ...(session !== undefined && { session: viewOf(session) }) });
+      if (type === "signedOut" && session !== undefined) views.delete(session.login);
+    }
+  }
+
+  function viewOf(session: SessionState): Session {
+    const view = views.get(session.login) ?? createSession(session, identity, client);
+    views.set(session.login, view);
+    return view;
+  }
+
+  async function ready(): Promise<void> {
+    await state.load();
+    if (isReady) return;
+    isReady = true;
+    if (isShared)
+      notify({
+        type: "warning",
+        message: "Another client of this application shares its device and sessions with this one.",
+      });
+    if (isForgetful)
+      notify({
+        type: "warning",
+        message: "There is no IndexedDB, and no store is named: the device and the sessions end with the process.",
+      });
+    events.emit({ type: "ready" });
+  }
+
+  async function signIn(
+    call: Call<UserWithToken | SocialUserWithToken>,
+    options: CallOptions | undefined,
+  ): Promise<SignedIn> {
+    await ready();
+    return sessions.signIn(client, call, options);
+  }
+
+  const rollcall: Rollcall = {
+    get session() {
+      if (state.now === undefined) return undefined;
+      const { current } = sessions;
+      return current === undefined ? null : viewOf(current);
+    },
+    get sessions() {
+      return (state.now?.sessions ?? []).map(viewOf);
+    },
+    get serverTime() {
+      return new Date(identity.serviceClock.now());
+    },
+    ready,
+    async start() {
+      await ready();
+      await device.start(client);
+      identity.outbox.flushSoon(client);
+    },
+    signUp: async (input, options) => viewOf((await signIn(createUser(input), options)).session),
+    signIn: async (input, options) => viewOf((await signIn(loginUser(input), options)).session),
+    async signInSocial(input, options) {
+      const { session, isNew } = await signIn(loginSocialUser(input), options);
+      return Object.create(viewOf(session), { isNew: { value: isNew, enumerable: true } });
+    },
+    async requestPasswordReset(input, options) {
+      await rollcall.send(requestPasswordReset(input), options);
+    },
+    async resetPassword(input, options) {
+      await rollcall.send(resetPassword(input), options);
+    },
+    async forget(userId) {
+      await ready();
+      await sessions.signOut(client, userId);
+    },
+    async use(user, { here = false } = {}) {
+      await ready();
+      await sessions.use(typeof user === "string" ? user : user.userId, here);
+    },
+    send(call, options) {
+      inBackground(ready());
+      return transport.send(call, sessions.principal(client, call), options);
+    },
+    async ping(options) {
+      await rollcall.send(ping(), options);
+    },
+    on: events.on,
+    intercept: transport.intercept,
+    async close() {
+      transport.close();
+      leave();
+    },
+    [Symbol.asyncDispose ?? "asyncDispose"]: () => rollcall.close(),
+    [inside]: { transport, client, parts: new Map() },
+  };
+  return rollcall;
+}

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startTestApp, type TestApp } from "../../server/test/harness.ts";
+import { getDevice } from "../src/generated/calls.ts";
+import { memoryStore } from "../src/identity/memory-store.ts";
+import { ConnectionError, ServiceError } from "../src/wire/errors.ts";
+import { breakableNetwork, testClient, until } from "./clients.ts";
+import { createSimulatedClock } from "./simulated-clock.ts";
+
+const dayMs = 86_400_000;
+const isRegistration = (request: string) => request === "POST /devices";
+
+describe("the device of a client", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startTestApp();
+  });
+  after(() => app.close());
+
+  it("is registered once, by the first of many calls", async () => {
+    const client = testClient(app, { device: { appVersion: "1.4.0", tag: "blue" } });
+    const devices = await Promise.all(Array.from({ length: 20 }, () => client.send(getDevice())));
+    assert.equal(new Set(devices.map(({ id }) => id)).size, 1);
+    assert.equal(devices[0]?.platform, "Node");
+    assert.equal(devices[0]?.appVersion, "1.4.0");
+    assert.equal(client.requests.filter(isRegistration).length, 1);
+    assert.deepEqual(client.events, ["ready", "deviceRegistered"]);
+  });
+
+  it("is the same one after a restart, which costs no further request", async () => {
+    const store = memoryStore();
+    const first = testClient(app, { store });
+    const { id } = await first.send(getDevice());
+    await first.close();
+    const second = testClient(app, { store });
+    assert.equal((await second.send(getDevice())).id, id);
+    assert.deepEqual(second.requests, ["GET /devices/current"]);
+  });
+
+  it("registers once again when a hundred calls find its token dead", async () => {
+    const client = testClient(app);
+    const { id } = await client.send(getDevice());
+    app.advance(91 * dayMs);
+    client.requests.length = 0;
+    const devices = await Promise.all(Array.from({ length: 100 }, () => client.send(getDevice())));
+    assert.deepEqual(new Set(devices.map((device) => device.id)), new Set([id]));
+    assert.equal(client.requests.filter(isRegistration).length, 1);
+    assert.equal(client.requests.length, 201);
+  });
+
+  it("reports facts that have changed since the last start, and a platform by registering again", async () => {
+    const store = memoryStore();
+    const first = testClient(app, { store, device: { appVersion: "1", model: "lamp" } });
+    await first.send(getDevice());
+    await first.close();
+    const second = testClient(app, { store, device: { appVersion: "2", model: "lamp" } });
+    await second.send(getDevice());
+    await until(async () => (await second.send(getDevice())).appVersion === "2");
+    assert.ok(!second.requests.some(isRegistration));
+    await second.close();
+    const third = testClient(app, { store, device: { appVersion: "2", model: "lamp", platform: "Lamp" } });
+    await third.send(getDevice());
+    await until(async () => (await third.send(getDevice())).platform === "Lamp");
+    assert.equal(third.requests.filter(isRegistration).length, 1);
+  });
+
+  it("is registered again in the background near the end of its token", async () => {
+    const clock = createSimulatedClock();
+    const client = testClient(app, {}, clock);
+    await client.send(getDevice());
+    // The server's clock has been moved, and the header Date shows the true time.
+    await clock.advance(app.now() - Date.now() + 89 * dayMs);
+    client.requests.length = 0;
+    await client.send(getDevice());
+    assert.deepEqual(client.requests, ["GET /devices/current"]);
+    await clock.advance(1_800_000); // half of the longest wait
+    await until(() => client.requests.some(isRegistration));
+    await until(() => client.events.filter((event) => event === "deviceRegistered").length === 2);
+  });
+
+  it("is rejected with a wrong key: calls fail at once for a minute, then for two", async () => {
+    const clock = createSimulatedClock();
+    const client = testClient(app, { appkey: "rk_wrong" }, clock);
+    const fails = () => assert.rejects(client.send(getDevice()), { name: "AuthAppCredentialsInvalid" });
+    for (const minutes of [1, 2, 4]) {
+      client.requests.length = 0;
+      await fails();
+      await clock.advance(minutes * 60_000 - 1);
+      await Promise.all([fails(), fails()]);
+      assert.deepEqual(client.requests, ["POST /devices"], `${minutes} minutes`);
+      await clock.advance(1);
+    }
+    assert.deepEqual(client.events, ["ready", "deviceRejected", "deviceRejected", "deviceRejected"]);
+    client.requests.length = 0;
+    await assert.rejects(client.start(), ServiceError);
+    assert.deepEqual(client.requests, ["POST /devices"]);
+  });
+
+  it("asks a function for the key at each registration", async () => {
+    const keys = ["rk_wrong", app.application.appkey];
+    const client = testClient(app, { appkey: async () => keys.shift() ?? "" });
+    await assert.rejects(client.start(), { name: "AuthAppCredentialsInvalid" });
+    await client.start();
+    await client.send(getDevice());
+  });
+
+  it("is not registered behind a captive portal or without a network, and is as soon as there is one", async () => {
+    const network = breakableNetwork();
+    const client = testClient(app, { fetch: (...request) => network.fetch(...request), retry: false });
+    network.state = "portal";
+    await assert.rejects(client.send(getDevice()), { name: "UnexpectedAnswer" });
+    network.state = "off";
+    await assert.rejects(client.send(getDevice()), ConnectionError);
+    network.state = "on";
+    await client.send(getDevice());
+  });
+
+  it("gives its key to no root that an answer names", async () => {
+    const store = memoryStore();
+    const client = testClient(app, { store });
+    await client.send(getDevice());
+    const asked: string[] = [];
+    const lured = testClient(app, {
+      store,
+      retry: false,
+      async fetch(input, init) {
+        asked.push(new URL(`${input}`).origin);
+        if (new URL(`${input}`).pathname === "/devices") throw new TypeError("fetch failed");
+        const response = await fetch(input, { ...init, headers: { authorization: "Service dead" } });
+        const envelope = await response.json();
+        return Response.json({ ...envelope, serviceRoot: "https://evil.example" }, { status: response.status });
+      },
+    });
+    await assert.rejects(lured.send(getDevice()), ConnectionError);
+    assert.deepEqual(new Set(asked), new Set([app.url]));
+  });
+});
