@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { userInfo } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -59,6 +60,7 @@ export async function startHaproxy(
   const env = {
     ...plainEnvironment(),
     RUNTIME: folder,
+    RUN_AS: userInfo().username,
     BIND: `127.0.0.1:${port}`,
     CERTIFICATE: certificate,
     SERVER_A: `127.0.0.1:${ports.a}`,
