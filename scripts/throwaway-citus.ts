@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { startThrowawayPostgres, type ThrowawayPostgres } from "./throwaway-postgres.ts";
 
-/** A temporary Citus cluster on this machine. */
+/** A Citus cluster for tests. */
 export interface ThrowawayCitus {
   /** The address of the coordinator. */
   readonly url: string;
@@ -61,6 +61,17 @@ export async function startThrowawayCitus(programs: string): Promise<ThrowawayCi
     await stop();
     throw error;
   }
+}
+
+/**
+ * An empty database of a running cluster. It has no workers that can be stopped, and no findings.
+ *
+ * @throws when the database is not empty
+ */
+export async function useCitus(url: string): Promise<ThrowawayCitus> {
+  const tables = await run(url, "select tablename from pg_tables where schemaname = 'public'");
+  if (tables.length > 0) throw new Error("CITUS_URL must lead to an empty database");
+  return { url, workers: [], takeFindings: () => ({ multiShard: [], refused: [] }), stop: async () => {} };
 }
 
 /** Runs one statement over a connection of its own. */
