@@ -27,6 +27,7 @@ const ladder = [
     "worker-number.ts",
   ],
   ["contract", "db", "outgoing"],
+  ["limits"],
   ["api"],
   ["http"],
   ["operation.ts", "services.ts"],

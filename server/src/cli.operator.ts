@@ -1,6 +1,6 @@
 import type { Reply } from "./api/envelope.ts";
 import { createOperation, type RunOnce } from "./api/operations.ts";
-import { createRateLimits } from "./api/rate-limits.ts";
+import { unlimited } from "./api/rate-limits.ts";
 import { findLiveApplication } from "./applications/applications.store.ts";
 import { createActionLog } from "./audit/audit.action-log.ts";
 import { systemOperator } from "./audit/audit.events.ts";
@@ -73,9 +73,8 @@ export function operationCommand<Result>(
 /** Runs operations of operators in this process, with the same validation and the same audit log as over HTTP. */
 function createOperator(services: CommandServices, pageSize: number) {
   const runOnce: RunOnce = (_caller, _key, _fingerprint, work) => work(); // a command has no idempotency key
-  const rateLimits = createRateLimits(undefined, services.clock);
   const findLocation = createLocationFinder(services);
-  const context = { findLocation, runOnce, rateLimits, actionLog: createActionLog(services), log };
+  const context = { findLocation, runOnce, rateLimits: unlimited, actionLog: createActionLog(services), log };
 
   async function answer(route: Route, { path = {}, parameters = {}, refusals = {} }: CommandCall): Promise<Reply> {
     const notOverNetwork = { requestId: "", authorization: undefined, address: "", idempotencyKey: undefined };

@@ -25,6 +25,7 @@ import { createRouteTable, type RouteTable } from "./http/route-table.ts";
 import { createSlowQueryLog } from "./insight/slow-query-log.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator } from "./lib/ids.ts";
+import { createLimitCounters, type LimitCounters } from "./limits/counters.ts";
 import { createLocationFinder } from "./locations/locations.ids.ts";
 import { createLog, type Log } from "./log.ts";
 import { createDelivery } from "./mail/delivery.ts";
@@ -68,6 +69,7 @@ export interface OwnServices extends Omit<Services, "observer" | "isDraining"> {
   /** Filled by `createTransport`. */
   readonly routeTable: RouteTable;
   readonly signInAlerts: SignInAlerts;
+  readonly limitCounters: LimitCounters;
 }
 
 /**
@@ -97,7 +99,8 @@ export async function createServices(
 
   const background = createBackground(log, database.afterwards);
   const policies = createPolicies({ secrets, database });
-  const rateLimits = createRateLimits(readRateLimits(config), clock);
+  const limitCounters = createLimitCounters(config, { database, secrets, log });
+  const rateLimits = createRateLimits(readRateLimits(config), clock, limitCounters);
   const regions = createRegions(config, { reads: database.reads, serverUrl });
   const regionCalls = createRegionCalls(config, { clock, log });
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
@@ -168,6 +171,7 @@ export async function createServices(
     storageHealth,
     secrets,
     signInAlerts,
+    limitCounters,
     routeTable,
     delivery,
     regionCalls,

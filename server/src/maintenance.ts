@@ -12,6 +12,7 @@ import { settleUploads } from "./files/files.resumable.expiry.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { deleteEndedUsage } from "./idempotency/idempotency.usage.ts";
 import { runInCall } from "./lib/current-call.ts";
+import { deleteExpiredCounters } from "./limits/expired-counters.ts";
 import { deleteExpiredMailLimits } from "./mail/mail-limits.ts";
 import { deleteOldMetrics } from "./metrics/engine/retention.ts";
 import { finishMove } from "./moves/moves.export.ts";
@@ -111,6 +112,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   await deleteExpiredReplies(clock.now(), database, signal);
   await deleteEndedUsage(clock.now(), database, signal);
   await deleteExpiredMailLimits(clock.now(), database, signal);
+  await deleteExpiredCounters(clock.now(), database, signal);
   for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
     if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });

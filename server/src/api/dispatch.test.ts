@@ -4,12 +4,11 @@ import { describe, it } from "node:test";
 import { route } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
 import { createRouteTable } from "../http/route-table.ts";
-import { createClock } from "../lib/clock.ts";
 import { createLog } from "../log.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Reply } from "./envelope.ts";
 import { type ActionLog, createOperation } from "./operations.ts";
-import { createRateLimits } from "./rate-limits.ts";
+import { unlimited } from "./rate-limits.ts";
 
 const noActionLog: ActionLog = { record: (_action, _given, work) => work(), noteRefusal: async () => {} };
 
@@ -44,7 +43,7 @@ describe("Dispatcher", () => {
       runOnce: (_caller: unknown, _key: string, _fingerprint: string, work: () => Promise<Reply>) => work(),
       findLocation: () => Promise.reject(new Error("no parameter is a location")),
       actionLog: noActionLog,
-      rateLimits: createRateLimits(undefined, createClock()),
+      rateLimits: unlimited,
       log,
     };
     routeTable.add(["GET"], "/things", { operation: createOperation(declared, services), answer() {} });

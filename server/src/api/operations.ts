@@ -156,7 +156,8 @@ export function createOperation(
       let bucket: TokenBucket | undefined;
       let reply: Reply;
       try {
-        bucket = admit(route, call, caller, rateLimits);
+        const admitted = admit(route, call, caller, rateLimits);
+        bucket = admitted instanceof Promise ? await admitted : admitted;
         if (bucket !== undefined && caller !== undefined) call.work?.belongsTo(caller, bucket, rateLimits);
         reply = await (route.upload === undefined
           ? answerOnce(call, caller)
@@ -176,20 +177,27 @@ export function createOperation(
   };
 }
 
-/** @returns the rest of the caller's rate limit */
+/** @returns the caller's bucket, for the rest of its rate limit */
 function admit(
   route: Route,
   call: Call,
   caller: AnyCaller | undefined,
   rateLimits: RateLimits,
-): TokenBucket | undefined {
+): ReturnType<RateLimits["admit"]> {
   const { admission } = call;
   if (admission?.isAdmitted) return undefined;
   if (isClient(caller)) requireEnabled(caller.policy, route, call.path, caller);
   if (isOperator(caller)) requireRole(route, caller);
-  const bucket = rateLimits.admit(route, call, caller);
-  if (admission !== undefined) admission.isAdmitted = true;
-  return bucket;
+  const admitted = rateLimits.admit(route, call, caller);
+  if (admission === undefined) return admitted;
+  if (!(admitted instanceof Promise)) {
+    admission.isAdmitted = true;
+    return admitted;
+  }
+  return admitted.then((bucket) => {
+    admission.isAdmitted = true;
+    return bucket;
+  });
 }
 
 /** @throws ApiError AuthPasswordChangeRequired, ObjectPermissionDenied */

@@ -3,7 +3,8 @@ import { matchesPattern } from "../contract/policy.ts";
 import type { AddressLimit, AnyCaller, Caller, Route } from "../contract/route.ts";
 import { createAgeCheck } from "../lib/ids.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
-import { createTokenBuckets, type Limit, type TokenBucket } from "../lib/token-buckets.ts";
+import type { Limit, TokenBucket, TokenBuckets } from "../lib/token-buckets.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 import type { RateLimitSettings } from "./rate-limit-settings.ts";
 
 /** The properties of an operation that limits depend on. */
@@ -26,17 +27,25 @@ const newDeviceBurstMin = 100;
 /** Finds the bucket of each limit that a call falls under, as the deployment and the application have set the limit. */
 export class RateLimitBuckets {
   readonly #settings: RateLimitSettings;
+  readonly #processes: number;
   readonly #address: Limit;
   readonly #newDevices: Limit | undefined;
-  readonly #callers = createTokenBuckets(bucketsMax);
-  readonly #applications = createTokenBuckets(bucketsMax);
-  readonly #addresses = createTokenBuckets(bucketsMax);
-  readonly #operations = createTokenBuckets(bucketsMax);
-  readonly #events = createTokenBuckets(bucketsMax);
+  readonly #callers: TokenBuckets;
+  readonly #applications: TokenBuckets;
+  readonly #addresses: TokenBuckets;
+  readonly #operations: TokenBuckets;
+  readonly #events: TokenBuckets;
   readonly #isYoung = createAgeCheck("Device", newDeviceMs);
 
-  constructor(settings: RateLimitSettings) {
+  /** @param counters `processes`: the number of processes that share the address without sharing their counters */
+  constructor(settings: RateLimitSettings, counters: Pick<LimitCounters, "createBuckets" | "processes">) {
     this.#settings = settings;
+    this.#processes = counters.processes;
+    this.#callers = counters.createBuckets("caller", bucketsMax);
+    this.#applications = counters.createBuckets("application", bucketsMax);
+    this.#addresses = counters.createBuckets("address", bucketsMax);
+    this.#operations = counters.createBuckets("operation", bucketsMax);
+    this.#events = counters.createBuckets("events", bucketsMax);
     this.#address = this.#shareOf(settings.address);
     this.#newDevices = settings.newDevices && this.#shareOf(settings.newDevices);
   }
@@ -45,9 +54,9 @@ export class RateLimitBuckets {
     return this.#callers.find(operatorId, this.#settings.caller, now);
   }
 
-  ofDevice({ deviceId, policy: { limits } }: Caller, isNew: boolean, now: number): TokenBucket {
+  ofDevice({ applicationId, deviceId, policy: { limits } }: Caller, isNew: boolean, now: number): TokenBucket {
     const limit = limits.caller ?? this.#settings.caller;
-    return this.#callers.find(deviceId, isNew ? newDeviceLimit(limit) : limit, now);
+    return this.#callers.find(deviceId, isNew ? newDeviceLimit(limit) : limit, now, applicationId);
   }
 
   isNewDevice(deviceId: string, now: number): boolean {
@@ -58,24 +67,25 @@ export class RateLimitBuckets {
    * An application that raises its device limit raises the address limit in proportion. A lowered device limit does not
    * lower the address limit, because many devices may share an address.
    */
-  ofAddress(addressKey: string, { policy }: Caller, now: number): TokenBucket {
+  ofAddress(addressKey: string, { applicationId, policy }: Caller, now: number): TokenBucket {
     return this.#addresses.find(
       addressKey,
       raisedLike(this.#address, policy.limits.caller, this.#settings.caller),
       now,
+      applicationId,
     );
   }
 
   /** The further bucket of an address for its new devices, raised like the address limit. */
-  ofNewDevices(addressKey: string, { policy }: Caller, now: number): TokenBucket | undefined {
+  ofNewDevices(addressKey: string, { applicationId, policy }: Caller, now: number): TokenBucket | undefined {
     if (this.#newDevices === undefined) return undefined;
     const limit = raisedLike(this.#newDevices, policy.limits.caller, this.#settings.caller);
-    return this.#addresses.find(`newDevices ${addressKey}`, limit, now);
+    return this.#addresses.find(`newDevices ${addressKey}`, limit, now, applicationId);
   }
 
   /** @param own the application's own limit */
   ofApplication(applicationId: string, own: Limit | undefined, now: number): TokenBucket {
-    return this.#applications.find(applicationId, this.#shareOf(own ?? this.#settings.application), now);
+    return this.#applications.find(applicationId, this.#shareOf(own ?? this.#settings.application), now, applicationId);
   }
 
   /** @param own the application's own limit; without an application, the limit is the deployment's */
@@ -87,7 +97,7 @@ export class RateLimitBuckets {
     now: number,
   ): TokenBucket {
     const limit = this.#shareOf(own ?? this.#settings.addresses[kind]);
-    return this.#addresses.find(`${kind} ${applicationId} ${addressGroup(address)}`, limit, now);
+    return this.#addresses.find(`${kind} ${applicationId} ${addressGroup(address)}`, limit, now, applicationId);
   }
 
   /**
@@ -100,7 +110,7 @@ export class RateLimitBuckets {
     if (addressLimit === undefined && policy.limits.operations.length === 0) return undefined;
     const named = policy.limits.operations.find(({ pattern }) => matchesPattern(pattern, route, call.path, caller));
     if (addressLimit !== undefined) return this.ofAddressLimit(addressLimit, applicationId, call, named?.limit, now);
-    return named && this.#operations.find(`${deviceId} ${named.name}`, named.limit, now);
+    return named && this.#operations.find(`${deviceId} ${named.name}`, named.limit, now, applicationId);
   }
 
   ofEvents({ applicationId, deviceId, policy: { limits } }: Caller, address: string, now: number): TokenBucket[] {
@@ -108,16 +118,18 @@ export class RateLimitBuckets {
     const near = raisedLike(events.address, limits.caller, caller);
     const all = raisedLike(events.application, limits.application, application);
     return [
-      this.#events.find(deviceId, raisedLike(events.caller, limits.caller, caller), now),
-      this.#events.find(`${applicationId} ${addressGroup(address)}`, this.#shareOf(near), now),
-      this.#events.find(applicationId, this.#shareOf(all), now),
+      this.#events.find(deviceId, raisedLike(events.caller, limits.caller, caller), now, applicationId),
+      this.#events.find(`${applicationId} ${addressGroup(address)}`, this.#shareOf(near), now, applicationId),
+      this.#events.find(applicationId, this.#shareOf(all), now, applicationId),
     ];
   }
 
-  /** This process's share of a limit for calls over many connections. */
+  /**
+   * The share of a limit for calls over many connections, which spread over the processes; one device usually reaches
+   * one process.
+   */
   #shareOf({ perSecond, burst }: Limit): Limit {
-    const { workers } = this.#settings;
-    return { perSecond: perSecond / workers, burst: Math.max(1, burst / workers) };
+    return { perSecond: perSecond / this.#processes, burst: Math.max(1, burst / this.#processes) };
   }
 }
 

@@ -16,16 +16,10 @@ export interface RateLimitSettings {
   readonly events: Readonly<Record<"caller" | "address" | "application", Limit>>;
   /** Per address. */
   readonly addresses: Readonly<Record<AddressLimit, Limit>>;
-  /**
-   * The number of processes that share the address. Calls over many connections (of an application or an address)
-   * spread over them, so each process takes its share of the limit; one device usually reaches one process.
-   */
-  readonly workers: number;
 }
 
 type RateLimitConfig = Pick<
   Config,
-  | "workers"
   | "rateLimits"
   | "rateLimitCallerPerSecond"
   | "rateLimitAddressPerSecond"
@@ -48,7 +42,6 @@ export function readRateLimits(config: RateLimitConfig): RateLimitSettings | und
   if (!config.rateLimits) return undefined;
   const lasting = (perSecond: number, seconds: number) => ({ perSecond, burst: perSecond * seconds });
   return {
-    workers: config.workers,
     caller: lasting(config.rateLimitCallerPerSecond, 10),
     address: lasting(config.rateLimitAddressPerSecond, 20),
     newDevices:

@@ -1,4 +1,4 @@
-// Runs on one engine: the counters of limits are in memory.
+// Runs on one engine: elsewhere processes share the counters (test/shared-limits.test.ts).
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, before, describe, it } from "node:test";

@@ -5,6 +5,7 @@ import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
 import type { Limit, TokenBucket } from "../lib/token-buckets.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 import { type Limited, type LimitedCall, RateLimitBuckets } from "./rate-limit-buckets.ts";
 import type { RateLimitSettings } from "./rate-limit-settings.ts";
 
@@ -27,7 +28,10 @@ export class RateLimitExceeded extends ApiError {
   }
 }
 
-/** Counts calls, per process (hostile.md 28, 30). */
+/**
+ * Counts calls (hostile.md 28, 30). What waits for the database, because this process has to borrow tokens of a bucket
+ * that processes share, returns a promise.
+ */
 export interface RateLimits {
   /**
    * Counts a call against all of its limits, or against none if it exceeds one.
@@ -35,26 +39,30 @@ export interface RateLimits {
    * @returns the caller's bucket, for `quotaOf`
    * @throws RateLimitExceeded
    */
-  admit(route: Limited, call: LimitedCall, caller: AnyCaller | undefined): TokenBucket | undefined;
+  admit(
+    route: Limited,
+    call: LimitedCall,
+    caller: AnyCaller | undefined,
+  ): TokenBucket | undefined | Promise<TokenBucket | undefined>;
   /**
    * Counts a call without a token, once its application is known; its address has been counted before.
    *
    * @throws RateLimitExceeded
    */
-  admitTo(application: KnownApplication, route: Limited, call: LimitedCall): void;
+  admitTo(application: KnownApplication, route: Limited, call: LimitedCall): void | Promise<void>;
   /**
    * Counts an admitted call against the application's limit for another, equivalent operation.
    *
    * @throws RateLimitExceeded
    */
-  admitAs(operation: Pick<Limited, "method" | "path">, call: LimitedCall, caller: AnyCaller): void;
+  admitAs(operation: Pick<Limited, "method" | "path">, call: LimitedCall, caller: AnyCaller): void | Promise<void>;
   /**
    * Counts the metric events of an admitted call against the limits of its device, address and application, or against
    * none if they exceed one.
    *
    * @throws RateLimitExceeded
    */
-  admitEvents(call: Pick<Call, "address" | "admission">, caller: Caller, count: number): void;
+  admitEvents(call: Pick<Call, "address" | "admission">, caller: Caller, count: number): void | Promise<void>;
   /** Counts the cost of an admitted call as this many further calls. */
   charge(bucket: TokenBucket, calls: number): void;
   /**
@@ -69,7 +77,8 @@ export interface KnownApplication {
   readonly policy: ApplicationPolicy;
 }
 
-const unlimited: RateLimits = {
+/** Admits every call. */
+export const unlimited: RateLimits = {
   admit: () => undefined,
   admitTo() {},
   admitAs() {},
@@ -79,74 +88,108 @@ const unlimited: RateLimits = {
 };
 
 /** @param settings undefined turns rate limits off */
-export function createRateLimits(settings: RateLimitSettings | undefined, clock: Clock): RateLimits {
+export function createRateLimits(
+  settings: RateLimitSettings | undefined,
+  clock: Clock,
+  counters: Pick<LimitCounters, "createBuckets" | "processes">,
+): RateLimits {
   if (settings === undefined) return unlimited;
-  const buckets = new RateLimitBuckets(settings);
+  const buckets = new RateLimitBuckets(settings, counters);
 
-  function admitAnyone(route: Limited, call: LimitedCall, now: number): undefined {
+  function admitAnyone(route: Limited, call: LimitedCall): undefined | Promise<undefined> {
+    const now = clock.now();
     const kind = route.addressLimit ?? (route.download === undefined ? undefined : "downloads");
-    if (kind === undefined) return;
+    if (kind === undefined) return undefined;
     const bucket = buckets.ofAddressLimit(kind, "", call, undefined, now);
     requireToken(bucket, "address", now);
+    const borrowing = bucket.borrow(now);
+    if (borrowing !== undefined) return borrowing.then(() => admitAnyone(route, call));
     bucket.take(now);
+    return undefined;
+  }
+
+  function admitOperator(operatorId: string): TokenBucket | Promise<TokenBucket> {
+    const now = clock.now();
+    const own = buckets.ofOperator(operatorId, now);
+    requireToken(own, "caller", now);
+    const borrowing = own.borrow(now);
+    if (borrowing !== undefined) return borrowing.then(() => admitOperator(operatorId));
+    own.take(now);
+    return own;
+  }
+
+  function admitClient(route: Limited, call: LimitedCall, caller: Caller): TokenBucket | Promise<TokenBucket> {
+    const now = clock.now();
+    const isNew = buckets.isNewDevice(caller.deviceId, now);
+    const own = buckets.ofDevice(caller, isNew, now);
+    requireToken(own, "caller", now);
+    const operation = buckets.ofOperation(route, call, caller, now);
+    if (operation !== undefined) requireToken(operation, route.addressLimit ? "address" : "operation", now);
+    const addressKey = `${caller.applicationId} ${addressGroup(call.address)}`;
+    const near = buckets.ofAddress(addressKey, caller, now);
+    requireToken(near, "address", now);
+    const newcomers = isNew ? buckets.ofNewDevices(addressKey, caller, now) : undefined;
+    if (newcomers !== undefined) requireToken(newcomers, "address", now);
+    const all = buckets.ofApplication(caller.applicationId, caller.policy.limits.application, now);
+    requireToken(all, "application", now);
+    const borrowing =
+      own.borrow(now) ?? operation?.borrow(now) ?? near.borrow(now) ?? newcomers?.borrow(now) ?? all.borrow(now);
+    if (borrowing !== undefined) return borrowing.then(() => admitClient(route, call, caller));
+    own.take(now);
+    operation?.take(now);
+    near.take(now);
+    newcomers?.take(now);
+    all.take(now);
+    return own;
   }
 
   return {
     admit(route, call, caller) {
-      const now = clock.now();
-      if (caller === undefined) return admitAnyone(route, call, now);
-      if (!("policy" in caller)) {
-        const own = buckets.ofOperator(caller.operatorId, now);
-        requireToken(own, "caller", now);
-        own.take(now);
-        return own;
-      }
-      const isNew = buckets.isNewDevice(caller.deviceId, now);
-      const own = buckets.ofDevice(caller, isNew, now);
-      requireToken(own, "caller", now);
-      const operation = buckets.ofOperation(route, call, caller, now);
-      if (operation !== undefined) requireToken(operation, route.addressLimit ? "address" : "operation", now);
-      const addressKey = `${caller.applicationId} ${addressGroup(call.address)}`;
-      const near = buckets.ofAddress(addressKey, caller, now);
-      requireToken(near, "address", now);
-      const newcomers = isNew ? buckets.ofNewDevices(addressKey, caller, now) : undefined;
-      if (newcomers !== undefined) requireToken(newcomers, "address", now);
-      const all = buckets.ofApplication(caller.applicationId, caller.policy.limits.application, now);
-      requireToken(all, "application", now);
-      own.take(now);
-      operation?.take(now);
-      near.take(now);
-      newcomers?.take(now);
-      all.take(now);
-      return own;
+      if (caller === undefined) return admitAnyone(route, call);
+      return "policy" in caller ? admitClient(route, call, caller) : admitOperator(caller.operatorId);
     },
 
-    admitTo({ id, policy: { limits } }, route, call) {
+    admitTo(application, route, call) {
+      const { id, policy } = application;
       const now = clock.now();
-      const named = limits.operations.find(({ pattern }) => matchesPattern(pattern, route, call.path, undefined));
+      const named = policy.limits.operations.find(({ pattern }) =>
+        matchesPattern(pattern, route, call.path, undefined),
+      );
       const own = named && buckets.ofAddressLimit(route.addressLimit ?? "downloads", id, call, named.limit, now);
       if (own !== undefined) requireToken(own, "address", now);
-      const all = buckets.ofApplication(id, limits.application, now);
+      const all = buckets.ofApplication(id, policy.limits.application, now);
       requireToken(all, "application", now);
+      const borrowing = own?.borrow(now) ?? all.borrow(now);
+      if (borrowing !== undefined) return borrowing.then(() => this.admitTo(application, route, call));
       own?.take(now);
       all.take(now);
+      return undefined;
     },
 
     admitAs(operation, call, caller) {
       const now = clock.now();
       const bucket = buckets.ofOperation(operation, call, caller, now);
-      if (bucket === undefined) return;
+      if (bucket === undefined) return undefined;
       requireToken(bucket, "operation", now);
+      const borrowing = bucket.borrow(now);
+      if (borrowing !== undefined) return borrowing.then(() => this.admitAs(operation, call, caller));
       bucket.take(now);
+      return undefined;
     },
 
-    admitEvents({ address, admission }, caller, count) {
-      if (admission?.areEventsAdmitted) return;
+    admitEvents(call, caller, count) {
+      const { address, admission } = call;
+      if (admission?.areEventsAdmitted) return undefined;
       const now = clock.now();
       const counted = buckets.ofEvents(caller, address, now);
       for (const bucket of counted) requireToken(bucket, "events", now, count);
+      for (const bucket of counted) {
+        const borrowing = bucket.borrow(now, count);
+        if (borrowing !== undefined) return borrowing.then(() => this.admitEvents(call, caller, count));
+      }
       for (const bucket of counted) bucket.take(now, count);
       if (admission !== undefined) admission.areEventsAdmitted = true;
+      return undefined;
     },
 
     charge(bucket, calls) {

@@ -47,6 +47,8 @@ export const tableCatalogue = {
   location_shifts: { owner: "user", key: ["user_id", "id"], archive: "everywhere" },
   password_resets: { owner: "user", key: ["user_id"], archive: "everywhere" },
   mail_outbox: { owner: "user", key: ["id"], archive: "backup" },
+  limit_buckets: { owner: "application", key: ["key"], archive: "never" },
+  guess_counts: { owner: "application", key: ["key"], archive: "never" },
   mail_limits: { owner: "application", key: ["subject"], archive: "backup" },
   recognized_devices: { owner: "user", key: ["user_id", "device_id"], archive: "everywhere" },
   user_tokens: { owner: "user", key: ["user_id", "id"], archive: "everywhere" },
@@ -61,6 +63,9 @@ export const tableCatalogue = {
   application_regions: { owner: "deployment", archive: "backup" },
   audit_log: { owner: "deployment", archive: "backup" },
   leases: { owner: "deployment", archive: "never" },
+  deployment_limit_buckets: { owner: "deployment", archive: "never" },
+  deployment_guess_counts: { owner: "deployment", archive: "never" },
+  region_nonces: { owner: "deployment", archive: "never" },
   operator_sessions: { owner: "deployment", archive: "backup" },
   operators: { owner: "deployment", archive: "backup" },
 } as const satisfies Record<keyof Tables, TableEntry>;

@@ -22,6 +22,8 @@ export interface Tables {
   password_resets: PasswordResetsTable;
   mail_outbox: MailOutboxTable;
   mail_limits: MailLimitsTable;
+  limit_buckets: LimitBucketsTable;
+  guess_counts: GuessCountsTable;
   recognized_devices: RecognizedDevicesTable;
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
@@ -37,6 +39,9 @@ export interface Tables {
   metric_keys: MetricKeysTable;
   metric_batches: MetricBatchesTable;
   leases: LeasesTable;
+  deployment_limit_buckets: LimitBucketsTable;
+  deployment_guess_counts: GuessCountsTable;
+  region_nonces: RegionNoncesTable;
   operators: OperatorsTable;
   operator_sessions: OperatorSessionsTable;
   audit_log: AuditLogTable;
@@ -307,6 +312,41 @@ interface MailLimitsTable {
   /** JSON, the times of the counted mails. */
   times: string;
   expires_at: number;
+}
+
+/** A token bucket that processes share (`limits/shared-buckets.ts`); a bucket without a row is full. */
+interface LimitBucketsTable {
+  /** Empty in `deployment_limit_buckets`, for limits that apply before the application is known. */
+  application_id: string;
+  /** What is limited, as a keyed digest. */
+  key: string;
+  /** Tokens that were missing at `at`, including those that processes have borrowed. */
+  missing: number;
+  at: number;
+  /** When the bucket is full again. */
+  ends_at: number;
+}
+
+/** Failed attempts to guess something, in all processes (`limits/shared-failures.ts`). */
+interface GuessCountsTable {
+  /** Empty in `deployment_guess_counts`, for the names of operators. */
+  application_id: string;
+  /** What is guessed and from where, as a keyed digest. */
+  key: string;
+  failures: number;
+  /** Attempts under way; they count as failures from `settled_by` on. */
+  under_way: number;
+  settled_by: number;
+  /** No attempt is allowed before this time. */
+  waits_until: number;
+  /** When the failures are forgotten. */
+  ends_at: number;
+}
+
+/** The nonce of a call between regions, for as long as the call could be replayed. */
+interface RegionNoncesTable {
+  nonce: string;
+  ends_at: number;
 }
 
 /** A place of a user with locationFuzzing, and the offset of its fuzzed location (`privacy/fuzzing.ts`). */

@@ -46,7 +46,7 @@ const registerDevice = operation({
     if (credentials === undefined) throw new ApiError("AuthAppCredentialsInvalid");
     const { policy } = credentials;
     requireEnabled(policy, registration, call.path);
-    rateLimits.admitTo({ id: appid, policy }, registration, call);
+    await rateLimits.admitTo({ id: appid, policy }, registration, call);
     const token = await registerHere(parameters, credentials, services);
     const { signing } = policy;
     const serviceRoot = regions.serviceRoot({ isForwarded: call.isForwarded === true });

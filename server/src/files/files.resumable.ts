@@ -62,7 +62,7 @@ export async function createUpload(
   // The one-request upload of the same kind; its switches and rate limits apply here too.
   const creation = { method: "POST", path: `/${kind.collection}` };
   requireEnabled(policy, creation, {});
-  rateLimits.admitAs(creation, { path: {}, address: "" }, caller);
+  await rateLimits.admitAs(creation, { path: {}, address: "" }, caller);
   if (length === 0) throw emptyFile();
   if (length > config.fileBytesMax) {
     throw new ApiError("RequestTooLarge", `The file is larger than ${config.fileBytesMax} bytes.`);

@@ -94,7 +94,7 @@ function operationsOf(kind: FileKind): Operation[] {
         const policy = await policies.load(applicationId);
         if (policy !== undefined) {
           requireEnabled(policy, reading, path);
-          rateLimits.admitTo({ id: applicationId, policy }, reading, call);
+          await rateLimits.admitTo({ id: applicationId, policy }, reading, call);
         }
         const file = await findLiveFile(applicationId, id, database.reads);
         if (file === undefined) throw new ApiError("ItemDoesNotExist");

@@ -31,7 +31,7 @@ export function mountEndpoint(
     let endUpload = () => {};
     try {
       requireEnabled(caller.policy, operation, path, caller);
-      rateLimits.admit(operation, { address, path }, caller);
+      await rateLimits.admit(operation, { address, path }, caller);
       // A request without a body is not an upload under way: many of them can wait for the database at once.
       if (operation.takes !== undefined && exchange.hasBody()) endUpload = inFlight.beginUpload(exchange);
       const contentType = headers["content-type"];

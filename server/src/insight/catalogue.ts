@@ -85,6 +85,12 @@ export const metricCatalogue = {
     across: "sum",
     help: "Calls above a rate limit: caller, application, address, operation, events, or sign-in for password guessing.",
   },
+  rollcall_limit_outages_total: {
+    type: "counter",
+    labels: [],
+    across: "sum",
+    help: "Times a process began to count calls for itself, because PostgreSQL did not answer in time.",
+  },
   rollcall_sign_in_lock_outs_total: {
     type: "counter",
     labels: ["scope"],

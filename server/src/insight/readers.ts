@@ -4,6 +4,7 @@ import type { Passwords } from "../auth/passwords.ts";
 import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
 import type { LaneStatistics } from "../lib/fair-queue.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 import type { Delivery } from "../mail/delivery.ts";
 import type { Mails } from "../mail/outbox.ts";
 import type { Pictures } from "../pictures/pictures.ts";
@@ -30,6 +31,7 @@ export interface Sources {
   readonly audit: Pick<Audit, "waitingCount">;
   readonly mails: Pick<Mails, "statistics">;
   readonly delivery: Pick<Delivery, "statistics">;
+  readonly limitCounters: Pick<LimitCounters, "outages">;
   /** By the kind of account whose passwords are guessed. */
   readonly guessings: Readonly<Record<string, number>>;
   /** By what has to wait: an address, or a recognized origin. */
@@ -76,6 +78,7 @@ export function createReaders(sources: Sources): Readers {
     },
     rollcall_errors_total: () => byLabel("condition", requests.errors),
     rollcall_rate_limited_total: () => byLabel("limit", requests.limited),
+    rollcall_limit_outages_total: () => [one(sources.limitCounters.outages)],
     rollcall_sign_in_lock_outs_total: () => byName("scope", sources.lockOuts),
     rollcall_password_guessing_total: () => byName("of", sources.guessings),
 

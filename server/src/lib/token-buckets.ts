@@ -5,7 +5,7 @@ export interface Limit {
 }
 
 /** Floating-point sums of tokens are inexact; a whole token may be short of this much. */
-const tolerance = 1e-6;
+export const tolerance = 1e-6;
 
 /** Holds up to `burst` tokens, and gains `perSecond`. Times must come from a clock that never steps back. */
 export class TokenBucket {
@@ -36,17 +36,36 @@ export class TokenBucket {
     this.#missing = Math.max(0, this.#missing - 1);
   }
 
+  /**
+   * Must be called before `take` for tokens that are available. A bucket that processes share asks the database for them.
+   *
+   * @returns undefined when this process holds the tokens; otherwise a promise, after which `waitMs` decides again
+   */
+  borrow(_now: number, _count = 1): Promise<void> | undefined {
+    return undefined;
+  }
+
   missing(now: number): number {
     const filled = (Math.max(0, now - this.#at) * this.limit.perSecond) / 1_000;
     return Math.max(0, this.#missing - filled);
+  }
+
+  protected setMissing(missing: number, now: number): void {
+    this.#missing = Math.max(0, missing);
+    this.#at = now;
   }
 }
 
 /** Buckets by key, created on demand. */
 export interface TokenBuckets {
-  find(key: string, limit: Limit, now: number): TokenBucket;
+  /** @param applicationId the application that the key belongs to; empty for keys of the deployment */
+  find(key: string, limit: Limit, now: number, applicationId?: string): TokenBucket;
   readonly size: number;
 }
+
+export type CreateBucket = (key: string, limit: Limit, now: number, applicationId: string) => TokenBucket;
+
+const createLocalBucket: CreateBucket = (_key, limit, now) => new TokenBucket(limit, now);
 
 /** The number of oldest buckets to examine when room is needed for a new one. */
 const examinedMax = 8;
@@ -56,7 +75,7 @@ const examinedMax = 8;
  * no advantage. When there is no room, all new keys share one bucket; getting there takes as many calls as keep every
  * other bucket from being full, which is some per second for each.
  */
-export function createTokenBuckets(bucketsMax: number): TokenBuckets {
+export function createTokenBuckets(bucketsMax: number, create: CreateBucket = createLocalBucket): TokenBuckets {
   const buckets = new Map<string, TokenBucket>();
   /** Examined round-robin. */
   const kept: { readonly key: string; readonly bucket: TokenBucket }[] = [];
@@ -76,21 +95,21 @@ export function createTokenBuckets(bucketsMax: number): TokenBuckets {
     return undefined;
   }
 
-  function make(key: string, limit: Limit, now: number): TokenBucket {
+  function make(key: string, limit: Limit, now: number, applicationId: string): TokenBucket {
     const index = kept.length < bucketsMax ? kept.length : acquire(now);
     if (index === undefined) {
       shared ??= new TokenBucket(limit, now);
       return shared;
     }
-    const bucket = new TokenBucket(limit, now);
+    const bucket = create(key, limit, now, applicationId);
     kept[index] = { key, bucket };
     buckets.set(key, bucket);
     return bucket;
   }
 
   return {
-    find(key, limit, now) {
-      const bucket = buckets.get(key) ?? make(key, limit, now);
+    find(key, limit, now, applicationId = "") {
+      const bucket = buckets.get(key) ?? make(key, limit, now, applicationId);
       bucket.limit = limit;
       return bucket;
     },

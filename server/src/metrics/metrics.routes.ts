@@ -35,9 +35,15 @@ function payloadOf(
 }
 
 /** Counts events against the limits of the caller, a large one as several. @throws RateLimitExceeded */
-function admit(call: Call, caller: Caller, eventCount: number, payload: string, { rateLimits }: Services): void {
+async function admit(
+  call: Call,
+  caller: Caller,
+  eventCount: number,
+  payload: string,
+  { rateLimits }: Services,
+): Promise<void> {
   const eventsOfSize = Math.ceil(Buffer.byteLength(payload) / bytesPerEvent);
-  rateLimits.admitEvents(call, caller, Math.max(eventCount, eventsOfSize));
+  await rateLimits.admitEvents(call, caller, Math.max(eventCount, eventsOfSize));
 }
 
 function noteStored(
@@ -70,7 +76,7 @@ const createEvent = operation({
     const now = clock.now();
     const occurredAt = timestamp ?? now;
     const payload = writePayload(payloadOf(caller, [[key, occurredAt, ...readValues(parameters)]], services));
-    admit(call, caller, 1, payload, services);
+    await admit(call, caller, 1, payload, services);
     metricRoom.require(application_id);
     const checked = await keyLimits.check(caller, new Set([key]));
     throwRefused(checked.refused, key);
@@ -122,7 +128,7 @@ const createEvents = operation({
     const now = services.clock.now();
     const { events, indexes, rejected } = readEvents(items, { sentAt, now });
     const payload = writePayload(payloadOf(caller, events, services));
-    admit(call, caller, items.length, payload, services);
+    await admit(call, caller, items.length, payload, services);
     if (events.length === 0) return { accepted: 0, rejected };
     services.metricRoom.require(caller.applicationId);
     const refused = await storeEvents(caller, events, payload, now, services);

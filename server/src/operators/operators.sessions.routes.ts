@@ -74,12 +74,12 @@ async function admitSignIn(
   { database, operatorMarks, rateLimits }: Services,
 ): Promise<{ found: OperatorRow | undefined; mark: OperatorMark | undefined }> {
   const limited = { ...signInPath, addressLimit: "operatorSignIns" } as const;
-  const admit = (counted: string) => rateLimits.admit(limited, { path: {}, address: counted }, undefined);
+  const admit = async (counted: string) => rateLimits.admit(limited, { path: {}, address: counted }, undefined);
   const given = operatorMarks.read(browser);
-  if (given === undefined) admit(address); // before the first query
+  if (given === undefined) await admit(address); // before the first query
   const found = await findOperatorByName(nameKey, database.reads);
   const mark = given !== undefined && found !== undefined && operatorMarks.isOf(given, found) ? given : undefined;
-  if (given !== undefined) admit(mark === undefined ? address : `mark ${mark.id}`);
+  if (given !== undefined) await admit(mark === undefined ? address : `mark ${mark.id}`);
   return { found, mark };
 }
 

@@ -31,6 +31,7 @@ import { metricBytes } from "./0032-metric-bytes.ts";
 import { locations } from "./0033-locations.ts";
 import { revisions } from "./0034-revisions.ts";
 import { tokenRenewals } from "./0035-token-renewals.ts";
+import { sharedLimits } from "./0036-shared-limits.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -68,4 +69,5 @@ export const migrations: readonly Migration[] = [
   locations,
   revisions,
   tokenRenewals,
+  sharedLimits,
 ];

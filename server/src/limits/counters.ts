@@ -1,0 +1,64 @@
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import { createSigner } from "../lib/signer.ts";
+import { createTokenBuckets, type TokenBuckets } from "../lib/token-buckets.ts";
+import type { Log } from "../log.ts";
+import { createLedger } from "./ledger.ts";
+import { lendTokens } from "./shared-buckets.store.ts";
+import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";
+
+/** The counters of limits: shared by all processes on PostgreSQL, in the memory of each process on SQLite. */
+export interface LimitCounters {
+  /**
+   * The processes among which this one has to take its share of a limit, because their counters are not shared.
+   */
+  readonly processes: number;
+  /**
+   * Creates buckets in memory.
+   *
+   * @param kind tells equal keys of different limits apart
+   */
+  createBuckets(kind: string, bucketsMax: number): TokenBuckets;
+  /** How many times the counters could not be shared, because the database did not answer in time. */
+  readonly outages: number;
+}
+
+interface CounterServices {
+  readonly database: Database;
+  readonly secrets: readonly string[];
+  readonly log: Log;
+}
+
+export function createLimitCounters(
+  { workers }: Pick<Config, "workers">,
+  { database, secrets, log }: CounterServices,
+): LimitCounters {
+  // Without row locks every counter would wait for all other writes.
+  if (!database.dialect.hasRowLocks) {
+    return { processes: workers, createBuckets: (_kind, bucketsMax) => createTokenBuckets(bucketsMax), outages: 0 };
+  }
+  const ledger = createLedger({ database, log });
+  const { sign } = createSigner(secrets, "limits");
+  const tokens: TokenLedger = {
+    get isAway() {
+      return ledger.isAway;
+    },
+    shareAlone: 1 / workers,
+    shouldProbe: ledger.shouldProbe,
+    exchange: ({ applicationId, name }, loan, onOverdue) =>
+      ledger.run(({ queries }) => lendTokens(applicationId, sign(name), loan, queries), onOverdue),
+  };
+
+  return {
+    processes: 1,
+    createBuckets: (kind, bucketsMax) =>
+      createTokenBuckets(
+        bucketsMax,
+        (key, limit, now, applicationId) =>
+          new SharedBucket({ applicationId, name: `${kind} ${key}` }, limit, now, tokens),
+      ),
+    get outages() {
+      return ledger.outages;
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { NewApplication } from "../src/applications/applications.store.ts";
+import { openDatabase } from "../src/db/open.ts";
+import { updateApplicationSettings } from "../src/tenancy/application-settings.ts";
+import { createTestApplication, createTestDeployment, signUpAt, type TestDeployment } from "./deployments.ts";
+import { send } from "./harness.ts";
+import { killRunningServers, type RunningServer, startProgram } from "./running-server.ts";
+
+/** Four processes on one database, which a caller uses at the same time. */
+
+const burst = 200;
+
+// spec/limits#several-processes
+describe("limits of four processes", {
+  skip: process.env["TEST_DATABASE_URL"] === undefined && "processes on one SQLite file do not share counters",
+}, () => {
+  let deployment: TestDeployment;
+  let application: NewApplication;
+  let servers: RunningServer[];
+  before(async () => {
+    deployment = await createTestDeployment();
+    const { settings } = deployment;
+    application = await createTestApplication(settings);
+    const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 1, timeoutMs: 60_000 });
+    // One call returns in a quarter of an hour: the speed of the machine does not matter.
+    const limits = { caller: { perSecond: 0.001, burst } };
+    await database.write(({ queries }) => updateApplicationSettings(application.appid, { oidc: {}, limits }, queries));
+    await database.close();
+    servers = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        startProgram({ ...settings, PASSWORD_HASH_PASSES: "1", RATE_LIMIT_NEW_DEVICES_PER_SECOND: "0" }),
+      ),
+    );
+  });
+  after(async () => {
+    killRunningServers();
+    await deployment.remove();
+  });
+
+  /** Makes calls at all processes at once, several at a time at each, and counts the responses with each status. */
+  async function callEverywhere(count: number, call: (server: RunningServer) => ReturnType<typeof send>) {
+    const counts = new Map<number, number>();
+    const clients = servers.flatMap((server) => Array.from({ length: 5 }, () => server));
+    await Promise.all(
+      clients.map(async (server) => {
+        for (let n = 0; n < count / clients.length; n += 1) {
+          const { status } = await call(server);
+          counts.set(status, (counts.get(status) ?? 0) + 1);
+        }
+      }),
+    );
+    return counts;
+  }
+
+  it("a device that calls all of them is admitted as often as one process would admit it", async () => {
+    const [server] = servers;
+    assert.ok(server);
+    const { deviceToken: token } = await signUpAt(server.port, application);
+    const counts = await callEverywhere(4 * burst, ({ port }) => send(port, "GET", "/devices/current", { token }));
+    assert.deepEqual([...counts.keys()].sort(), [200, 429]);
+    const admitted = (counts.get(200) ?? 0) + 1; // the sign-up was a call of the device
+    assert.ok(Math.abs(admitted - burst) <= burst / 10, `${admitted} instead of ${burst}`);
+  });
+});
