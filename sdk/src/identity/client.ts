@@ -10,6 +10,6 @@ export interface IdentityClient {
   readonly url: string;
   /** The limit of a sign-in with all its attempts. */
   readonly signInMs: number;
-  /** @throws ConfigurationError if the service does not have the secret of the app */
+  /** Set by the part that signs requests. @throws ConfigurationError if the service does not have the secret of the app */
   verifyRegistration?: (result: DeviceRegistration, appkey: string) => Promise<void>;
 }

@@ -1,5 +1,4 @@
 import type { Clock } from "../lib/clock.ts";
-import type { AnyCall } from "../wire/call.ts";
 import type { Logger } from "./logger.ts";
 import type { Progress } from "./progress.ts";
 
@@ -59,5 +58,5 @@ export interface Sent<T> extends Promise<T> {
   readonly meta: Promise<Meta>;
 }
 
-/** Returns the second word of `Authorization`, or none. The path is below the root, as sent, without the query. */
-export type Signer = (path: string, call: AnyCall) => string | undefined | Promise<string | undefined>;
+/** Returns the second word of `Authorization` of a request. The path is below the root, as sent, without the query. */
+export type Signer = (method: string, path: string) => string | Promise<string>;

@@ -12,7 +12,7 @@ import type { Logger } from "./logger.ts";
 import type { CallOptions, Meta, Signer, TransportOptions } from "./options.ts";
 import type { Credentials, Principal } from "./principal.ts";
 import { type Budget, createRepeats } from "./repeats.ts";
-import { buildRequest } from "./request.ts";
+import { buildRequest, type WireRequest } from "./request.ts";
 import { createStop } from "./stop.ts";
 
 /** What the calls of a client share. */
@@ -158,7 +158,7 @@ export async function runCall(
     let judged: Judged | undefined;
     const wasUncertain = isUncertain;
     try {
-      const authorization = await authorize(credentials, perAttempt.request.path);
+      const authorization = await authorize(credentials, perAttempt.request);
       stop.signal.throwIfAborted();
       attempts += 1;
       isUncertain ||= !isRead;
@@ -176,10 +176,10 @@ export async function runCall(
     return judged;
   }
 
-  async function authorize({ token }: Credentials, path: string): Promise<string | undefined> {
+  async function authorize({ token }: Credentials, { method, path }: WireRequest): Promise<string | undefined> {
     if (token === "") return undefined;
     const { scheme = "Service" } = shared.options;
-    const signature = await shared.signer?.(path, call);
+    const signature = await shared.signer?.(method, path);
     return signature === undefined ? `${scheme} ${token}` : `${scheme} ${token} ${signature}`;
   }
 

@@ -322,9 +322,9 @@ describe("the transport", () => {
 
   it("adds a signature after the token", async () => {
     const { clock, transport, send, requests } = startTransport([success(1)]);
-    transport.sign((path) => `signed:${path}`);
+    transport.sign((method, path) => `signed:${method}:${path}`);
     await clock.settle(send({ ...readCall, parameters: { size: 1 } }));
-    assert.equal(requests[0]?.headers.get("authorization"), "Service token signed:/checkins/chk_1");
+    assert.equal(requests[0]?.headers.get("authorization"), "Service token signed:GET:/checkins/chk_1");
     assert.equal(requests[0]?.url, "https://service.example/checkins/chk_1?size=1");
   });
 

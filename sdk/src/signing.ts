@@ -1,0 +1,1 @@
+export { type Hmac, type SigningOptions, signing } from "./parts/signing/signing.ts";
