@@ -1,4 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import { type Batch, type BatchOptions, createBatch } from "./batch/batch.ts";
 import {
   createUser,
   loginSocialUser,
@@ -17,6 +18,7 @@ import type {
   UserWithToken,
 } from "./generated/types.ts";
 import type { IdentityClient } from "./identity/client.ts";
+import type { DeviceState } from "./identity/device.ts";
 import type { EventName, EventOf, RollcallEvent } from "./identity/events.ts";
 import type { IdentityEvent } from "./identity/identity.ts";
 import { type HasInside, inside } from "./identity/inside.ts";
@@ -25,16 +27,34 @@ import { createSession, type Session } from "./identity/session.ts";
 import type { SignedIn } from "./identity/sessions.ts";
 import type { SessionState } from "./identity/state.ts";
 import { inBackground } from "./lib/background.ts";
-import { createEvents } from "./lib/events.ts";
+import { createEvents, reportThrown } from "./lib/events.ts";
+import type { DeviceNoun } from "./nouns/device.client.ts";
+import { createNouns, type Nouns } from "./nouns/nouns.ts";
+import type { Send } from "./nouns/send.ts";
 import { checkOptions, type RollcallOptions } from "./options.ts";
 import type { Interceptor } from "./transport/interceptors.ts";
 import { consoleLogger } from "./transport/logger.ts";
-import type { CallOptions, Sent } from "./transport/options.ts";
+import type { CallOptions } from "./transport/options.ts";
 import { createTransport } from "./transport/transport.ts";
 import type { Call } from "./wire/call.ts";
+import { NotSignedIn } from "./wire/errors.ts";
 
-/** A client of one application: its device, and the users who are signed in on it. */
-export interface Rollcall extends HasInside, AsyncDisposable {
+/** The device of a client, and its registration. */
+export interface RegisteredDevice extends DeviceNoun {
+  readonly state: DeviceState;
+  /** Makes the next call register as a new device. */
+  forget(): Promise<void>;
+}
+
+/** Calls for one of the users who are signed in. */
+export interface UserClient extends Nouns {
+  /** @throws NotSignedIn */
+  readonly session: Session;
+}
+
+/** A client of one application: its device, and the users who are signed in on it. Its nouns act for the current session. */
+export interface Rollcall extends Nouns, HasInside, AsyncDisposable {
+  readonly device: RegisteredDevice;
   /** The session for which calls are made; null if there is none, undefined until the store has been read. */
   readonly session: Session | null | undefined;
   readonly sessions: readonly Session[];
@@ -55,8 +75,12 @@ export interface Rollcall extends HasInside, AsyncDisposable {
   forget(userId: string): Promise<void>;
   /** Makes a signed-in user the current one in all tabs, or until the end of this tab in this one. */
   use(user: Session | string, options?: { readonly here?: boolean }): Promise<void>;
+  /** Calls for a certain user, whichever session is the current one. */
+  as(user: Session | string): UserClient;
   /** Sends a call for the current session, or for the device where no user is signed in and none is needed. */
-  send<T>(call: Call<T>, options?: CallOptions): Sent<T>;
+  readonly send: Send;
+  /** Gathers calls that are sent in one request. */
+  batch(options?: BatchOptions): Batch;
   /** Resolves if the service answers. */
   ping(options?: CallOptions): Promise<void>;
   on<E extends EventName>(event: E, listener: (event: EventOf<E>) => void): () => void;
@@ -81,10 +105,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
   const checked = checkOptions(options);
   const { url, signInMs, logger = consoleLogger } = checked;
   const transport = createTransport({ ...checked, clock: context.clock });
-  const events = createEvents<RollcallEvent>((error) => {
-    if (typeof reportError === "function") reportError(error);
-    else console.error(error);
-  });
+  const events = createEvents<RollcallEvent>(reportThrown);
   const views = new Map<string, Session>();
   const client: IdentityClient = { transport, options: checked, url, signInMs };
   const { identity, isShared, isForgetful, leave } = context.join(url, checked, notify);
@@ -142,7 +163,21 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     return sessions.signIn(client, call, options);
   }
 
+  const send: Send = (call, options) => {
+    inBackground(ready());
+    return transport.send(call, sessions.principal(client, call), options);
+  };
+  const nouns = createNouns(send);
+
   const rollcall: Rollcall = {
+    ...nouns,
+    device: {
+      ...nouns.device,
+      get state() {
+        return device.state;
+      },
+      forget: device.forget,
+    },
     get session() {
       if (state.now === undefined) return undefined;
       const { current } = sessions;
@@ -178,12 +213,21 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     },
     async use(user, { here = false } = {}) {
       await ready();
-      await sessions.use(typeof user === "string" ? user : user.userId, here);
+      await sessions.use(idOf(user), here);
     },
-    send(call, options) {
-      inBackground(ready());
-      return transport.send(call, sessions.principal(client, call), options);
+    as(user) {
+      const userId = idOf(user);
+      return {
+        ...createNouns((call, options) => transport.send(call, sessions.principal(client, call, userId), options)),
+        get session() {
+          const session = sessions.find(userId);
+          if (session === undefined) throw new NotSignedIn("NotSignedIn: the user is not signed in");
+          return viewOf(session);
+        },
+      };
     },
+    send,
+    batch: (options) => createBatch({ send, pace: transport.pace }, options),
     async ping(options) {
       await rollcall.send(ping(), options);
     },
@@ -197,4 +241,8 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     [inside]: { transport, client, parts: new Map() },
   };
   return rollcall;
+}
+
+function idOf(user: Session | string): string {
+  return typeof user === "string" ? user : user.userId;
 }

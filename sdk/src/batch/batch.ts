@@ -95,6 +95,8 @@ const itemsMax = 200;
 const bytesMax = 900 * 1024;
 /** Its items have keys of their own, so that a repeat of the whole does nothing twice. */
 const runBatch: (fields: object) => Call<BatchAnswer> = /* @__PURE__ */ define("runBatch", "POST /batch", "dprs");
+/** The same, with items that need a user. */
+const runUserBatch: typeof runBatch = /* @__PURE__ */ define("runBatch", "POST /batch", "prs");
 
 export function createBatch(sender: BatchSender, { mode = "independent" }: BatchOptions = {}): Batch {
   const references = createReferences();
@@ -197,7 +199,8 @@ export function createBatch(sender: BatchSender, { mode = "independent" }: Batch
       }
       left = left.slice(piece.length);
       try {
-        const sent = sender.send(runBatch(bodyOf(piece)), options);
+        const needsUser = piece.some(({ call }) => call.operation.caller === "user");
+        const sent = sender.send((needsUser ? runUserBatch : runBatch)(bodyOf(piece)), options);
         const { responses } = await sent;
         const { attempts } = await sent.meta;
         for (const [position, entry] of piece.entries()) settle(entry, responses[position] ?? notRun, attempts);

@@ -28,3 +28,9 @@ export function createEvents<E extends { readonly type: string }>(report: (error
     },
   };
 }
+
+/** Reports what a listener has thrown, as the runtime does for errors that are not caught. */
+export function reportThrown(error: unknown): void {
+  if (typeof reportError === "function") reportError(error);
+  else console.error(error);
+}

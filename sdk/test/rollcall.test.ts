@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startTestApp, type TestApp } from "../../server/test/harness.ts";
+import { createCheckin, getDevice } from "../src/generated/calls.ts";
+import { ItemAlreadyExists } from "../src/generated/errors.ts";
+import { NotSignedIn } from "../src/wire/errors.ts";
+import { type TestClient, testClient } from "./clients.ts";
+
+let test: TestApp;
+let rollcall: TestClient;
+before(async () => {
+  test = await startTestApp();
+  rollcall = testClient(test);
+});
+after(async () => {
+  await rollcall.close();
+  await test.close();
+});
+
+const location = { lat: 48.2, lng: 16.37 };
+
+describe("the nouns of a client with sessions", () => {
+  it("register the device by themselves, and need a user where the service does", async () => {
+    assert.equal(rollcall.device.state, "new");
+    await rollcall.metrics.record("started");
+    assert.equal(rollcall.device.state, "registered");
+    await assert.rejects(rollcall.checkins.create({ location }), NotSignedIn);
+    const batch = rollcall.batch();
+    batch.add(createCheckin({ location }));
+    await assert.rejects(batch.send(), NotSignedIn);
+    assert.deepEqual(rollcall.requests, ["POST /devices", "POST /metrics/events/started"]);
+  });
+
+  it("act for the current session, or for a certain user", async () => {
+    const ada = await rollcall.signUp({ userName: "ada", password: "correct horse" });
+    const grace = await rollcall.signUp({ userName: "grace", password: "correct horse" });
+    assert.equal((await rollcall.users.me()).id, grace.userId);
+    assert.equal((await rollcall.as(ada).users.me()).id, ada.userId);
+    assert.equal(rollcall.as(ada.userId).session.userName, "ada");
+    assert.throws(() => rollcall.as("usr_00000000000000000000000000").session, NotSignedIn);
+    await rollcall.use(ada);
+    const batch = rollcall.batch({ mode: "atomic" });
+    const created = batch.add(createCheckin({ location }));
+    const device = batch.add(getDevice());
+    const results = await batch.send();
+    assert.equal(results.get(created).userID, ada.userId);
+    assert.equal(results.get(device).platform, (await rollcall.device.get()).platform);
+  });
+
+  it("tell errors apart by their class", async () => {
+    const error = await rollcall
+      .signUp({ userName: "ada", password: "correct horse" })
+      .catch((error: unknown) => error);
+    assert.ok(error instanceof ItemAlreadyExists);
+    assert.equal(error.errorNumber, 770);
+  });
+});
