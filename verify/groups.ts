@@ -33,6 +33,7 @@ import { privacy } from "./checks/privacy.ts";
 import { privateSearches } from "./checks/private-searches.ts";
 import { profilePictures } from "./checks/profile-pictures.ts";
 import { profiles } from "./checks/profiles.ts";
+import { rehearsal } from "./checks/rehearsal.ts";
 import { renewal } from "./checks/renewal.ts";
 import { searchGroup } from "./checks/search.ts";
 import { searchOrder } from "./checks/search-order.ts";
@@ -60,6 +61,7 @@ export const groups: readonly Group[] = [
   loginGroup,
   logout,
   renewal,
+  rehearsal,
   social,
   passwordReset,
   accounts,

@@ -1,4 +1,5 @@
 import { createOperation, type Operation } from "./api/operations.ts";
+import { createRehearsals } from "./api/rehearsals.ts";
 import { creationHandler, deletionHandler } from "./applications/applications.remote.ts";
 import { createActionLog } from "./audit/audit.action-log.ts";
 import type { Config } from "./config.ts";
@@ -60,8 +61,9 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const requireServed = regions.areSeveral ? own.policies.requireServed : undefined;
   const runOnce = createRunOnce({ ...own, limits: config });
   const actionLog = createActionLog(own);
+  const rehearsals = createRehearsals({ isAllowed: config.rehearsals });
   const operations = routes.map((route) =>
-    createOperation(route, { requireServed, findLocation, runOnce, actionLog, rateLimits, log }),
+    createOperation(route, { requireServed, findLocation, runOnce, actionLog, rateLimits, rehearsals, log }),
   );
 
   const bytesInFlight = createByteBudget(config.inFlightBytesMax);

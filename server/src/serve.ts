@@ -12,6 +12,7 @@ import { startMaintenance } from "./maintenance.ts";
 import { type NewOperator, newOperator } from "./operators/operators.new.ts";
 import { hasOperators, insertOperator } from "./operators/operators.store.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
+import { type ApplicationSettings, updateApplicationSettings } from "./tenancy/application-settings.ts";
 import { beginThrowaway } from "./throwaway.ts";
 import { workerNumber } from "./worker-number.ts";
 import { onSupervisorMessage, sendToSupervisor } from "./workers/worker.ts";
@@ -122,12 +123,18 @@ interface FirstStart {
 
 interface FirstStartOptions {
   readonly demoName: string;
+  /** Those of the demo application. */
+  readonly settings?: ApplicationSettings;
   /** Whether the owner must first replace the printed password. */
   readonly mustChangePassword: boolean;
 }
 
 const ofDeployment = (): FirstStartOptions => ({ demoName: "Demo", mustChangePassword: isOutputKept() });
-const ofThrowaway: FirstStartOptions = { demoName: "Test", mustChangePassword: false };
+const ofThrowaway: FirstStartOptions = {
+  demoName: "Test",
+  settings: { oidc: {}, rehearsal: "on" },
+  mustChangePassword: false,
+};
 
 /** What a first start has created, for the record of a throwaway server; undefined when it resumes a folder. */
 function createdAtFirst({ demo, owner }: FirstStart) {
@@ -138,13 +145,15 @@ function createdAtFirst({ demo, owner }: FirstStart) {
 async function migrateFirst(
   config: Config,
   app: App,
-  { demoName, mustChangePassword }: FirstStartOptions,
+  { demoName, settings, mustChangePassword }: FirstStartOptions,
 ): Promise<FirstStart> {
   let demo: NewApplication | undefined;
   await migrate(
     app.database,
     async ({ queries }) => {
-      if (config.databaseUrl.startsWith("file:")) demo = await insertApplication(demoName, app, queries);
+      if (!config.databaseUrl.startsWith("file:")) return;
+      demo = await insertApplication(demoName, app, queries);
+      if (settings !== undefined) await updateApplicationSettings(demo.appid, settings, queries);
     },
     { onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version") },
   );

@@ -67,6 +67,8 @@ describe("docs/spec: examples", () => {
       let { deviceToken } = user;
       const ids = new Map<string, string>();
       const { appid, appkey } = test.application;
+      const settings = { rehearsal: page === "rehearsal.md" ? "on" : null };
+      await test.call(`PATCH /_/api/applications/${appid}/settings`, { token: operator.token, body: settings });
 
       for (const { request, response } of examples) {
         const text = request

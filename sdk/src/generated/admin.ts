@@ -71,6 +71,7 @@ export interface ApplicationSettings {
   /** Social logins tell which check they failed; false without it. */
   readonly debug?: boolean;
   readonly email?: EmailSettings;
+  readonly rehearsal?: Rehearsal | (string & {});
 }
 
 /** The actor of an entry of the audit log. */
@@ -151,6 +152,7 @@ export interface ChangeApplicationSettingsRequest {
   /** Social logins tell which check they failed; false without it. */
   readonly debug?: boolean | undefined;
   readonly email?: EmailSettings | undefined;
+  readonly rehearsal?: Rehearsal | undefined;
 }
 
 /** The parameters of changeOperator. */
@@ -1107,6 +1109,7 @@ export interface PutApplicationSettingsRequest {
   /** Social logins tell which check they failed; false without it. */
   readonly debug?: boolean | undefined;
   readonly email?: EmailSettings | undefined;
+  readonly rehearsal?: Rehearsal | undefined;
 }
 
 /** The parameters of putSigningSecret. */
@@ -1164,6 +1167,14 @@ export interface ReadOperatedPictureFileQuery {
   /** Scaled to fit <n> or <w>,<h> pixels, and never up. */
   readonly size?: string | undefined;
 }
+
+/**
+ * Whether clients may ask for failures with the header Rollcall-Rehearse: for tests of apps.
+ *
+ * - `off`: Such calls are refused. The default.
+ * - `on`: They are answered as asked for.
+ */
+export type Rehearsal = "off" | "on";
 
 /** An application in another region. */
 export interface RemoteApplication {

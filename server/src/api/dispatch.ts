@@ -16,6 +16,7 @@ export interface InnerCall {
   /** The equivalent of a body; for a GET, added to the query. */
   readonly parameters: RawParameters;
   readonly idempotencyKey: unknown;
+  readonly rehearse?: string | undefined;
   readonly admission?: Call["admission"];
 }
 
@@ -106,6 +107,7 @@ export function createDispatcher(options: {
         requestId,
         path,
         idempotencyKey: inner.idempotencyKey,
+        rehearse: inner.rehearse,
         admission: inner.admission,
         isKept,
         work: new CallWork(isKept ? undefined : outer.work?.isGone), // a stored response is for the retry, so a disconnect must not stop the work

@@ -49,8 +49,25 @@ export interface Reply {
   readonly isReplayed?: true;
   /** The rest of the caller's rate limit, when it is worth reporting. */
   readonly quota?: Quota;
+  /** Set when a client has asked for this answer (spec/rehearsal). */
+  readonly rehearsed?: Rehearsed;
+  /** Answered in place of this reply, which says what was really done. */
+  readonly instead?: Reply;
   /** Sent instead of the envelope. */
   readonly file?: FileResult | ArchiveResult;
+}
+
+/** What was rehearsed, and how the transport must spoil the answer. */
+export interface Rehearsed {
+  readonly what: string;
+  readonly fault?: "cut" | "truncated" | "html";
+}
+
+/** The reply that the client gets. */
+export function shownReply(reply: Reply): Reply {
+  const { instead, quota } = reply;
+  if (instead === undefined) return reply;
+  return quota === undefined ? instead : { ...instead, quota };
 }
 
 /** @param resultJson the result, as JSON */

@@ -23,6 +23,7 @@ import type { TokenBucket } from "../lib/token-buckets.ts";
 import { mayDo } from "../roles.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import type { RateLimits } from "./rate-limits.ts";
+import type { Rehearsals } from "./rehearsals.ts";
 
 /** Identifies the caller; throws or rejects with an ApiError. */
 export type Authenticate = (
@@ -89,10 +90,12 @@ export function createOperation(
     readonly runOnce: RunOnce;
     readonly actionLog: ActionLog;
     readonly rateLimits: RateLimits;
+    /** Absent where no clients call. */
+    readonly rehearsals?: Rehearsals;
     readonly log: Logger;
   },
 ): Operation {
-  const { requireServed, findLocation, runOnce, actionLog, rateLimits, log } = services;
+  const { requireServed, findLocation, runOnce, actionLog, rateLimits, rehearsals, log } = services;
   const readPath = compileOptional(route.pathParameters);
   const readParameters = compileOptional(route.parameters);
   const serialize = createSerializer(route.result);
@@ -131,6 +134,10 @@ export function createOperation(
     );
   }
 
+  function answerAny(call: Call, caller: AnyCaller | undefined): Promise<Reply> {
+    return route.upload === undefined ? answerOnce(call, caller) : answerUpload(route.upload, call, caller);
+  }
+
   /** Stores the bytes first, because the later steps can be retried and undone. */
   async function answerUpload(
     upload: NonNullable<Route["upload"]>,
@@ -159,9 +166,10 @@ export function createOperation(
         const admitted = admit(route, call, caller, rateLimits);
         bucket = admitted instanceof Promise ? await admitted : admitted;
         if (bucket !== undefined && caller !== undefined) call.work?.belongsTo(caller, bucket, rateLimits);
-        reply = await (route.upload === undefined
-          ? answerOnce(call, caller)
-          : answerUpload(route.upload, call, caller));
+        const { rehearse } = call;
+        reply = await (rehearse === undefined || rehearsals === undefined || isOperator(caller)
+          ? answerAny(call, caller)
+          : rehearsals.rehearse(rehearse, route, call, caller, (begun) => answerAny(begun, caller)));
         if (requireServed !== undefined && reply.isSuccess && route.method !== "GET" && isClient(caller)) {
           await requireServed(caller.applicationId);
         }

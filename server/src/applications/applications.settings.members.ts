@@ -10,6 +10,7 @@ import {
   perSecondMin,
   type Quotas,
   type Retention,
+  type rehearsalWords,
   retentionDaysMax,
   sessionMsDefault,
   sessionMsMin,
@@ -159,6 +160,12 @@ const LocationData = enumeration<(typeof locationDataWords)[number]>(
   { strip: "The bytes without location data. The default.", refuse: "Nothing.", keep: "The bytes as they are." },
 );
 
+const Rehearsal = enumeration<(typeof rehearsalWords)[number]>(
+  "Rehearsal",
+  "Whether clients may ask for failures with the header Rollcall-Rehearse: for tests of apps.",
+  { off: "Such calls are refused. The default.", on: "They are answered as asked for." },
+);
+
 const texts = Type.String();
 
 /** The settings of an application, in the order of the documentation. */
@@ -179,4 +186,5 @@ export const settingsMembers = {
   locationData: Type.Optional(Choice(LocationData)),
   debug: Type.Optional(Flag({ description: "Social logins tell which check they failed; false without it." })),
   email: Type.Optional(Members(Email)),
+  rehearsal: Type.Optional(Choice(Rehearsal)),
 } satisfies Record<keyof ApplicationSettings, unknown>;

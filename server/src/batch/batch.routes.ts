@@ -1,4 +1,4 @@
-import { replyBody } from "../api/envelope.ts";
+import { replyBody, shownReply } from "../api/envelope.ts";
 import type { Call } from "../contract/call.ts";
 import { RawResult } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
@@ -6,17 +6,17 @@ import { logLine } from "../http/request-log.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { BatchResult, RunBatch } from "./batch.contract.ts";
-import { readItem } from "./batch.items.ts";
+import { type ReadItem, readItem } from "./batch.items.ts";
 import { type AnsweredItem, runBatch } from "./batch.run.ts";
 
 function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, outer: Call, services: Services): void {
   const { config, log, observer } = services;
   const { method, path } = "failure" in item ? { method: undefined, path: undefined } : item;
-  const { status, failure } = reply;
+  const { status, failure, rehearsed } = shownReply(reply);
   if (failure?.condition === "InternalError" && route === undefined) {
     log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // calls with a route log their own failures
   }
-  const answered = { operation: route?.operation, status, failure, ms, caller };
+  const answered = { operation: route?.operation, status, failure, ms, caller, rehearsed: rehearsed?.what };
   observer?.answeredItem(answered);
   const asked = { requestId, method, path: path?.slice(0, config.headerBytesMax) };
   logLine(log, { ...answered, ...asked, address: outer.address, batch: outer.requestId }, config.logSample);
@@ -44,15 +44,29 @@ const batch = operation({
     // With a key it runs in a transaction, which must not wait.
     if (call.idempotencyKey === undefined) await call.reserve?.("batch", requests.length);
     const items = requests.map(readItem);
+    requireRehearsable(call, items);
     const answered = await runBatch({ items, mode, hasReferences: references, outer: call }, services);
     for (const each of answered) logItem(each, call, services);
     return new RawResult(`{"responses":[${answered.map(present).join(",")}]}`);
   },
 });
 
+/** @throws ApiError ParameterOutOfRange */
+function requireRehearsable({ rehearsedItem, idempotencyKey }: Call, items: readonly ReadItem[]): void {
+  if (rehearsedItem === undefined) return;
+  if (idempotencyKey !== undefined) {
+    throw new ApiError(
+      "ParameterOutOfRange",
+      "Rollcall-Rehearse: an item of a batch with an Idempotency-Key cannot be rehearsed.",
+    );
+  }
+  if (items.some(({ key }) => key === rehearsedItem.key)) return;
+  throw new ApiError("ParameterOutOfRange", "Rollcall-Rehearse: no item of the batch has this key.");
+}
+
 /** The item's key and its own envelope. */
 function present({ item, reply, requestId }: AnsweredItem): string {
-  return `{"key":${JSON.stringify(item.key)},${replyBody(reply, requestId).slice(1)}`;
+  return `{"key":${JSON.stringify(item.key)},${replyBody(shownReply(reply), requestId).slice(1)}`;
 }
 
 /** Many calls in one request, also for clients that can only GET and POST (spec/batch#batch-items). */

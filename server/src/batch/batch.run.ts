@@ -116,7 +116,10 @@ function createSequence({ hasReferences, outer }: BatchPlan, { config, dispatche
       return new ApiError("RequestTooLarge", `The responses of the batch are larger than ${batchReplyBytesMax} bytes.`);
     }
     try {
-      return dispatcher.dispatch(hasReferences ? resolveReferences(item, earlier, bodyBytesMax) : item, outer);
+      const resolved = hasReferences ? resolveReferences(item, earlier, bodyBytesMax) : item;
+      const { rehearsedItem } = outer;
+      const isRehearsed = rehearsedItem?.key === item.key;
+      return dispatcher.dispatch(isRehearsed ? { ...resolved, rehearse: rehearsedItem.header } : resolved, outer);
     } catch (error) {
       return toApiError(error);
     }

@@ -11,6 +11,12 @@ export interface Call {
   /** The IP address of the client. */
   readonly address: string;
   readonly idempotencyKey: unknown;
+  /** The header Rollcall-Rehearse. */
+  readonly rehearse?: string | undefined;
+  /** Begins the rehearsal of a call whose credentials are parameters; present if it has the header. */
+  beginRehearsal?(policy: { readonly allowsRehearsal: boolean }): Promise<void>;
+  /** The item of a batch that is rehearsed. */
+  readonly rehearsedItem?: { readonly key: string; readonly header: string } | undefined;
   /** Aborts when the client disconnects, so that work for it can stop; absent for an item of a batch. */
   readonly whenGone?: () => AbortSignal;
   /**

@@ -16,6 +16,8 @@ export interface ApplicationPolicy {
   /** Override the token lifetimes of the deployment. */
   readonly tokenLifetimes: { readonly deviceMs?: number; readonly userMs?: number; readonly sessionMs?: number };
   readonly limits: PolicyLimits;
+  /** Clients may ask for failures (spec/rehearsal). */
+  readonly allowsRehearsal: boolean;
 }
 
 /** The limits of an application, which override those of the deployment. */

@@ -47,6 +47,7 @@ const registerDevice = operation({
     const { policy } = credentials;
     requireEnabled(policy, registration, call.path);
     await rateLimits.admitTo({ id: appid, policy }, registration, call);
+    await call.beginRehearsal?.(policy);
     const token = await registerHere(parameters, credentials, services);
     const { signing } = policy;
     const serviceRoot = regions.serviceRoot({ isForwarded: call.isForwarded === true });

@@ -1,5 +1,6 @@
 import { anyOrigin } from "../api/envelope.ts";
 import { ignoredHeader } from "../api/ignored.ts";
+import { rehearsedHeader } from "../api/rehearsals.ts";
 import type { ApplicationPolicy } from "../contract/policy.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -7,6 +8,7 @@ const readableHeaders = [
   ...["Retry-After", "Idempotent-Replayed"],
   ...["RateLimit", "RateLimit-Policy"],
   ignoredHeader,
+  rehearsedHeader,
   ...["Accept-Ranges", "Content-Disposition", "Content-Range", "ETag"],
 ];
 

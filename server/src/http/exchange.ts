@@ -33,6 +33,8 @@ export class Exchange {
   body: Buffer | HeldBody | ApiError | undefined;
   /** The refusal and its reason, for the log. */
   failure: ApiError | undefined;
+  /** What the client has rehearsed, for the log. */
+  rehearsed: string | undefined;
   /** Whether the request has been logged. */
   isFinished = false;
   readonly #headers: Record<string, HeaderValue> = {};
@@ -81,6 +83,11 @@ export class Exchange {
 
   removeHeader(name: string): void {
     delete this.#headers[name];
+  }
+
+  /** Sends the head of a response whose body is written in another way. */
+  writeHead(status: number): void {
+    this.response.writeHead(status, this.#headers);
   }
 
   /** Sends the whole response. */

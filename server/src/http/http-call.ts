@@ -16,6 +16,8 @@ export interface HttpCallServices {
   isSecure(request: IncomingMessage): boolean;
 }
 
+const rehearseHeader = "rollcall-rehearse";
+
 /** A call that is a request of its own. A class, because most calls use none of its methods. */
 export class HttpCall implements Call {
   readonly requestId: string;
@@ -41,6 +43,10 @@ export class HttpCall implements Call {
     this.idempotencyKey = exchange.headers["idempotency-key"];
     this.path = exchange.path;
     this.work = new CallWork(() => exchange.response.destroyed);
+  }
+
+  get rehearse(): string | undefined {
+    return this.exchange.headers[rehearseHeader]?.toString();
   }
 
   forgetAddress(): void {

@@ -1,6 +1,8 @@
 import { parseQuery } from "../api/body-parameters.ts";
+import { shownReply } from "../api/envelope.ts";
 import { createIgnoredNames, ignoredHeader } from "../api/ignored.ts";
 import type { Authenticate, Operation } from "../api/operations.ts";
+import { rehearsedHeader } from "../api/rehearsals.ts";
 import { readSignature, requireSignature } from "../api/signatures.ts";
 import { ArchiveResult } from "../contract/file-result.ts";
 import type { AnyCaller, CallerKind } from "../contract/route.ts";
@@ -12,6 +14,7 @@ import { pathOf } from "./request-log.ts";
 import type { RouteTable } from "./route-table.ts";
 import { sendArchive, sendFile } from "./send-file.ts";
 import { sendReply, setQuota } from "./send-reply.ts";
+import { sendSpoiled } from "./send-spoiled.ts";
 
 export interface MountOptions extends HttpCallServices {
   readonly authenticate: Authenticate;
@@ -45,10 +48,13 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
 
   async function answer(exchange: Exchange): Promise<void> {
     const call = new HttpCall(exchange, services);
-    const answered = await operation.perform(call, exchange.caller);
+    const answered = shownReply(await operation.perform(call, exchange.caller));
     exchange.failure = answered.failure;
+    if (answered.rehearsed !== undefined) exchange.setHeader(rehearsedHeader, answered.rehearsed.what);
+    exchange.rehearsed = answered.rehearsed?.what;
     const ignored = call.unread.length === 0 ? undefined : ignoredNames(call.unread);
     if (ignored !== undefined) exchange.setHeader(ignoredHeader, ignored);
+    if (answered.rehearsed?.fault !== undefined) return sendSpoiled(exchange, answered, answered.rehearsed.fault);
     if (answered.file !== undefined) {
       if (answered.quota !== undefined) setQuota(exchange, answered.quota);
       if (answered.file instanceof ArchiveResult) {

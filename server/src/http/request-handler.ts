@@ -98,6 +98,7 @@ export function createRequestHandler(
     } finally {
       if (exchange.body instanceof HeldBody) exchange.body.release();
     }
+    if (exchange.rehearsed !== undefined && exchange.response.destroyed) finish(exchange); // its connection was cut
   }
 
   /** Runs when the response has been sent, or cannot be sent. */

@@ -24,6 +24,7 @@ export function describeExchange(exchange: Exchange): AnsweredCall {
     ms: exchange.elapsedMs(),
     caller,
     failure,
+    rehearsed: exchange.rehearsed,
   };
 }
 
@@ -61,12 +62,12 @@ export function logLine(log: Log, call: LoggedCall, share: number): void {
   const isSpecial = call.status >= 400 || call.ms >= slowMs;
   const sample = isSpecial || share === 1 ? undefined : share;
   if (sample !== undefined && !isInSample(call.batch ?? call.requestId, sample)) return;
-  const { requestId, method, path, operation, status, failure, ms, caller, address, batch } = call;
+  const { requestId, method, path, operation, status, failure, rehearsed, ms, caller, address, batch } = call;
   const cause = failure?.condition === "ServiceUnavailable" ? describeCause(failure.cause) : undefined;
   log.writeMembers(
     `"request_id":${JSON.stringify(requestId)}${member("batch", batch)}${member("method", method)}` +
       `${member("path", path === undefined ? undefined : pathOf(path))}${member("operation", operation)}` +
-      `,"status":${status}${member("error", failure?.condition)}${member("cause", cause)}` +
+      `,"status":${status}${member("error", failure?.condition)}${member("cause", cause)}${member("rehearsed", rehearsed)}` +
       `,"ms":${Math.round(ms * 1000) / 1000}${caller === undefined ? "" : callerMembers(caller)}` +
       `${member("address", address)}${sample === undefined ? "" : `,"sample":${sample}`}`,
   );

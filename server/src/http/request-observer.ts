@@ -11,6 +11,8 @@ export interface AnsweredCall {
   readonly ms: number;
   readonly caller: AnyCaller | undefined;
   readonly failure: ApiError | undefined;
+  /** What the client has rehearsed. */
+  readonly rehearsed?: string | undefined;
 }
 
 /** Receives connections and requests for counting. Runs for each of them, so it must be cheap. */

@@ -48,6 +48,12 @@ export const metricCatalogue = {
     across: "sum",
     help: "Requests whose connection closed before the response was complete.",
   },
+  rollcall_rehearsed_total: {
+    type: "counter",
+    labels: [],
+    across: "sum",
+    help: "Calls, also in batches, whose clients rehearsed their answer; no other metric of requests counts them.",
+  },
   rollcall_http_connections: { type: "gauge", labels: [], across: "sum", help: "Open connections of clients." },
   rollcall_http_received_bytes_total: {
     type: "counter",

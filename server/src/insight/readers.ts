@@ -62,6 +62,7 @@ export function createReaders(sources: Sources): Readers {
     },
     rollcall_http_requests_in_flight: () => [one(requests.inFlight)],
     rollcall_http_requests_aborted_total: () => [one(requests.aborted)],
+    rollcall_rehearsed_total: () => [one(requests.rehearsed)],
     rollcall_http_connections: () => [one(requests.traffic().connections)],
     rollcall_http_received_bytes_total: () => [one(requests.traffic().received)],
     rollcall_http_sent_bytes_total: () => [one(requests.traffic().sent)],

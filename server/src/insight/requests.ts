@@ -18,6 +18,7 @@ export interface RequestCounts {
   readonly items: ReadonlyMap<string, ReadonlyMap<number, number>>;
   readonly errors: ReadonlyMap<string, number>;
   readonly limited: ReadonlyMap<string, number>;
+  readonly rehearsed: number;
   readonly inFlight: number;
   readonly aborted: number;
   traffic(): { readonly connections: number; readonly received: number; readonly sent: number };
@@ -34,6 +35,7 @@ export function createRequestCounts(
   const open = new Set<Socket>();
   let received = 0; // over closed connections
   let sent = 0;
+  let rehearsed = 0;
   let inFlight = 0;
   let aborted = 0;
 
@@ -60,6 +62,9 @@ export function createRequestCounts(
     items,
     errors,
     limited,
+    get rehearsed() {
+      return rehearsed;
+    },
     get inFlight() {
       return inFlight;
     },
@@ -84,6 +89,10 @@ export function createRequestCounts(
         response.on("close", ended);
       },
       answered(call) {
+        if (call.rehearsed !== undefined) {
+          rehearsed += 1; // and nothing else, because alerts are made of the other counts
+          return;
+        }
         const { operation = notOperations.unknown, status, ms, caller } = call;
         let counts = operations.get(operation);
         if (counts === undefined) {
@@ -96,6 +105,10 @@ export function createRequestCounts(
         countFailure(call);
       },
       answeredItem(call) {
+        if (call.rehearsed !== undefined) {
+          rehearsed += 1;
+          return;
+        }
         const { operation = notOperations.unknown, status } = call;
         let byStatus = items.get(operation);
         if (byStatus === undefined) {

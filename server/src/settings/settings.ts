@@ -344,6 +344,12 @@ export const rows = {
     about: "Secret key for an s3:// FILES_URL.",
     read: optional(text),
   },
+  rehearsals: {
+    name: "REHEARSALS",
+    default: "on",
+    about: "off refuses rehearsed failures, whatever the settings of an application say.",
+    read: (given) => oneOf("on", "off")(given) === "on",
+  },
   rateLimits: {
     name: "RATE_LIMITS",
     default: "on",

@@ -31,10 +31,13 @@ export interface ApplicationSettings {
    */
   readonly locationData?: (typeof locationDataWords)[number];
   readonly email?: EmailSettings;
+  /** Whether clients may ask for failures (spec/rehearsal): for tests; `off` if absent. */
+  readonly rehearsal?: (typeof rehearsalWords)[number];
   /** Refusals reveal more to clients than the specification allows: for development only. */
   readonly debug?: boolean;
 }
 
+export const rehearsalWords = ["off", "on"] as const;
 export const locationDataWords = ["strip", "refuse", "keep"] as const;
 
 /** Rules for the e-mail addresses of users. */
@@ -145,6 +148,7 @@ const readers = {
   locationData: readLocationData,
   debug: readFlag("debug"),
   email: readEmail,
+  rehearsal: readRehearsal,
 } as const satisfies Record<keyof ApplicationSettings, Reader>;
 
 /** The current settings of an application, with their secrets sealed; empty when it has none. */
@@ -296,6 +300,11 @@ function readSignedRequests(value: unknown, problems: string[]): unknown {
 
 function readLocationData(value: unknown, problems: string[]): unknown {
   if (!locationDataWords.some((word) => word === value)) problems.push("locationData must be strip, refuse or keep");
+  return value;
+}
+
+function readRehearsal(value: unknown, problems: string[]): unknown {
+  if (!rehearsalWords.some((word) => word === value)) problems.push("rehearsal must be off or on");
   return value;
 }
 

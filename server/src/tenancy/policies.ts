@@ -150,6 +150,7 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     signedRequests,
     tokenLifetimes = {},
     limits = {},
+    rehearsal,
   } = parseApplicationSettings(stored.settings);
   return {
     isMoving: stored.moving_to !== null,
@@ -163,6 +164,7 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
         : { secret: secret ?? "", isRequired: signedRequests === "required" },
     tokenLifetimes,
     limits: makeLimits(limits),
+    allowsRehearsal: rehearsal === "on",
   };
 }
 
