@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { styleText } from "node:util";
+import { build } from "esbuild";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { longSessions, startTestApp, type TestApp } from "../../../server/test/harness.ts";
+import { until } from "../clients.ts";
+import { storeRules } from "../store-rules.ts";
+
+const dayMs = 86_400_000;
+const password = "correct horse";
+/** Without these, Chromium calls its maker. */
+const quiet = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+interface Setup {
+  readonly app: TestApp;
+  readonly context: BrowserContext;
+  /** Opens a tab that has loaded the client. */
+  openTab(): Promise<Page>;
+}
+
+/** Runs all checks in a browser with an empty profile, against a server of another origin. */
+export async function runBrowserSuite(executablePath: string): Promise<Counts> {
+  const profile = mkdtempSync(path.join(tmpdir(), "rollcall-browser-"));
+  const app = await startTestApp(longSessions);
+  const pages = await servePage();
+  const context = await chromium.launchPersistentContext(profile, { executablePath, args: quiet });
+  const { port } = pages.address() as AddressInfo;
+  async function openTab(): Promise<Page> {
+    const page = await context.newPage();
+    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.waitForFunction(() => "kit" in globalThis);
+    return page;
+  }
+  const counts = { passed: 0, failed: 0 };
+  for (const [title, check] of Object.entries(checks)) {
+    try {
+      await check({ app, context, openTab });
+      counts.passed += 1;
+      console.log(`${styleText("green", "ok    ")} ${title}`);
+    } catch (error) {
+      counts.failed += 1;
+      console.log(`${styleText("red", "failed")} ${title}\n`, error);
+    }
+    for (const page of context.pages().slice(1)) await page.close();
+  }
+  await context.close();
+  pages.closeAllConnections();
+  pages.close();
+  await app.close();
+  rmSync(profile, { recursive: true, force: true });
+  return counts;
+}
+
+const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
+  ...Object.fromEntries(Object.keys(storeRules).map((title) => [`indexedDbStore: ${title}`, checkRule(title)])),
+
+  async "indexedDbStore: a connection that the browser has closed is opened again"({ openTab }) {
+    const tab = await openTab();
+    const value = await tab.evaluate(async () => {
+      const store = kit.indexedDbStore();
+      await store.set("key", "lost with the database");
+      await kit.deleteDatabase();
+      await store.set("key", "value");
+      return store.get("key");
+    });
+    assert.equal(value, "value");
+  },
+
+  async "two tabs register at once and are one device"({ app, openTab }) {
+    const tabs = [await openTab(), await openTab()];
+    await Promise.all(tabs.map((tab) => createClient(tab, app)));
+    const ids = await Promise.all(
+      tabs.map((tab) => tab.evaluate(async () => (await kit.client?.send(kit.getDevice()))?.id)),
+    );
+    assert.equal(new Set(ids).size, 1);
+    assert.equal(await countDevices(app), 1);
+  },
+
+  async "a session is there after a reload, without another registration"({ app, context, openTab }) {
+    const tab = await openTab();
+    await createClient(tab, app);
+    const userId = await signUp(tab, "reloading");
+    const requests = recordRequests(context, app);
+    await tab.reload();
+    await tab.waitForFunction(() => "kit" in globalThis);
+    await createClient(tab, app);
+    assert.equal(await ownId(tab), userId);
+    assert.ok(!requests.includes("POST /devices"));
+  },
+
+  async "two tabs renew a token at once, and have one session"({ app, context, openTab }) {
+    const tabs = [await openTab(), await openTab()];
+    for (const tab of tabs) await createClient(tab, app);
+    const [first, second] = tabs;
+    assert.ok(first && second);
+    const userId = await signUp(first, "renewing");
+    await waitForUser(second, userId);
+    const old = await tokenOf(first);
+    const requests = recordRequests(context, app);
+    app.advance(16 * dayMs);
+    for (const tab of tabs) await tab.evaluate(advanceClock, 16 * dayMs);
+    await Promise.all(tabs.map(ownId));
+    for (const tab of tabs) await until(async () => (await tokenOf(tab)) !== old);
+    assert.equal(await tokenOf(first), await tokenOf(second));
+    const renewals = requests.filter((request) => request === "POST /users/me/tokens").length;
+    // A tab whose lock is not free within three seconds renews without it, which does no harm.
+    assert.ok(renewals === 1 || renewals === 2, `${renewals} renewals`);
+    const { body } = await app.call("GET /users/me/tokens", { token: `${await tokenOf(first)}` });
+    assert.equal(body.result.pageResults.length, 1);
+  },
+
+  async "a sign-out in one tab is seen in the other"({ app, openTab }) {
+    const [first, second] = [await openTab(), await openTab()];
+    for (const tab of [first, second]) await createClient(tab, app);
+    const userId = await signUp(first, "leaving");
+    await waitForUser(second, userId);
+    const token = await tokenOf(second);
+    await first.evaluate(() => kit.client?.session?.signOut());
+    await second.waitForFunction((id) => kit.client?.sessions.every((session) => session.userId !== id), userId);
+    assert.equal((await app.call("GET /users/me", { token: `${token}` })).status, 401);
+  },
+
+  async "a captive portal signs no user out, in neither tab"({ app, context, openTab }) {
+    const tabs = [await openTab(), await openTab()];
+    for (const tab of tabs) await createClient(tab, app);
+    const [first, second] = tabs;
+    assert.ok(first && second);
+    const userId = await signUp(first, "travelling");
+    await waitForUser(second, userId);
+    await context.route(`${app.url}/**`, (route) =>
+      route.fulfill({ contentType: "text/html", body: "<html>Sign in to this network</html>" }),
+    );
+    for (const tab of tabs) assert.equal(await ownId(tab), "UnexpectedAnswer");
+    await context.unroute(`${app.url}/**`);
+    for (const tab of tabs) assert.equal(await ownId(tab), userId);
+  },
+};
+
+function checkRule(title: string): (setup: Setup) => Promise<void> {
+  return async ({ openTab }) => {
+    const tab = await openTab();
+    await tab.evaluate(async (title) => {
+      await kit.deleteDatabase();
+      await kit.storeRules[title]?.(kit.indexedDbStore());
+      await kit.deleteDatabase();
+    }, title);
+  };
+}
+
+/** Creates the client of a tab, which keeps its state in IndexedDB. */
+async function createClient(tab: Page, { url, application }: TestApp): Promise<void> {
+  const { appid, appkey } = application;
+  await tab.evaluate(
+    async (options) => {
+      kit.client = kit.createRollcall({ ...options, retry: false });
+      await kit.client.ready();
+    },
+    { url, appid, appkey },
+  );
+}
+
+function signUp(tab: Page, userName: string): Promise<string | undefined> {
+  return tab.evaluate(async (input) => (await kit.client?.signUp(input))?.userId, { userName, password });
+}
+
+/** The id of the current user as the service knows it, or the name of the error. */
+function ownId(tab: Page): Promise<string | undefined> {
+  return tab.evaluate(async () => {
+    try {
+      return (await kit.client?.send(kit.getOwnUser()))?.id;
+    } catch (error) {
+      return error instanceof Error ? error.name : `${error}`;
+    }
+  });
+}
+
+function tokenOf(tab: Page): Promise<string | undefined> {
+  return tab.evaluate(() => kit.client?.session?.handoff().token);
+}
+
+async function waitForUser(tab: Page, userId: string | undefined): Promise<void> {
+  await tab.waitForFunction((id) => kit.client?.session?.userId === id, userId);
+}
+
+async function countDevices(app: TestApp): Promise<number> {
+  const { token } = await app.createOperator();
+  const { body } = await app.call(`GET /_/api/applications/${app.application.appid}/devices`, { token });
+  return body.result.pageResults.length;
+}
+
+/** Method and path of the requests to the service from now on. */
+function recordRequests(context: BrowserContext, app: TestApp): string[] {
+  const requests: string[] = [];
+  context.on("request", (request) => {
+    if (request.url().startsWith(app.url)) requests.push(`${request.method()} ${new URL(request.url()).pathname}`);
+  });
+  return requests;
+}
+
+/** Runs in a page: moves its clock. */
+function advanceClock(ms: number): void {
+  const now = Date.now;
+  Date.now = () => now() + ms;
+}
+
+/** Serves a page with the client, bundled. */
+async function servePage(): Promise<Server> {
+  const { outputFiles } = await build({
+    entryPoints: [path.join(import.meta.dirname, "page.ts")],
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    write: false,
+  });
+  const script = outputFiles[0]?.text ?? "";
+  const server = createServer(({ url }, response) => {
+    const isScript = url === "/client.js";
+    response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+    response.end(isScript ? script : '<!doctype html><script type="module" src="/client.js"></script>');
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
