@@ -76,9 +76,9 @@ async function killUnderLoad(
 }
 
 /** Waits for a random time and a random number of responses. */
-async function underLoad(tally: Tally): Promise<void> {
-  const goal = tally.answered + Math.random() * answersMax;
+export async function underLoad(tally: Tally, random = Math.random): Promise<void> {
+  const goal = tally.answered + random() * answersMax;
   const deadline = performance.now() + patienceMs;
-  await sleep(Math.random() * loadMsMax);
+  await sleep(random() * loadMsMax);
   while (tally.answered < goal && performance.now() < deadline) await sleep(1);
 }

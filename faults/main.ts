@@ -1,9 +1,11 @@
 /** Injects faults into real servers under load, and counts what is lost: `npm run test:faults`. */
 import { parseArgs, styleText } from "node:util";
 import { cleanUpAtExit, endEverything, isInterrupted } from "../bench/children.ts";
+import { clientKillsOnPostgres, clientKillsOnSqlite } from "./client/kills.ts";
+import { lostAnswers } from "./client/lost-answers.ts";
 import { formatResult, formatTable, type Result } from "./report.ts";
 import type { Effort, Scenario } from "./scenario.ts";
-import { scenarios } from "./scenarios.ts";
+import { scenarios as serverScenarios } from "./scenarios.ts";
 import { createTally, isWhole, type Tally } from "./tally.ts";
 
 const usage = `Usage: npm run test:faults -- [options]
@@ -13,6 +15,8 @@ clients), verifies every answered write, and counts what was lost.
 
   --only TEXT          run the scenarios with this text in their name; may be given several times
   --kills N            total number of kills of the server (200)
+  --long               200 kills and 50 clients in the scenarios of the client, instead of 20 and 20
+  --seed N             of the random choices in the scenarios of the client (1); "random" chooses one
   --list               print the names of the scenarios
   --json               print the result as one JSON document
   --help               print this text
@@ -23,6 +27,7 @@ The exit code is 0 without failures, 1 with failures, 2 when the command is wron
 /** The share of the kills that run on PostgreSQL, where each takes longer. */
 const postgresShare = 0.35;
 const progressMs = 250;
+const scenarios = [...serverScenarios, clientKillsOnSqlite, lostAnswers, clientKillsOnPostgres];
 
 /** The current scenario, on one line of a terminal that is overwritten. */
 const running = new Map<Scenario, Tally>();
@@ -90,22 +95,34 @@ function readOptions() {
       options: {
         only: { type: "string", multiple: true },
         kills: { type: "string" },
+        long: { type: "boolean" },
+        seed: { type: "string" },
         list: { type: "boolean" },
         json: { type: "boolean" },
         help: { type: "boolean" },
       },
     });
-    const { only = [""], kills: text = "200", list = false, json: isJson = false, help = false } = values;
+    const {
+      only = [""],
+      kills: text = "200",
+      long: isLong = false,
+      list = false,
+      json: isJson = false,
+      help = false,
+    } = values;
     if (help) process.stdout.write(usage);
     if (list) for (const { name, promise } of scenarios) console.log(`${name}: ${promise}`);
     if (help || list) return undefined;
     const kills = Number(text);
     if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`--kills must be a number, not ${text}`);
+    const seed = values.seed === "random" ? Math.floor(Math.random() * 1e9) : Number(values.seed ?? "1");
+    if (!Number.isSafeInteger(seed) || seed < 0)
+      throw new Error(`--seed must be a number or random, not ${values.seed}`);
     const isChosen = ({ name }: Scenario) => only.some((part) => name.toLowerCase().includes(part.toLowerCase()));
     const chosen = scenarios.filter(isChosen);
     if (chosen.length === 0) throw new Error(`no scenario matches ${only.join(", ")}; --list prints their names`);
     const postgres = Math.floor(kills * postgresShare);
-    return { chosen, effort: { kills: { sqlite: kills - postgres, postgres } }, isJson };
+    return { chosen, effort: { kills: { sqlite: kills - postgres, postgres }, isLong, seed }, isJson };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`);
     process.exitCode = 2;

@@ -4,6 +4,10 @@ import type { Tally } from "./tally.ts";
 export interface Effort {
   /** Kills of the server on SQLite and on PostgreSQL. */
   readonly kills: { readonly sqlite: number; readonly postgres: number };
+  /** Whether the scenarios of the client have ten times as many kills, and more clients. */
+  readonly isLong: boolean;
+  /** Of the random choices in the scenarios of the client. */
+  readonly seed: number;
 }
 
 /** A fault of a deployment, and the guarantee that holds in spite of it. */

@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 import { shutdowns } from "./shutdowns.ts";
 import { slowClients } from "./slow-clients.ts";
 
-/** All scenarios, in the order in which they run. */
+/** All scenarios of the server, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
   killOnSqlite,
   killOnPostgres,
