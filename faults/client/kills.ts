@@ -38,8 +38,11 @@ async function killUnderClients(
   const random = createRandom(seed);
   const network = new Network();
   network.use(await prepareServer(deployment.settings).begin());
-  const names = Array.from({ length: isLong ? 50 : 20 }, (_, index) => `writer ${index}`);
-  const signUps = names.map((name) => Writer.signUp(deployment, network.url, name, tally, network.fetch));
+  const signUps = Array.from({ length: isLong ? 50 : 20 }, (_, index) => {
+    // Half of them repeat their calls after the restart: the others use up their repeats before.
+    const fetch = index % 2 === 0 ? network.fetch : network.fetchWhenUp;
+    return Writer.signUp(deployment, network.url, `writer ${index}`, tally, fetch);
+  });
   const writers = await Promise.all(signUps);
   const stop = new AbortController();
   const running = writers.map(async (writer) => {
@@ -55,8 +58,9 @@ async function killUnderClients(
   stop.abort();
   await Promise.all(running);
   for (const writer of writers) await writer.check(network.url);
-  const rejected = writers.reduce((sum, writer) => sum + writer.rejected, 0);
-  tally.remarks.push(`seed ${seed}`, `${rejected} rejected`);
+  const sum = (count: (writer: Writer) => number) => writers.reduce((all, writer) => all + count(writer), 0);
+  const [rejected, replayed] = [sum((writer) => writer.rejected), sum((writer) => writer.replayed)];
+  tally.remarks.push(`seed ${seed}`, `${rejected} rejected`, `${replayed} replayed`);
   await Promise.all(writers.map((writer) => writer.close()));
   await network.server.end("SIGTERM");
 }
@@ -82,6 +86,12 @@ class Network {
     const url = new URL(`${input}`);
     url.port = `${this.#server.port}`;
     return fetch(url, init);
+  };
+
+  /** Sends requests that come in an outage after the restart. */
+  readonly fetchWhenUp: typeof fetch = async (...request) => {
+    await this.untilUp();
+    return this.fetch(...request);
   };
 
   use(server: Server): void {

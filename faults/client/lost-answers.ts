@@ -32,7 +32,7 @@ export const lostAnswers: Scenario = {
     };
     await Promise.all(Array.from({ length: callsAtOnce }, writeSome));
     await writer.check(url);
-    tally.remarks.push(`seed ${seed}`, `${writer.rejected} rejected`);
+    tally.remarks.push(`seed ${seed}`, `${writer.rejected} rejected`, `${writer.replayed} replayed`);
     await writer.close();
     await server.end("SIGTERM");
   },

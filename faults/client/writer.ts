@@ -14,6 +14,7 @@ export class Writer {
   readonly #tally: Tally;
   /** By the tag of the check-in. */
   readonly #ended = new Map<string, "answered" | Outcome>();
+  #replayed = 0;
 
   private constructor(client: Rollcall, session: Session, tally: Tally) {
     this.#client = client;
@@ -42,7 +43,9 @@ export class Writer {
     this.#tally.sent += 1;
     this.#ended.set(tag, "unknown");
     try {
-      await this.#client.send(createCheckin({ location: { lat: 48.2, lng: 16.4 }, tag }));
+      const sent = this.#client.send(createCheckin({ location: { lat: 48.2, lng: 16.4 }, tag }));
+      await sent;
+      if ((await sent.meta).replayed) this.#replayed += 1;
     } catch (error) {
       if (!(error instanceof RollcallError) || !error.isRetryable) {
         this.#tally.wrong.push(`the call of ${tag} ended by ${error}`);
@@ -75,6 +78,11 @@ export class Writer {
   /** How many calls ended by an error. */
   get rejected(): number {
     return [...this.#ended.values()].filter((ended) => ended !== "answered").length;
+  }
+
+  /** How many calls were done by an attempt whose answer was lost, and answered to a repeat. */
+  get replayed(): number {
+    return this.#replayed;
   }
 
   close(): Promise<void> {
