@@ -37,9 +37,30 @@ export function expectError(answer: Answer, ...rows: readonly [ErrorRow, ...Erro
   const { request_id, message } = body;
   expectThat(answer, typeof request_id === "string" && request_id !== "", `${expected}, a request_id`);
   expectThat(answer, matchesMessage(message, row.message), expected);
-  const known = ["status", "error", "errorNumber", "message", "request_id", "success"];
+  expectDetails(answer, expected);
+  const known = [
+    "status",
+    "error",
+    "errorNumber",
+    "message",
+    "parameter",
+    "retryAfterSeconds",
+    "request_id",
+    "success",
+  ];
   const others = fieldsBeside(body, known);
   expectThat(answer, others.length === 0, `${expected} and no ${others.join(", ")}`);
+}
+
+/** What an error says besides its name (spec/errors#error-details). */
+function expectDetails(answer: Answer, expected: string): void {
+  const { error, parameter, retryAfterSeconds } = answer.body;
+  const namesParameter = /^Parameter/.test(error) || error === "ItemAlreadyExists" || error === "RequestTooLarge";
+  const isNamed = namesParameter && typeof parameter === "string" && parameter.length <= 300;
+  expectThat(answer, parameter === undefined || isNamed, `${expected}, parameter a text or absent`);
+  const header = answer.headers["retry-after"];
+  const seconds = header === undefined ? undefined : Number(header);
+  expectThat(answer, retryAfterSeconds === seconds, `${expected}, retryAfterSeconds as Retry-After`);
 }
 
 /** Expects identical bytes except for the request ids. @throws Failure */

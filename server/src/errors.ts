@@ -8,7 +8,7 @@ interface ErrorRow {
   readonly status: number;
   /** The default message; a row without a message sends none. */
   readonly message?: string;
-  /** The Retry-After header, for temporary conditions. */
+  /** The Retry-After header and `retryAfterSeconds` in the envelope, for temporary conditions. */
   readonly retryAfterSeconds?: number;
   readonly when: string;
   readonly remedy: Remedy;
@@ -275,6 +275,8 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** The region that the client must call instead, for `WrongRegion`. */
   readonly serviceRoot: string | undefined;
+  /** The documented name of the one parameter at fault, of a member inside it by a dot. */
+  readonly parameter: string | undefined;
 
   constructor(
     condition: ErrorCondition,
@@ -283,6 +285,7 @@ export class ApiError extends Error {
       readonly cause?: unknown;
       readonly retryAfterSeconds?: number | undefined;
       readonly serviceRoot?: string | undefined;
+      readonly parameter?: string | undefined;
     },
   ) {
     super(message ?? errorRow(condition).message ?? "", options);
@@ -290,6 +293,7 @@ export class ApiError extends Error {
     this.condition = condition;
     this.retryAfterSeconds = options?.retryAfterSeconds ?? errorRow(condition).retryAfterSeconds;
     this.serviceRoot = options?.serviceRoot;
+    this.parameter = options?.parameter;
   }
 }
 

@@ -330,12 +330,21 @@ export function assertError(
   errorNumber: number,
   message?: string,
 ): void {
-  const { request_id } = answer.body;
+  const { parameter, retryAfterSeconds, ...body } = answer.body;
+  const { request_id } = body;
   assert.match(request_id, requestIdPattern);
-  const text = message === undefined ? {} : { message: withReason(message, answer.body.message) };
-  assert.deepEqual(answer.body, { status, error, errorNumber, ...text, request_id, success: false });
+  const text = message === undefined ? {} : { message: withReason(message, body.message) };
+  assert.deepEqual(body, { status, error, errorNumber, ...text, request_id, success: false });
   assert.equal(answer.status, status);
+  if (parameter !== undefined) assert.ok(errorsOfParameters.has(error) && parameter.length <= 300, parameter);
+  assert.equal(retryAfterSeconds !== undefined, status === 429 || status === 503, "only with 429 and 503");
 }
+
+/** The errors that name the parameter at fault (spec/errors#error-details). */
+const errorsOfParameters: ReadonlySet<string> = new Set([
+  ...["ParameterMissingRequiredValue", "ParameterOutOfRange", "ParameterIncorrectFormat"],
+  ...["ItemAlreadyExists", "RequestTooLarge"],
+]);
 
 /**
  * The message for a refused token (spec/authentication#refusal-messages); `caller.test.ts` checks the sentence after

@@ -1,7 +1,7 @@
 import type { Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { specified } from "../errors.ts";
-import { expectError, expectThat } from "../expect.ts";
+import { expectEqual, expectError, expectThat } from "../expect.ts";
 import { registerDevice, sharedDevice, sharedUser, signUp, uniqueName, type World } from "../world.ts";
 
 /** One call that causes each error. */
@@ -42,6 +42,21 @@ const ways = {
 export const errors: Group = {
   name: "errors",
   checks: {
+    "spec/errors#error-details · Errors name the parameter at fault, a member inside it by a dot": async (world) => {
+      const named = async (answer: Answer, parameter: string) =>
+        expectEqual(answer, "parameter", answer.body?.parameter, parameter);
+      await named(await ways.passwordTooShort(world), "password");
+      await named(await ways.userNameTaken(world), "username");
+      const { token } = await sharedUser(world);
+      const body = { values: { mood: "x".repeat(1_001) } };
+      await named(await world.call("POST /metrics/events/verify", { token, body }), "values.mood");
+    },
+    "spec/errors#error-details · Refusals of ids name no parameter": async (world) => {
+      const { token } = await sharedUser(world);
+      for (const answer of [await world.call("GET /checkins/x", { token }), await ways.appIdMalformed(world)]) {
+        expectEqual(answer, "parameter", answer.body?.parameter, undefined);
+      }
+    },
     "spec/errors#specified-errors · Errors: ParameterOutOfRange 514, 400, password shorter than 4, message names parameter and rule":
       async (world) => expectError(await ways.passwordTooShort(world), specified.passwordTooShort),
     "spec/errors#specified-errors · Errors: ItemAlreadyExists 770, 400, username in use, message asks for a unique value":

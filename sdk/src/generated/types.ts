@@ -43,6 +43,10 @@ export interface BatchResponse {
   readonly errorNumber?: number;
   /** Explains the error to people. */
   readonly message?: string;
+  /** The parameter at fault, if there is exactly one. */
+  readonly parameter?: string;
+  /** With 429 and 503: the time to wait before the next attempt. */
+  readonly retryAfterSeconds?: number;
   /** Finds the item in the log of the server. */
   readonly request_id: string;
   readonly success: boolean;

@@ -11,6 +11,19 @@ export const jsonContentType = "application/json";
 /** Any web page may call: tokens travel in a header, so there are no cookies to abuse. */
 export const anyOrigin = "*";
 
+/** More than any documented name has; names inside a parameter are data. */
+const parameterCharactersMax = 300;
+
+/** What a failure says to programs besides its name (spec/errors#error-details). */
+export const failureDetails = {
+  parameter: Type.Optional(
+    Type.String({ maxLength: parameterCharactersMax, description: "The parameter at fault, if there is exactly one." }),
+  ),
+  retryAfterSeconds: Type.Optional(
+    Type.Integer({ minimum: 0, description: "With 429 and 503: the time to wait before the next attempt." }),
+  ),
+};
+
 /** The body of every failure (spec/errors#error-shape). */
 export const ErrorEnvelope = named(
   "ApiError",
@@ -20,6 +33,7 @@ export const ErrorEnvelope = named(
     error: Type.String({ description: "The name of the error." }),
     errorNumber: Type.Integer({ description: "The number of the error." }),
     message: Type.Optional(Type.String({ description: "Explains the error to people." })),
+    ...failureDetails,
     serviceRoot: Type.Optional(
       Type.String({ description: "Of the region that the token or its application belongs to." }),
     ),
@@ -77,11 +91,16 @@ export function successReply(status: number, resultJson: string): Reply {
 
 export function errorReply(failure: ApiError): Reply {
   const { status, error, errorNumber } = errorRow(failure.condition);
-  const { message, serviceRoot } = failure;
-  const content = JSON.stringify({ error, errorNumber, ...(message === "" ? {} : { message }), serviceRoot }).slice(
-    1,
-    -1,
-  );
+  const { message, serviceRoot, retryAfterSeconds } = failure;
+  const parameter = failure.parameter?.slice(0, parameterCharactersMax).toWellFormed();
+  const content = JSON.stringify({
+    error,
+    errorNumber,
+    ...(message === "" ? {} : { message }),
+    parameter,
+    retryAfterSeconds,
+    serviceRoot,
+  }).slice(1, -1);
   const quota = failure instanceof RateLimitExceeded && { quota: failure.quota };
   return { status, content, isSuccess: false, failure, ...quota };
 }

@@ -63,7 +63,7 @@ export const createApplicationKey = operation({
   async handle({ path: { appid }, parameters: { label } }, services: CommandServices) {
     await requireApplication(appid, services.database.reads);
     const text = label === undefined ? null : readName(label);
-    if (text === undefined) throw new ApiError("ParameterOutOfRange", `label ${nameRule}.`);
+    if (text === undefined) throw new ApiError("ParameterOutOfRange", `label ${nameRule}.`, { parameter: "label" });
     const created = await write(appid, services, (transaction) => createKey(appid, text, services, transaction));
     if (created !== undefined) return presentNewKey(created);
     throw new ApiError("ParameterOutOfRange", `An application has at most ${liveKeysMax} active keys. Retire one.`);

@@ -171,7 +171,7 @@ export const deleteApplication = operation({
   ) {
     await requireApplication(appid, database.reads);
     if (confirm !== appid) {
-      throw new ApiError("ParameterOutOfRange", "confirm must be the id of the application.");
+      throw new ApiError("ParameterOutOfRange", "confirm must be the id of the application.", { parameter: "confirm" });
     }
     await database.write((transaction) => {
       revocations.invalidatePolicies(transaction);
@@ -185,7 +185,7 @@ export const deleteApplication = operation({
 
 function requireName(text: string): string {
   const name = readName(text);
-  if (name === undefined) throw new ApiError("ParameterOutOfRange", `name ${nameRule}.`);
+  if (name === undefined) throw new ApiError("ParameterOutOfRange", `name ${nameRule}.`, { parameter: "name" });
   return name;
 }
 

@@ -190,7 +190,14 @@ function present(settings: ApplicationSettings): string {
 
 function refuseWrong(error: unknown): never {
   if (!(error instanceof ApplicationSettingsError)) throw error;
-  throw new ApiError("ParameterOutOfRange", `${error.problems.join("; ")}.`, { cause: error });
+  const message = `${error.problems.join("; ")}.`;
+  throw new ApiError("ParameterOutOfRange", message, { cause: error, parameter: settingOf(error.problems) });
+}
+
+/** The member that the only problem begins with. */
+function settingOf([problem = "", ...more]: readonly string[]): string | undefined {
+  const [path = ""] = problem.split(" must ", 1);
+  return more.length === 0 && (path.split(".")[0] ?? "") in PutSettings.properties ? path : undefined;
 }
 
 /** The settings of an application, for operators: changes are effective from the next request on, in every process. */

@@ -1,3 +1,4 @@
+import { failureDetails } from "../api/envelope.ts";
 import { enumeration, named, type Static, Type, withLimits } from "../contract/schema.ts";
 import { Choice, Flag, List, Members, Raw, Text } from "../contract/wire.ts";
 
@@ -60,6 +61,7 @@ const BatchResponse = named(
     error: Type.Optional(Type.String({ description: "The name of the error." })),
     errorNumber: Type.Optional(Type.Integer({ description: "The number of the error." })),
     message: Type.Optional(Type.String({ description: "Explains the error to people." })),
+    ...failureDetails,
     request_id: Type.String({ description: "Finds the item in the log of the server." }),
     success: Type.Boolean(),
   }),

@@ -27,7 +27,9 @@ export function readItem(sent: unknown, index: number): ReadItem {
   let key = String(index);
   try {
     if (typeof sent !== "object" || sent === null || Array.isArray(sent)) {
-      throw new ApiError("ParameterIncorrectFormat", "An item of requests must be an object.");
+      throw new ApiError("ParameterIncorrectFormat", "An item of requests must be an object.", {
+        parameter: "requests",
+      });
     }
     const given = Object.entries(sent);
     key = readKey(given).key ?? key; // read first, so that other errors are reported under it

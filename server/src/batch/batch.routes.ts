@@ -37,9 +37,12 @@ const batch = operation({
   errors: [],
   async handle({ parameters: { requests, mode = "independent", references = false }, call }, services) {
     const { batchItemsMax } = services.config;
-    if (requests.length === 0) throw new ApiError("ParameterOutOfRange", "requests must have at least 1 item.");
+    if (requests.length === 0)
+      throw new ApiError("ParameterOutOfRange", "requests must have at least 1 item.", { parameter: "requests" });
     if (requests.length > batchItemsMax) {
-      throw new ApiError("RequestTooLarge", `requests must have at most ${batchItemsMax} items.`);
+      throw new ApiError("RequestTooLarge", `requests must have at most ${batchItemsMax} items.`, {
+        parameter: "requests",
+      });
     }
     // With a key it runs in a transaction, which must not wait.
     if (call.idempotencyKey === undefined) await call.reserve?.("batch", requests.length);

@@ -105,7 +105,9 @@ export function createPaging(settings: {
 
   function checkSize(name: string, size: number): number {
     if (size >= 1 && size <= settings.pageItemsMax) return size;
-    throw new ApiError("ParameterOutOfRange", `${name} must ask for 1 to ${settings.pageItemsMax} items.`);
+    throw new ApiError("ParameterOutOfRange", `${name} must ask for 1 to ${settings.pageItemsMax} items.`, {
+      parameter: name,
+    });
   }
 
   function readRequest(
@@ -126,7 +128,9 @@ export function createPaging(settings: {
     }
     const opened = sealer.open(pagingToken, bound(listing, caller));
     if (opened === undefined) {
-      throw new ApiError("ParameterIncorrectFormat", "pagingToken must be a token of this listing.");
+      throw new ApiError("ParameterIncorrectFormat", "pagingToken must be a token of this listing.", {
+        parameter: "pagingToken",
+      });
     }
     const request: PageRequest<object> = JSON.parse(opened); // the seal guarantees its shape
     return sealer.isNewest(pagingToken) ? { ...request, token: pagingToken } : request;

@@ -50,13 +50,19 @@ export function compileParameters<Shape extends ObjectSchema>(
     for (const { name, schema, index, isRequired, keepsEmpty } of parameters) {
       const value = values[index];
       if (value === undefined || (value === "" && !keepsEmpty)) {
-        if (isRequired) throw new ApiError("ParameterMissingRequiredValue", `${name} is required.`);
+        if (isRequired)
+          throw new ApiError("ParameterMissingRequiredValue", `${name} is required.`, { parameter: name });
         continue;
       }
       read[name] = readParameter(name, schema, value);
     }
     return read as Static<Shape>; // every required property is present, and its schema has read every value
   };
+}
+
+/** Refusals of ids keep the body that clients compare (spec/transport#ids). */
+function isId(schema: Schema): boolean {
+  return schema["x-wire"] === "id" || schema["x-wire"] === "objectId";
 }
 
 /**
@@ -74,5 +80,6 @@ export function readParameter(name: string, schema: Schema, value: unknown): unk
   throw new ApiError(
     parsed.problem === "range" ? "ParameterOutOfRange" : "ParameterIncorrectFormat",
     parsed.message ?? `${name} ${parsed.rule}.`,
+    isId(schema) || parsed.message !== undefined ? {} : { parameter: name },
   );
 }

@@ -49,7 +49,9 @@ export interface GivenPermissions {
 export function newPermissions({ readPermissions, writePermissions }: GivenPermissions): StoredPermissions {
   const permissions = { read_permission: stored(readPermissions), write_permission: stored(writePermissions) };
   if (permissions.write_permission === 1 && permissions.read_permission !== 1) {
-    throw new ApiError("ParameterOutOfRange", "writePermissions App needs readPermissions App.");
+    throw new ApiError("ParameterOutOfRange", "writePermissions App needs readPermissions App.", {
+      parameter: "writePermissions",
+    });
   }
   return permissions;
 }

@@ -42,7 +42,9 @@ export function readSortOrder<Name extends string>(
   const isDescending = word.startsWith("-");
   const name = (isDescending ? word.slice(1) : word) as Name | "distance"; // the Choice allows only these words, with or without -
   if (name === "distance" && locationRange === undefined) {
-    throw new ApiError("ParameterIncorrectFormat", "sortOrder distance needs a locationRange.");
+    throw new ApiError("ParameterIncorrectFormat", "sortOrder distance needs a locationRange.", {
+      parameter: "sortOrder",
+    });
   }
   return { name, isDescending };
 }

@@ -81,10 +81,11 @@ const sidePixelsMax = 16_384;
 /** @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat */
 export function parseFit(text: string): PictureSize {
   const [, first, second] = /^\s*(\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?$/.exec(text) ?? [];
-  if (first === undefined) throw new ApiError("ParameterIncorrectFormat", "size must be <n> or <w>,<h>.");
+  if (first === undefined)
+    throw new ApiError("ParameterIncorrectFormat", "size must be <n> or <w>,<h>.", { parameter: "size" });
   const [w, h] = [Number(first), Number(second ?? first)];
   if (Math.min(w, h) < 1 || Math.max(w, h) > sidePixelsMax) {
-    throw new ApiError("ParameterOutOfRange", `size must be from 1 to ${sidePixelsMax}.`);
+    throw new ApiError("ParameterOutOfRange", `size must be from 1 to ${sidePixelsMax}.`, { parameter: "size" });
   }
   return { w, h };
 }

@@ -21,14 +21,22 @@ export function readChecksum(header: string): Checksum {
   const [algorithm = "", text = "", ...more] = header.trim().split(/ +/);
   const expected = Buffer.from(text, "base64");
   if (more.length > 0 || text === "" || expected.toString("base64") !== text) {
-    throw new ApiError("ParameterIncorrectFormat", "Upload-Checksum must be an algorithm and a checksum in base64.");
+    throw new ApiError("ParameterIncorrectFormat", "Upload-Checksum must be an algorithm and a checksum in base64.", {
+      parameter: "Upload-Checksum",
+    });
   }
   const length = Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm] : undefined;
   if (length === undefined) {
-    throw new ApiError("ParameterOutOfRange", `The algorithm of Upload-Checksum must be one of ${checksumAlgorithms}.`);
+    throw new ApiError(
+      "ParameterOutOfRange",
+      `The algorithm of Upload-Checksum must be one of ${checksumAlgorithms}.`,
+      { parameter: "Upload-Checksum" },
+    );
   }
   if (expected.length !== length) {
-    throw new ApiError("ParameterOutOfRange", `A checksum of ${algorithm} has ${length} bytes.`);
+    throw new ApiError("ParameterOutOfRange", `A checksum of ${algorithm} has ${length} bytes.`, {
+      parameter: "Upload-Checksum",
+    });
   }
   const hash = createHash(algorithm);
   return {

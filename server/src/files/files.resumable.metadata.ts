@@ -50,7 +50,9 @@ function readMetadata(metadata: string): [name: string, value: string][] {
   const pairs = metadata.split(",").map((pair): [string, string] => {
     const [name = "", value = "", ...more] = pair.trim().split(" ");
     if (!/^[\x21-\x7e]+$/.test(name) || more.length > 0 || !base64Pattern.test(value)) {
-      throw new ApiError("ParameterIncorrectFormat", "Upload-Metadata must be names with values in base64.");
+      throw new ApiError("ParameterIncorrectFormat", "Upload-Metadata must be names with values in base64.", {
+        parameter: "Upload-Metadata",
+      });
     }
     const bytes = Buffer.from(value, "base64");
     if (!isUtf8(bytes)) throw new ApiError("ParameterIncorrectFormat", `${name} is not UTF-8 in base64.`);
@@ -58,7 +60,9 @@ function readMetadata(metadata: string): [name: string, value: string][] {
   });
   const names = new Set(pairs.map(([name]) => name));
   if (names.size < pairs.length) {
-    throw new ApiError("ParameterIncorrectFormat", "Upload-Metadata contains a name twice.");
+    throw new ApiError("ParameterIncorrectFormat", "Upload-Metadata contains a name twice.", {
+      parameter: "Upload-Metadata",
+    });
   }
   return pairs;
 }

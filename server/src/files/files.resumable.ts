@@ -65,7 +65,9 @@ export async function createUpload(
   await rateLimits.admitAs(creation, { path: {}, address: "" }, caller);
   if (length === 0) throw emptyFile();
   if (length > config.fileBytesMax) {
-    throw new ApiError("RequestTooLarge", `The file is larger than ${config.fileBytesMax} bytes.`);
+    throw new ApiError("RequestTooLarge", `The file is larger than ${config.fileBytesMax} bytes.`, {
+      parameter: "Upload-Length",
+    });
   }
   const id = ids.newId(kind.idKind);
   const created_at = clock.now();

@@ -51,14 +51,15 @@ function checkHeaders({ headers, contentType, operation: { method } }: EndpointC
     requireHeader("Upload-Length", headers["upload-length"]);
     for (const name of ["Upload-Defer-Length", "Upload-Concat"]) {
       if (headers[name.toLowerCase()] !== undefined) {
-        throw new ApiError("ParameterOutOfRange", `${name} is not supported.`);
+        throw new ApiError("ParameterOutOfRange", `${name} is not supported.`, { parameter: name });
       }
     }
   }
 }
 
 function requireHeader(name: string, value: unknown): void {
-  if (value === undefined) throw new ApiError("ParameterMissingRequiredValue", `${name} is required.`);
+  if (value === undefined)
+    throw new ApiError("ParameterMissingRequiredValue", `${name} is required.`, { parameter: name });
 }
 
 function isBytes(contentType: string | undefined): boolean {

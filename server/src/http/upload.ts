@@ -154,7 +154,7 @@ async function* readFile(
   for await (const chunk of bytes.iterator({ destroyOnReturn: false })) {
     length += chunk.length;
     if (length > limits.fileBytesMax) {
-      const tooLarge = new ApiError("RequestTooLarge", fileTooLarge(limits));
+      const tooLarge = new ApiError("RequestTooLarge", fileTooLarge(limits), { parameter: "data" });
       fail(tooLarge);
       throw tooLarge;
     }

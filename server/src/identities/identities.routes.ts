@@ -44,7 +44,8 @@ const addIdentity = operation({
         throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
       }),
     );
-    if (!isHeld) throw new ApiError("ItemAlreadyExists", "The identity belongs to another user.");
+    if (!isHeld)
+      throw new ApiError("ItemAlreadyExists", "The identity belongs to another user.", { parameter: "identityId" });
     return 1 as const;
   },
 });

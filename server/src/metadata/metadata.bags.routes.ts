@@ -33,7 +33,7 @@ const putManyMetadata = operation({
         object_id: bag.objectId,
         slot: bag.slot,
         key: requireKey(key),
-        ...valueColumns(`The value of ${key}`, json),
+        ...valueColumns(json, `values.${key}`, `The value of ${key}`),
         ...nowhere,
         created_at: now,
         modified_at: now,
@@ -82,16 +82,22 @@ export const metadataBagOperations = [putManyMetadata, searchMetadata];
 
 /** @throws ApiError RequestTooLarge */
 function requireFew(values: readonly JsonMember[]): void {
-  if (values.length > valuesMax) throw new ApiError("RequestTooLarge", `values may have ${valuesMax} members.`);
+  if (values.length > valuesMax)
+    throw new ApiError("RequestTooLarge", `values may have ${valuesMax} members.`, { parameter: "values" });
 }
 
 const readKey = compileParameters(Type.Object({ key: ItemPath.properties.key }));
 
 /**
- * Validates a key of a path.
+ * Validates a key of `values`.
  *
  * @throws ApiError ParameterMissingRequiredValue, ParameterIncorrectFormat, ParameterOutOfRange
  */
 function requireKey(key: string): string {
-  return readKey([["key", key]]).key;
+  try {
+    return readKey([["key", key]]).key;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw new ApiError(error.condition, error.message, { parameter: `values.${key}` });
+  }
 }

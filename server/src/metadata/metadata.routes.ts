@@ -53,7 +53,7 @@ const putMetadata = operation({
     const { applicationId, userId } = caller;
     const { location } = parameters;
     const bag = bagOf(caller, path.id, parameters.visibility);
-    const value = valueColumns("value", parameters.value);
+    const value = valueColumns(parameters.value, "value");
     const now = clock.now();
     const isNew = await database.write(async ({ queries }) => {
       await requireWritable(caller, bag, bag.slot !== "" || location !== undefined, database.dialect, queries);
@@ -162,5 +162,5 @@ export const metadataOperations = [
 ];
 
 function beyondDoubles(): ApiError {
-  return new ApiError("ParameterOutOfRange", "delta would raise the number beyond 1.8e308.");
+  return new ApiError("ParameterOutOfRange", "delta would raise the number beyond 1.8e308.", { parameter: "delta" });
 }

@@ -4,10 +4,17 @@ import { ApiError } from "../errors.ts";
 /** Of UTF-8, as the service writes the JSON: without whitespace. */
 const valueBytesMax = 32_768;
 
-/** The columns of a value. @throws ApiError RequestTooLarge */
-export function valueColumns(name: string, json: string): Pick<MetadataRow, "value" | "number"> {
+/**
+ * The columns of a value.
+ *
+ * @param name what the message calls it
+ * @throws ApiError RequestTooLarge
+ */
+export function valueColumns(json: string, parameter: string, name = parameter): Pick<MetadataRow, "value" | "number"> {
   if (Buffer.byteLength(json) > valueBytesMax) {
-    throw new ApiError("RequestTooLarge", `${name} is larger than ${valueBytesMax} bytes of JSON.`);
+    throw new ApiError("RequestTooLarge", `${name} is larger than ${valueBytesMax} bytes of JSON.`, {
+      parameter,
+    });
   }
   if (!isNumber(json)) return { value: json, number: null };
   const number = Number(json);

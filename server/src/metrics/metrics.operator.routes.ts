@@ -129,7 +129,7 @@ function readRange(
 ): ChartRange {
   const { interval = "day", to = now } = parameters;
   const { from = to - (interval === "hour" ? dayMs : 30 * dayMs) } = parameters;
-  if (from > to) throw new ApiError("ParameterOutOfRange", "to must not be before from.");
+  if (from > to) throw new ApiError("ParameterOutOfRange", "to must not be before from.", { parameter: "to" });
   const start = intervalStart(interval, Math.max(from, earliestMs));
   let [end, count] = [start, 0];
   while (end < to || count === 0) {

@@ -46,14 +46,14 @@ function readName(parameter: string, name: string): string {
   const parsed = readWireValue(ValueName, name);
   if (!("problem" in parsed)) return name;
   const condition = parsed.problem === "range" ? "ParameterOutOfRange" : "ParameterIncorrectFormat";
-  throw new ApiError(condition, `A name in ${parameter} ${parsed.rule}.`);
+  throw new ApiError(condition, `A name in ${parameter} ${parsed.rule}.`, { parameter: `${parameter}.${name}` });
 }
 
 function readScalar(parameter: string, name: string, value: unknown): Scalar {
   const parsed = readWireValue(ValueText, value);
   if (!("problem" in parsed)) return parsed.value as Scalar; // ValueText accepts nothing else
   const condition = parsed.problem === "range" ? "ParameterOutOfRange" : "ParameterIncorrectFormat";
-  throw new ApiError(condition, `${name} in ${parameter} ${parsed.rule}.`);
+  throw new ApiError(condition, `${name} in ${parameter} ${parsed.rule}.`, { parameter: `${parameter}.${name}` });
 }
 
 const dayMs = 86_400_000;
@@ -74,7 +74,9 @@ export function readEvents(
   { sentAt, now }: { readonly sentAt: number | undefined; readonly now: number },
 ): { events: StoredEvent[]; indexes: number[]; rejected: RejectedEvent[] } {
   if (items.length > eventsPerCallMax) {
-    throw new ApiError("RequestTooLarge", `A call may contain at most ${eventsPerCallMax} events.`);
+    throw new ApiError("RequestTooLarge", `A call may contain at most ${eventsPerCallMax} events.`, {
+      parameter: "events",
+    });
   }
   const correction = sentAt === undefined ? 0 : now - sentAt;
   const events: StoredEvent[] = [];

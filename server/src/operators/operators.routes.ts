@@ -109,7 +109,9 @@ const changeOwnOperator = operation({
     const { database, passwords } = services;
     const { operatorId, sessionId, mustChangePassword } = caller;
     if (mustChangePassword && password === currentPassword)
-      throw new ApiError("ParameterOutOfRange", "password: must differ from the current one.");
+      throw new ApiError("ParameterOutOfRange", "password: must differ from the current one.", {
+        parameter: "password",
+      });
     async function change(): Promise<OperatorRow | OperatorRefusal> {
       const known = await requireCurrentPassword(caller, currentPassword, call, services);
       const change = { password_hash: await passwords.hash(password, operatorTicket(call, operatorId)) };
@@ -226,7 +228,8 @@ function requireName(given: string): string {
   try {
     return readOperatorName(given);
   } catch (error) {
-    if (error instanceof OperatorNameError) throw new ApiError("ParameterOutOfRange", `name: ${error.message}.`);
+    if (error instanceof OperatorNameError)
+      throw new ApiError("ParameterOutOfRange", `name: ${error.message}.`, { parameter: "name" });
     throw error;
   }
 }
@@ -239,7 +242,7 @@ function orThrow(changed: OperatorRow | OperatorRefusal): OperatorRow {
 
 function refusalError(refusal: OperatorRefusal): ApiError {
   if (refusal === "is not there") return new ApiError("ItemDoesNotExist");
-  if (refusal === "has a taken name") return new ApiError("ItemAlreadyExists");
+  if (refusal === "has a taken name") return new ApiError("ItemAlreadyExists", undefined, { parameter: "name" });
   if (refusal === "has another password") return new ApiError("AuthBadUsernameOrPassword");
   return new ApiError("ObjectPermissionDenied", "The last owner cannot be deleted or given another role.");
 }

@@ -152,7 +152,9 @@ export function operatedSearch<Row extends OwnedRow>(
 ): Search<Row> {
   const { userID, created, lastModified, locationRange } = given;
   if (locationRange !== undefined && userID === undefined) {
-    throw new ApiError("ParameterMissingRequiredValue", "userID is required with locationRange.");
+    throw new ApiError("ParameterMissingRequiredValue", "userID is required with locationRange.", {
+      parameter: "userID",
+    });
   }
   const conditions: Condition[] = [equals("application_id", applicationId)];
   if (kindColumn !== undefined) conditions.push(equals(kindColumn, idKind));

@@ -125,17 +125,27 @@ function bodyOf(message: unknown): Buffer {
 /** The answer of a region: a result, or a refusal. */
 export type RegionAnswer =
   | { readonly result: unknown }
-  | { readonly refused: { readonly condition: string; readonly message: string; readonly retryAfterSeconds?: number } };
+  | {
+      readonly refused: {
+        readonly condition: string;
+        readonly message: string;
+        readonly retryAfterSeconds?: number;
+        readonly parameter?: string;
+      };
+    };
 
 function resultOf(answer: unknown): unknown {
   // Signed by a region, at worst of another version.
   const { result, refused } = answer as Record<"result" | "refused", unknown>;
   if (refused === undefined) return result;
-  const { condition, message, retryAfterSeconds } = fieldsOf(refused); // as `answer`
+  const { condition, message, retryAfterSeconds, parameter } = fieldsOf(refused); // as `answer`
   throw new ApiError(
     isCondition(condition) ? condition : "ServiceUnavailable",
     typeof message === "string" ? message : undefined,
-    { retryAfterSeconds: typeof retryAfterSeconds === "number" ? retryAfterSeconds : undefined },
+    {
+      retryAfterSeconds: typeof retryAfterSeconds === "number" ? retryAfterSeconds : undefined,
+      parameter: typeof parameter === "string" ? parameter : undefined,
+    },
   );
 }
 

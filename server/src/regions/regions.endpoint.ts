@@ -90,9 +90,13 @@ export function regionsEndpoint(
       const stream = { subject: head.digest.slice(streamed.length), from: head.from, isWhole: body.isWhole };
       return { result: await handler.answer(body.chunks, stream) };
     } catch (error) {
-      const { condition, message, retryAfterSeconds, cause } = toApiError(error);
+      const { condition, message, retryAfterSeconds, parameter, cause } = toApiError(error);
       if (condition === "InternalError") log.error({ request_id: requestId, err: cause ?? error }, "request failed");
-      return { refused: { condition, message, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) } };
+      const details = {
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+        ...(parameter !== undefined && { parameter }),
+      };
+      return { refused: { condition, message, ...details } };
     }
   }
 

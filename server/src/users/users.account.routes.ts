@@ -121,7 +121,9 @@ async function verifyPassword(
 ): Promise<VerifiedPassword | undefined> {
   if (password === undefined && email === undefined) return undefined;
   if (password !== undefined && currentPassword === undefined) {
-    throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with password.");
+    throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with password.", {
+      parameter: "currentPassword",
+    });
   }
   if (currentPassword === undefined) return undefined;
   const user = await findUser(applicationId, userId, database.reads);
@@ -231,7 +233,9 @@ async function changeEmail(
 ): Promise<ReturnType<typeof changedEmailColumns>> {
   const settings = await loadApplicationSettings(caller.applicationId, queries);
   if (settings.email?.requirePassword === true && !hasProved) {
-    throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with email.");
+    throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with email.", {
+      parameter: "currentPassword",
+    });
   }
   const now = clock.now();
   const signedInAt = await findSignInTime(caller, queries);

@@ -32,10 +32,13 @@ export function formerUserNameKey(userName: string): string {
  */
 export function requireUserNameKey(userName: string): string {
   const key = userNameKey(userName);
-  if (Buffer.byteLength(key) > keyBytesMax) throw new ApiError("ParameterOutOfRange", "username is too long.");
+  if (Buffer.byteLength(key) > keyBytesMax)
+    throw new ApiError("ParameterOutOfRange", "username is too long.", { parameter: "username" });
   return key;
 }
 
 export function userNameTaken(): ApiError {
-  return new ApiError("ItemAlreadyExists", "The username is already in use. Choose a unique username.");
+  return new ApiError("ItemAlreadyExists", "The username is already in use. Choose a unique username.", {
+    parameter: "username",
+  });
 }

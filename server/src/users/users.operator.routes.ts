@@ -149,7 +149,8 @@ export const removeUser = operation({
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
   async handle({ path: { appid, userId }, parameters: { confirm } }, services: CommandServices) {
-    if (confirm !== userId) throw new ApiError("ParameterOutOfRange", "confirm must be the id of the user.");
+    if (confirm !== userId)
+      throw new ApiError("ParameterOutOfRange", "confirm must be the id of the user.", { parameter: "confirm" });
     const { database, revocations, clock } = services;
     await database.write(async (transaction) => {
       await lockRow(database.dialect, "users", appid, userId, transaction.queries); // of concurrent calls one succeeds

@@ -36,7 +36,9 @@ const requestPasswordReset = operation({
   errors: [],
   async handle({ caller: { applicationId }, parameters }, services) {
     if (!parameters.body.includes(resetCodePlaceholder)) {
-      throw new ApiError("ParameterIncorrectFormat", `body must contain ${resetCodePlaceholder}.`);
+      throw new ApiError("ParameterIncorrectFormat", `body must contain ${resetCodePlaceholder}.`, {
+        parameter: "body",
+      });
     }
     const { database, background, resetDelays } = services;
     resetDelays.requireSlot(applicationId);
@@ -114,7 +116,8 @@ const resetPassword = operation({
       ));
     if (!isSet) await audit.note({ ...event, ...refusedWith("ParameterOutOfRange") });
     await database.apart("an answer", () => setTimeout(Math.max(0, answerAt - performance.now())));
-    if (!isSet) throw new ApiError("ParameterOutOfRange", "resetCode is wrong, used or expired.");
+    if (!isSet)
+      throw new ApiError("ParameterOutOfRange", "resetCode is wrong, used or expired.", { parameter: "resetCode" });
     return true as const;
   },
 });
