@@ -1,3 +1,3 @@
 export { type NodeFacts, nodeFacts } from "./parts/node/facts.ts";
-export { type FileSource, fileSource } from "./parts/node/file-source.ts";
+export { fileSource } from "./parts/node/file-source.ts";
 export { fileStore } from "./parts/node/file-store.ts";

@@ -104,6 +104,12 @@ describe("the device of a client", () => {
     await client.send(getDevice());
   });
 
+  it("is not registered while that function fails", async () => {
+    const client = testClient(app, { appkey: () => Promise.reject(new Error("no key")) });
+    await assert.rejects(client.send(getDevice()), { name: "ConfigurationError" });
+    assert.deepEqual(client.requests, []);
+  });
+
   it("is not registered behind a captive portal or without a network, and is as soon as there is one", async () => {
     const network = breakableNetwork();
     const client = testClient(app, { fetch: (...request) => network.fetch(...request), retry: false });

@@ -81,7 +81,10 @@ describe("tabs that share a store", () => {
     assert.equal((await two.send(getOwnUser())).id, ada.userId);
     const bob = await two.signUp({ userName: newName(), password });
     await until(() => one.session?.userId === bob.userId);
+    const changes = one.events.filter((event) => event === "sessionChanged").length;
     await one.use(ada, { here: true });
+    await until(() => one.events.filter((event) => event === "sessionChanged").length > changes);
+    assert.equal(one.session, ada);
     assert.equal((await one.send(getOwnUser())).id, ada.userId);
     assert.equal((await two.send(getOwnUser())).id, bob.userId);
     await two.session?.signOut();

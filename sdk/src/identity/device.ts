@@ -13,6 +13,7 @@ import { changedFacts, digestsOf, factsOf } from "./facts.ts";
 import type { Records } from "./records.ts";
 import type { ServiceClock } from "./service-clock.ts";
 import type { DeviceToken, SharedState, Token } from "./state.ts";
+import type { Awaitable } from "./store.ts";
 import type { Tabs } from "./tabs.ts";
 
 /** `rejected`: the service does not know the app's credentials. `disabled`: the developer has disabled the app. */
@@ -69,7 +70,7 @@ export function createDevice({
     return registrations.join(dead ?? "", async () => {
       throwIfRefused();
       const { appkey } = client.options;
-      const key = typeof appkey === "function" ? await appkey() : appkey;
+      const key = typeof appkey === "function" ? await askForKey(appkey) : appkey;
       return tabs.lock("registration", async () => {
         const { device } = await state.refresh(); // another tab may have registered
         if (device !== undefined && device.token !== dead) return device;
@@ -190,6 +191,14 @@ export function createDevice({
       await state.change(({ device, ...rest }) => rest);
     },
   };
+}
+
+async function askForKey(appkey: () => Awaitable<string>): Promise<string> {
+  try {
+    return await appkey();
+  } catch (cause) {
+    throw new ConfigurationError("registerDevice: the function of the option appkey failed.", { cause });
+  }
 }
 
 /** Sends a call without a token. */

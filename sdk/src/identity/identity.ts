@@ -43,6 +43,9 @@ export function createIdentity({ scope, store, secrets, clock, onEvent }: Identi
     if (!hasFailed) onEvent({ type: "storeFailed", error });
     hasFailed = true;
   };
+  /** The current session of this tab may be another one than that of the others. */
+  const onChange = (change: Change) =>
+    onEvent(change.type === "sessionChanged" ? { ...change, session: sessions.current } : change);
   const tabs = createTabs(scope, () => {
     if (state.now !== undefined) inBackground(state.refresh());
   });
@@ -54,7 +57,7 @@ export function createIdentity({ scope, store, secrets, clock, onEvent }: Identi
     store: plain,
     secrets: secret,
     tabs,
-    onChange: (changes) => changes.forEach(onEvent),
+    onChange: (changes) => changes.forEach(onChange),
   });
   const device = createDevice({
     store: plain,
@@ -65,6 +68,6 @@ export function createIdentity({ scope, store, secrets, clock, onEvent }: Identi
     onRejected: (error) => onEvent({ type: "deviceRejected", error }),
   });
   const outbox = createOutbox({ secrets: secret, clock, serviceClock, onDeviceToken: device.offer });
-  const sessions = createSessions({ state, device, outbox, tabs, clock, serviceClock, onWarning });
+  const sessions: Sessions = createSessions({ state, device, outbox, tabs, clock, serviceClock, onChange, onWarning });
   return { state, device, sessions, outbox, serviceClock, close: tabs.close };
 }

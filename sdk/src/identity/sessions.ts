@@ -19,7 +19,7 @@ import { anonymous, type Device, tokenOf, unlessSignalled } from "./device.ts";
 import type { EndReason } from "./options.ts";
 import type { Outbox } from "./outbox.ts";
 import type { ServiceClock } from "./service-clock.ts";
-import { currentSession, type SessionState, type SharedState, type UserToken } from "./state.ts";
+import { type Change, currentSession, type SessionState, type SharedState, type UserToken } from "./state.ts";
 import type { Tabs } from "./tabs.ts";
 
 /** The users who are signed in on this device. */
@@ -73,6 +73,7 @@ export function createSessions({
   tabs,
   clock,
   serviceClock,
+  onChange,
   onWarning,
 }: {
   readonly state: SharedState;
@@ -81,6 +82,8 @@ export function createSessions({
   readonly tabs: Pick<Tabs, "lock">;
   readonly clock: Clock;
   readonly serviceClock: ServiceClock;
+  /** What changes in this tab alone. */
+  readonly onChange: (change: Change) => void;
   readonly onWarning: (message: string) => void;
 }): Sessions {
   const recoveries = createFlights<Credentials>();
@@ -354,7 +357,9 @@ export function createSessions({
       const session = find(userId);
       if (session === undefined) throw new NotSignedIn("use: the user is not signed in");
       if (session.state === "ended") throw new SessionEnded("use: the session of the user has ended");
+      const before = current()?.login;
       here = isHere ? userId : undefined;
+      if (isHere && before !== session.login) onChange({ type: "sessionChanged", session });
       if (!isHere) await state.change((now) => (now.current === userId ? now : { ...now, current: userId }));
     },
   };
