@@ -1,7 +1,7 @@
 import { each, type Group } from "../check.ts";
 import { further, missing } from "../errors.ts";
 import { expectEqual, expectError, expectResult, expectSameAnswer, expectThat } from "../expect.ts";
-import { registerDevice, sharedDevice, signUp, type World } from "../world.ts";
+import { registerDevice, sharedDevice, signUp, uniqueName, type World } from "../world.ts";
 
 async function report(world: World, key: string, body: unknown, as?: string) {
   const token = as ?? (await sharedDevice(world));
@@ -94,6 +94,16 @@ export const metrics: Group = {
       const answer = await reportMany(world, { events });
       expectEqual(answer, "result", expectResult(answer, 201), { accepted: 1_000, rejected: [] });
       expectError(await reportMany(world, { events: [...events, { key: "many" }] }), further.tooLarge);
+    },
+    "spec/idempotency#replays · POST /metrics/events: a repeat with its key may have another sentAt": async (world) => {
+      const token = await sharedDevice(world);
+      const headers = { "Idempotency-Key": uniqueName("events") };
+      const send = (sentAt: number) =>
+        world.call("POST /metrics/events", { token, headers, body: { events: [{ key: "again" }], sentAt } });
+      expectResult(await send(Date.now() - 1_000), 201);
+      const repeated = await send(Date.now());
+      expectResult(repeated, 201);
+      expectEqual(repeated, "Idempotent-Replayed", repeated.headers["idempotent-replayed"], "true");
     },
     "spec/metrics#report-many-events · POST /metrics/events: events is required, and must be an array": async (
       world,

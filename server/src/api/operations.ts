@@ -245,7 +245,12 @@ function compileOptional(
 
 /** Identifies a call: equal for the same operation and parameters, in any order, inside or outside of a batch. */
 function fingerprintOf(route: Route, call: Call, file?: StoredUpload): string {
-  const asked = [route.operation, call.path, parametersOf(call), ...(file === undefined ? [] : [file.digest])];
+  const asked = [
+    route.operation,
+    call.path,
+    parametersOf(call, route.sendingTime),
+    ...(file === undefined ? [] : [file.digest]),
+  ];
   let text: string;
   try {
     text = JSON.stringify(asked, writeNumber);
@@ -255,9 +260,12 @@ function fingerprintOf(route: Route, call: Call, file?: StoredUpload): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-function parametersOf(call: Call): unknown {
+/** @param left the name of a parameter that is left out */
+function parametersOf(call: Call, left: string | undefined): unknown {
   try {
-    return [...call.readParameters()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    const read = [...call.readParameters()];
+    const parameters = left === undefined ? read : read.filter(([name]) => name.toLowerCase() !== left.toLowerCase());
+    return parameters.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   } catch (error) {
     return String(error); // an invalid value, which is refused in any case
   }

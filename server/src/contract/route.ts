@@ -102,6 +102,8 @@ export interface RouteInterface<
   readonly pathParameters?: Path;
   /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
   readonly parameters?: Parameters;
+  /** The parameter that says when a request was sent: a repeat with an idempotency key may have another one. */
+  readonly sendingTime?: keyof Static<Parameters> & string;
   readonly status: 200 | 201;
   /** The handler may return a {@link Created} instead of its result, for status 201. */
   readonly mayCreate?: true;

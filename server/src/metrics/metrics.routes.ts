@@ -121,6 +121,7 @@ const createEvents = operation({
   tag: "Metrics",
   caller: "device",
   parameters: CreateEvents,
+  sendingTime: "sentAt",
   status: 201,
   result: CreatedEvents,
   errors: [],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import { errorRow } from "../errors.ts";
 
 let test: TestApp;
 let token: string;
@@ -240,6 +241,38 @@ describe("POST /metrics/events: many at once", () => {
 });
 
 // spec/metrics#timed-events
+describe("many events that are sent again: spec/idempotency#replays", () => {
+  const events = [{ key: "again", value: 1 }];
+
+  function reportAgain(body: object, key: string): Promise<Answer> {
+    return test.call("POST /metrics/events", { token, body, headers: { "Idempotency-Key": key } });
+  }
+
+  it("a repeat may have another sentAt, or none, in any spelling of its name", async () => {
+    const first = await reportAgain({ events, sentAt: test.now() - 60_000 }, "sent again");
+    assertResult(first, 201, { accepted: 1, rejected: [] });
+    for (const sent of [{ sentAt: test.now() }, { SENTAT: test.now() + 1 }, {}, { sentAt: "not a date" }]) {
+      const repeated = await reportAgain({ ...sent, events }, "sent again");
+      assertResult(repeated, 201, { accepted: 1, rejected: [] });
+      assert.equal(repeated.headers["idempotent-replayed"], "true");
+    }
+    const item = { key: "a", method: "POST", path: "/metrics/events", idempotencyKey: "sent again" };
+    const parameters = { events, sentAt: test.now() + 2 };
+    const batch = await test.call("POST /batch", { token, body: { requests: [{ ...item, parameters }] } });
+    assert.deepEqual(batch.body.result.responses[0].result, { accepted: 1, rejected: [] });
+  });
+
+  it("a repeat with other events, or of another operation with another sentAt, is another request", async () => {
+    await reportAgain({ events, sentAt: test.now() }, "other events");
+    const other = await reportAgain({ events: [{ key: "other" }], sentAt: test.now() }, "other events");
+    assertError(other, 409, "IdempotencyKeyReused", 1283, errorRow("IdempotencyKeyReused").message);
+    const one = (sentAt: number) =>
+      test.call("POST /metrics/events/again", { token, body: { sentAt }, headers: { "Idempotency-Key": "one event" } });
+    assert.equal((await one(1)).status, 201);
+    assert.equal((await one(2)).status, 409);
+  });
+});
+
 describe("DELETE /metrics/events/{event}: ends an event", () => {
   it("200 with the time since the server received the event, regardless of its timestamp; in both spellings", async () => {
     const ids = [
