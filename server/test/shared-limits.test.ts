@@ -29,7 +29,7 @@ describe("limits of four processes", {
     await database.close();
     servers = await Promise.all(
       Array.from({ length: 4 }, () =>
-        startProgram({ ...settings, PASSWORD_HASH_PASSES: "1", RATE_LIMIT_NEW_DEVICES_PER_SECOND: "0" }),
+        startProgram({ ...settings, DATABASE_TIMEOUT_MS: "600000", RATE_LIMIT_NEW_DEVICES_PER_SECOND: "0" }),
       ),
     );
   });

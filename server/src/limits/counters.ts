@@ -29,15 +29,18 @@ interface CounterServices {
   readonly log: Log;
 }
 
+/** The part of the longest wait for the database that a call may wait for its counters. */
+const overdueShare = 1 / 5;
+
 export function createLimitCounters(
-  { workers }: Pick<Config, "workers">,
+  { workers, databaseTimeoutMs }: Pick<Config, "workers" | "databaseTimeoutMs">,
   { database, secrets, log }: CounterServices,
 ): LimitCounters {
   // Without row locks every counter would wait for all other writes.
   if (!database.dialect.hasRowLocks) {
     return { processes: workers, createBuckets: (_kind, bucketsMax) => createTokenBuckets(bucketsMax), outages: 0 };
   }
-  const ledger = createLedger({ database, log });
+  const ledger = createLedger({ database, log }, { overdueMs: databaseTimeoutMs * overdueShare });
   const { sign } = createSigner(secrets, "limits");
   const tokens: TokenLedger = {
     get isAway() {

@@ -10,7 +10,7 @@ function start() {
   const lines: string[] = [];
   const database: { write: Write } = { write: () => Promise.reject(new Error("replaced by each test")) };
   const log = { warn: (_: unknown, line: string) => lines.push(line), info: (line: string) => lines.push(line) };
-  return { database, lines, ledger: createLedger({ database, log }, 5) };
+  return { database, lines, ledger: createLedger({ database, log }, { overdueMs: 5 }) };
 }
 
 const left = "the database does not answer in time: limits are counted by each process for itself";

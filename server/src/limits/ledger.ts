@@ -27,10 +27,14 @@ interface LedgerServices {
   };
 }
 
-const probeEveryMs = 1_000;
-const overdueMs = 1_000;
+export interface LedgerOptions {
+  /** How long a call waits for the database. */
+  readonly overdueMs: number;
+}
 
-export function createLedger({ database, log }: LedgerServices, timeoutMs = overdueMs): Ledger {
+const probeEveryMs = 1_000;
+
+export function createLedger({ database, log }: LedgerServices, { overdueMs }: LedgerOptions): Ledger {
   const outsideOfCalls = AsyncLocalStorage.snapshot();
   let isAway = false;
   let outages = 0;
@@ -69,7 +73,7 @@ export function createLedger({ database, log }: LedgerServices, timeoutMs = over
         isOverdue = true;
         leave();
         onOverdue();
-      }, timeoutMs);
+      }, overdueMs);
       timer.unref();
       try {
         const result = await outsideOfCalls(() => runInCall({ work: "limits" }, () => database.write(work)));

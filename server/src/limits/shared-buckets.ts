@@ -157,7 +157,7 @@ export class SharedBucket extends TokenBucket {
       return;
     }
     this.#borrowed += result.lent;
-    this.#usedAt = now;
+    this.#usedAt = Number.POSITIVE_INFINITY; // not idle before its first use
     this.setMissing(result.missing - this.#borrowed + this.#unreported, now);
     if (result.lent < wanted || result.missing > limit.burst - 1) this.#emptyUntil = now + emptyMs;
   }
