@@ -45,8 +45,8 @@ export function readWrittenFiles(root: string): SourceFile[] {
     ["{bench,faults,fuzz,scripts,sdk,server,verify}/**/*.ts", "*.md", "{deploy,docs,sdk,server}/**/*.md"],
     {
       cwd: root,
-      // The test has the phrases as its examples, and generated code repeats texts of the server.
-      exclude: ["**/node_modules/**", "server/test/word-list.test.ts", "sdk/src/generated/**"],
+      // The test has the phrases as its examples; generated and compiled code repeats texts from elsewhere.
+      exclude: ["**/node_modules/**", "server/test/word-list.test.ts", "sdk/src/generated/**", "{sdk,server}/dist/**"],
     },
   )
     .map((file) => ({ path: file.replaceAll(path.sep, "/"), text: readFileSync(path.join(root, file), "utf8") }))
