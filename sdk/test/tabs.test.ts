@@ -54,6 +54,22 @@ describe("tabs that share a store", () => {
     await Promise.all(tabs.map((tab) => tab.close()));
   });
 
+  it("hold no lock while code of the app runs", async () => {
+    const [tab] = openTabs(1, memoryStore());
+    assert.ok(tab);
+    const held: unknown[] = [];
+    tab.intercept({
+      async attempt(_, next) {
+        held.push(...((await navigator.locks.query()).held ?? []));
+        return next();
+      },
+    });
+    await tab.send(getDevice());
+    assert.deepEqual(held, []);
+    assert.deepEqual(tab.requests, ["POST /devices", "GET /devices/current"]);
+    await tab.close();
+  });
+
   it("renew at once and have one session, which is one row at the service", async () => {
     const clock = createSimulatedClock();
     const tabs = openTabs(20, memoryStore(), clock);

@@ -4,7 +4,7 @@ import type { IdentityOptions } from "./options.ts";
 
 /** A client as its device and its sessions see it; clients of one scope share both, and have these for themselves. */
 export interface IdentityClient {
-  readonly transport: Pick<Transport, "send">;
+  readonly transport: Pick<Transport, "send" | "hasInterceptors">;
   readonly options: IdentityOptions;
   /** The address at which the device is registered. */
   readonly url: string;

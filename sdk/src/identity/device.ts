@@ -71,14 +71,15 @@ export function createDevice({
       throwIfRefused();
       const { appkey } = client.options;
       const key = typeof appkey === "function" ? await askForKey(appkey) : appkey;
-      return tabs.lock("registration", async () => {
+      const work = async () => {
         const { device } = await state.refresh(); // another tab may have registered
         if (device !== undefined && device.token !== dead) return device;
         isRegistering = true;
         return registerNow(client, key, hint).finally(() => {
           isRegistering = false;
         });
-      });
+      };
+      return tabs.lock("registration", work, client.transport.hasInterceptors);
     });
   }
 

@@ -277,30 +277,29 @@ export function createSessions({
 
   /** Replaces a token by its successor, which every tab gets from the service alike. */
   function renew(client: IdentityClient, { login, userId }: SessionState, old: UserToken): Promise<void> {
-    return renewals.join(old.token, () =>
-      tabs.lock(`renewal:${login}`, async () => {
-        nextRenewal.set(login, clock.now() + hourMs);
-        await state.refresh();
-        const session = find(userId);
-        if (session?.login !== login || session.token?.token !== old.token) return;
-        const fixed = {
-          id: `user:${userId}`,
-          credentials: async () => old,
-          replace: (_: unknown, error: ServiceError) => Promise.reject(error),
-        };
-        try {
-          const issued = await client.transport.send(renewToken(), fixed);
-          const token = { ...tokenOf(issued, old.root, serviceClock.now()), id: userId };
-          if (token.expires <= old.expires) return;
-          nextRenewal.delete(login);
-          await update(login, { token });
-        } catch (error) {
-          if (!(error instanceof ServiceError && error.is("OperationNotFound"))) return;
-          nextRenewal.set(login, Number.POSITIVE_INFINITY);
-          onWarning("This server does not renew user tokens: sessions end when their tokens expire.");
-        }
-      }),
-    );
+    const work = async () => {
+      nextRenewal.set(login, clock.now() + hourMs);
+      await state.refresh();
+      const session = find(userId);
+      if (session?.login !== login || session.token?.token !== old.token) return;
+      const fixed = {
+        id: `user:${userId}`,
+        credentials: async () => old,
+        replace: (_: unknown, error: ServiceError) => Promise.reject(error),
+      };
+      try {
+        const issued = await client.transport.send(renewToken(), fixed);
+        const token = { ...tokenOf(issued, old.root, serviceClock.now()), id: userId };
+        if (token.expires <= old.expires) return;
+        nextRenewal.delete(login);
+        await update(login, { token });
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.is("OperationNotFound"))) return;
+        nextRenewal.set(login, Number.POSITIVE_INFINITY);
+        onWarning("This server does not renew user tokens: sessions end when their tokens expire.");
+      }
+    };
+    return renewals.join(old.token, () => tabs.lock(`renewal:${login}`, work, client.transport.hasInterceptors));
   }
 
   function principal(client: IdentityClient, { operation }: AnyCall, userId?: string): Principal {

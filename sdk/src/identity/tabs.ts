@@ -4,9 +4,9 @@ export interface Tabs {
   announce(name: string): void;
   /**
    * Runs work while no other tab runs work of this name, to spare the service a request. Without Web Locks, or when the
-   * lock is not free within three seconds, the work runs without it.
+   * lock is not free within three seconds, the work runs without it; so it does if it runs code of the app, which may hang.
    */
-  lock<T>(name: string, work: () => Promise<T>): Promise<T>;
+  lock<T>(name: string, work: () => Promise<T>, runsCodeOfApp?: boolean): Promise<T>;
   close(): void;
 }
 
@@ -23,9 +23,9 @@ export function createTabs(scope: string, onChange: () => void): Tabs {
 
   return {
     announce: (name) => channel?.postMessage(`changed: ${name}`),
-    async lock(name, work) {
+    async lock(name, work, runsCodeOfApp = false) {
       const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
-      if (locks === undefined) return work();
+      if (locks === undefined || runsCodeOfApp) return work();
       const waiting = new AbortController();
       const timer = setTimeout(() => waiting.abort(), lockMsMax);
       let isGranted = false;

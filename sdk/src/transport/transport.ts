@@ -16,6 +16,8 @@ import { createStop } from "./stop.ts";
 export interface Transport {
   /** The request begins in the next microtask. */
   send<T>(call: Call<T>, principal: Principal, options?: CallOptions): Sent<T>;
+  /** Whether code of the app runs around calls. */
+  readonly hasInterceptors: boolean;
   /** Returns what removes the interceptor. */
   intercept(interceptor: Interceptor): () => void;
   /** Signs all requests from now on. */
@@ -69,6 +71,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
       const meta = answer.then(({ meta }) => meta);
       meta.catch(() => {});
       return Object.assign(result, { meta });
+    },
+    get hasInterceptors() {
+      return interceptors.size > 0;
     },
     intercept(interceptor) {
       interceptors.add(interceptor);
