@@ -36,6 +36,7 @@ const mayAskEveryShard = [
   /^select "application_id", "user_id", "device_id", ("key" from "kept_replies"|"ends_at" from "idempotency_usage") where/,
   /^select "application_id", "subject" from "mail_limits" where "expires_at" </,
   /^select "application_id", "key" from "(limit_buckets|guess_counts)" where "ends_at" </,
+  /^select "application_id", "key" from "(limit_buckets|guess_counts)" where "ends_at" </,
   /^select "application_id", "key" from "loose_bytes" where "loose_at" <=/,
   /^select "application_id", "id", "deleted_at" from "users" where deleted_at is not null or is_reshifting = 1/,
   /^select .* from "?applications"?( order by| where "?(moving_to|deleted_at)"?)/,
@@ -81,7 +82,7 @@ describe("Citus", () => {
     let deployment: Deployment;
     let server: Server;
     before(async () => {
-      deployment = await createDeployment({ DATABASE_URL: cluster.url });
+      deployment = await createDeployment({ DATABASE_URL: cluster.url, RATE_LIMITS: "on" });
       await runCli(deployment.settings, "distribute", "--json");
       const doctor = await runCli<{ checks: { check: string; text: string }[] }>(
         deployment.settings,
