@@ -17,6 +17,7 @@ const checks: Check[] = [
   { name: "types", findProblems: () => findTypeProblems("tsconfig.json") },
   { name: "types of the client", findProblems: () => findTypeProblems("sdk/tsconfig.json") },
   { name: "types of the client's tests", findProblems: () => findTypeProblems("sdk/tsconfig.test.json") },
+  { name: "types of the examples", findProblems: () => findTypeProblems("examples/tsconfig.json") },
   {
     name: "format and lint",
     findProblems: () => runTool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."),

@@ -9,6 +9,7 @@ export interface OpenApiDocument {
     readonly parameters: Readonly<Record<string, ApiParameter>>;
   };
   readonly "x-error-catalogue": readonly {
+    readonly condition: string;
     readonly name: string;
     readonly status: number;
     readonly when: string;
@@ -21,6 +22,7 @@ interface ApiOperation {
   readonly summary: string;
   readonly description?: string;
   readonly "x-caller": string;
+  readonly "x-errors": readonly string[];
   readonly "x-batchable": boolean;
   readonly "x-idempotent": boolean;
   readonly parameters?: readonly (ApiParameter | ApiReference)[];
@@ -78,6 +80,7 @@ export const dateMembers: ReadonlySet<string> = /* @__PURE__ */ new Set(
 );
 `,
     [`${folder}/errors.ts`]: renderErrors(document),
+    [`${folder}/rehearsals.ts`]: renderRehearsals(ofApps),
   };
 }
 
@@ -169,6 +172,28 @@ export type ServiceErrorName =
 ${names.map((name) => `  | "${name}"`).join("\n")};
 
 ${classes.join("\n")}`;
+}
+
+/** Calls without a caller cannot be rehearsed, except for registrations, which bring credentials. */
+function renderRehearsals(operations: readonly NamedOperation[]): string {
+  const rehearsed = operations.filter(
+    (operation) => operation["x-caller"] !== "anyone" || operation.operationId === "registerDevice",
+  );
+  const shared = (rehearsed[0]?.["x-errors"] ?? []).filter((condition) =>
+    rehearsed.every((operation) => operation["x-errors"].includes(condition)),
+  );
+  const union = (conditions: readonly string[]) => conditions.map((condition) => `"${condition}"`).join(" | ");
+  const members = rehearsed.map(({ operationId, "x-errors": conditions }) => {
+    const own = conditions.filter((condition) => !shared.includes(condition));
+    return `  readonly ${operationId}: ${["Shared", ...(own.length > 0 ? [union(own)] : [])].join(" | ")};`;
+  });
+  return `${header}type Shared = ${union(shared)};
+
+/** The conditions of each operation: the errors with which the service may answer it. */
+export interface OperationConditions {
+${members.join("\n")}
+}
+`;
 }
 
 function isUsed(name: string, texts: readonly string[]): boolean {

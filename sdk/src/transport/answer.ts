@@ -147,11 +147,12 @@ function readDate(headers: Headers): Date | undefined {
 
 /** The larger of the header, in seconds or as a date, and the member of the envelope. */
 function readRetryAfter(headers: Headers, envelope: Readonly<Record<string, unknown>> | undefined): number | undefined {
-  const header = headers.get("retry-after") ?? "";
+  const header = headers.get("retry-after")?.trim() ?? "";
   const now = readDate(headers)?.getTime() ?? Date.now();
-  const bySeconds = header === "" ? Number.NaN : Number(header);
+  // Date.parse would take "3600" for a year.
+  const byHeader = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000;
   const byEnvelope = numberOf(envelope?.["retryAfterSeconds"], Number.NaN);
-  const known = [bySeconds, (Date.parse(header) - now) / 1000, byEnvelope].filter((seconds) => seconds >= 0);
+  const known = [byHeader, byEnvelope].filter((seconds) => seconds >= 0);
   return known.length > 0 ? Math.max(...known) * 1000 : undefined;
 }
 
