@@ -10,6 +10,7 @@ import { wrkVersion } from "./load-wrk.ts";
 import { describeMachine, readLoadAverage } from "./machine.ts";
 import { measureBackup } from "./measure-backup.ts";
 import { measureBatch } from "./measure-batch.ts";
+import { measureClient } from "./measure-client.ts";
 import { measureFileMemory } from "./measure-file-memory.ts";
 import { growthNames, measureGrowth } from "./measure-growth.ts";
 import { measureLogins } from "./measure-logins.ts";
@@ -31,6 +32,7 @@ const names = [
   "memory",
   ...scenarios.map(({ key }) => key),
   "batch",
+  "client",
   "me-during-logins",
   "paging",
   "search",
@@ -96,6 +98,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
         await measure(scenario.key, (report) => measureScenario(scenario, fixture, options, report));
       }
       await measure("batch", (report) => measureBatch(fixture, options, report));
+      await measure("client", (report) => measureClient(fixture, options, report));
       await measure("memory", async () => measureLoadedMemory(fixture.server));
       await measure("me-during-logins", (report) => measureLogins(fixture, options, report));
       await measure("paging", (report) => measurePaging(fixture, options, report));

@@ -7,7 +7,7 @@ export interface Row {
   readonly measured: string;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
-  /** CPU time of the server's process per request, in all its threads; NaN on systems without /proc. */
+  /** CPU time of the server's process (of the client's process in the rows of the client) per request, in all its threads; NaN on systems without /proc. */
   readonly cpuMicros?: number;
   /** The baseline, with its unit. */
   readonly against?: string;

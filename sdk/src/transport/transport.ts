@@ -59,13 +59,13 @@ export function createTransport(options: TransportOptions = {}): Transport {
 
   return {
     send<T>(call: Call<T>, principal: Principal, callOptions: CallOptions = {}): Sent<T> {
-      const { stack } = new Error();
+      const origin = new Error(); // its text is made when it is read, which costs more than a request
       const answer = Promise.resolve().then(() => runCall(call, principal, callOptions, shared));
       const result = answer.then(
         // The type of the result is that of the generated description.
         ({ result }) => result as T,
         (error) => {
-          throw withStack(error, stack);
+          throw withStack(error, origin);
         },
       );
       const meta = answer.then(({ meta }) => meta);
@@ -104,7 +104,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
 }
 
 /** Shows in an error where the call was made, rather than where its answer was read. */
-function withStack(error: unknown, stack: string | undefined): unknown {
+function withStack(error: unknown, { stack }: Error): unknown {
   const frames = stack?.indexOf("\n") ?? -1;
   if (error instanceof RollcallError && stack !== undefined && frames >= 0) {
     error.stack = `${error.name}: ${error.message}${stack.slice(frames)}`;

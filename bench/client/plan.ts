@@ -1,0 +1,21 @@
+/** What the worker of the client's measurements is started with. */
+export interface ClientSetting {
+  readonly url: string;
+  readonly token: string;
+  /** Of the GET. */
+  readonly checkinId: string;
+}
+
+/** A round of calls. */
+export interface ClientRound {
+  readonly method: "GET" | "POST";
+  readonly by: "client" | "fetch";
+  readonly concurrency: number;
+  readonly seconds: number;
+}
+
+export interface ClientRate {
+  readonly perSecond: number;
+  /** Processor time of the process that calls, per call. */
+  readonly cpuMicros: number;
+}
