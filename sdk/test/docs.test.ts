@@ -7,6 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
+import { importSources } from "./source-imports.ts";
 
 /** The blocks of each page about the client are compiled, run from top to bottom against a server, and print what the page says. */
 
@@ -29,20 +30,16 @@ after(async () => {
 async function programOf(page: string): Promise<string> {
   const { appid, appkey } = await test.createApplication();
   const blocks = [...readPage(page).matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = ""]) => block);
-  return blocks
+  const program = blocks
     .join("\n")
     .replaceAll("http://127.0.0.1:8080", test.url)
     .replaceAll("app_…", appid)
-    .replaceAll("rk_…", appkey)
-    .replaceAll(/"@rollcall\/sdk(?:\/([a-z]+))?"/g, (_, entry = "index") => `"${fileOf(entry)}"`);
+    .replaceAll("rk_…", appkey);
+  return importSources(program);
 }
 
 function readPage(page: string): string {
   return readFileSync(path.join(root, page), "utf8");
-}
-
-function fileOf(entry: string): string {
-  return path.join(root, `sdk/src/${entry}.ts`);
 }
 
 describe("the pages about the client", () => {

@@ -10,6 +10,7 @@ import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { longSessions, startTestApp, type TestApp } from "../../../server/test/harness.ts";
 import { until } from "../clients.ts";
 import { storeRules } from "../store-rules.ts";
+import { walkExample } from "./example.ts";
 
 const dayMs = 86_400_000;
 const password = "correct horse";
@@ -152,6 +153,8 @@ const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
     await context.unroute(`${app.url}/**`);
     for (const tab of tabs) assert.equal(await ownId(tab), userId);
   },
+
+  "examples/web: two tabs, a check-in with a photo, and a wrong password": ({ context }) => walkExample(context),
 };
 
 function checkRule(title: string): (setup: Setup) => Promise<void> {
