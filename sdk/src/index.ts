@@ -21,6 +21,7 @@ export { type Connection, type ConnectOptions, connect } from "./nouns/connect.t
 export type { DownloadOptions, PictureSize } from "./nouns/files.ts";
 export type { MetadataOptions, ObjectMetadata } from "./nouns/metadata.client.ts";
 export type { Nouns } from "./nouns/nouns.ts";
+export type { ProfilePictureOptions } from "./nouns/users.client.ts";
 export type { RollcallOptions } from "./options.ts";
 export type { Page, PageOptions, Pages, PageTokens, WirePage } from "./pages/pages.ts";
 export { createRollcall, type RegisteredDevice, type Rollcall, type UserClient } from "./rollcall.ts";

@@ -196,6 +196,8 @@ describe("the nouns of the client", () => {
     const picture = await ada.users.setProfilePicture(new Blob([onePixel], { type: "image/png" }), { title: "Me" });
     assert.equal((await ada.users.profilePicture()).id, picture.id);
     assert.equal((await ada.users.profilePicture({ userId: adaId, size: { w: 1, h: 1 } })).id, picture.id);
+    const file = await ada.users.downloadProfilePicture();
+    assert.deepEqual(new Uint8Array(await (await file.blob()).arrayBuffer()), onePixel);
     await ada.users.deleteProfilePicture();
     await assert.rejects(ada.users.profilePicture(), { name: "ItemDoesNotExist" });
   });

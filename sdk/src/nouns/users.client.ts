@@ -5,6 +5,7 @@ import {
   getOwnUser,
   getProfilePicture,
   getUser,
+  readProfilePictureFile,
   searchUsers,
   setProfilePicture,
 } from "../generated/calls.ts";
@@ -18,9 +19,17 @@ import type {
 } from "../generated/types.ts";
 import type { PageOptions, Pages } from "../pages/pages.ts";
 import type { CallOptions } from "../transport/options.ts";
+import type { Download } from "../wire/download.ts";
 import type { Source } from "../wire/source.ts";
 import { type PictureSize, sizeText } from "./files.ts";
 import { listPages, type Send } from "./send.ts";
+
+export interface ProfilePictureOptions extends CallOptions {
+  /** Scaled to fit it. */
+  readonly size?: PictureSize;
+  /** The own user by default. */
+  readonly userId?: string;
+}
 
 /** Users: the own one, and what it may see of others. */
 export interface UsersNoun {
@@ -37,8 +46,8 @@ export interface UsersNoun {
   /** Deletes the own user, with all data. */
   delete(options?: CallOptions): Promise<void>;
   setProfilePicture(source: Source, fields?: SetProfilePictureRequest, options?: CallOptions): Promise<Picture>;
-  /** Of the own user by default. */
-  profilePicture(options?: CallOptions & { readonly size?: PictureSize; readonly userId?: string }): Promise<Picture>;
+  profilePicture(options?: ProfilePictureOptions): Promise<Picture>;
+  downloadProfilePicture(options?: ProfilePictureOptions): Promise<Download>;
   deleteProfilePicture(options?: CallOptions): Promise<void>;
 }
 
@@ -55,6 +64,8 @@ export function createUsersNoun(send: Send): UsersNoun {
     setProfilePicture: (data, fields, options) => send(setProfilePicture("me", { ...fields, data }), options),
     profilePicture: ({ size, userId = "me", ...options } = {}) =>
       send(getProfilePicture(userId, { size: sizeText(size) }), options),
+    downloadProfilePicture: ({ size, userId = "me", ...options } = {}) =>
+      send(readProfilePictureFile(userId, { size: sizeText(size) }), options),
     deleteProfilePicture: (options) => send(deleteProfilePicture("me"), options),
   };
 }

@@ -1,0 +1,93 @@
+// Runs on one engine: it tests what an app installs.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const root = path.resolve(import.meta.dirname, "../..");
+const compiler = path.join(root, "node_modules/typescript/bin/tsc");
+/** What an app imports, and how large that may be, minified and compressed. */
+const scenarios: readonly (readonly [name: string, source: string, bytesMax: number])[] = [
+  ["the client with sessions and all nouns", 'export { createRollcall } from "@rollcall/sdk"', 22_000],
+  ["a connection", 'export { connect } from "@rollcall/sdk"', 12_500],
+  ["one error", 'export { ItemAlreadyExists } from "@rollcall/sdk"', 800],
+  ["one call", 'export { createCheckin } from "@rollcall/sdk/calls"', 1_000],
+  ["the operators' client", 'export { createAdmin } from "@rollcall/sdk/admin"', 9_000],
+];
+/** How much an app that uses everything may add to the work of its compiler. */
+const instantiationsMax = 25_000;
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "rollcall-sdk-"));
+  const installed = path.join(folder, "node_modules/@rollcall/sdk");
+  mkdirSync(installed, { recursive: true });
+  cpSync(path.join(root, "sdk/package.json"), path.join(installed, "package.json"));
+  symlinkSync(path.join(root, "node_modules/@types"), path.join(folder, "node_modules/@types"));
+  compile("-p", path.join(root, "sdk/tsconfig.build.json"), "--outDir", path.join(installed, "dist"));
+  writeFileSync(path.join(folder, "package.json"), '{ "type": "module" }');
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function compile(...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [compiler, ...args], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  assert.equal(status, 0, `${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Compiles a file of an app. Returns how many types the compiler has instantiated. */
+function checkTypes(file: string): number {
+  const lib = ["--lib", "es2022,dom,dom.iterable,esnext.disposable", "--types", ""];
+  const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", ...lib];
+  const diagnostics = compile(...options, "--extendedDiagnostics", file);
+  return Number(/Instantiations:\s+(\d+)/.exec(diagnostics)?.[1]);
+}
+
+describe("the package", () => {
+  it("has types that promise what they should, and cost an app's compiler little", () => {
+    writeFileSync(path.join(folder, "empty.ts"), "export {};\n");
+    cpSync(path.join(import.meta.dirname, "package/app.ts"), path.join(folder, "app.ts"));
+    const added = checkTypes("app.ts") - checkTypes("empty.ts");
+    assert.ok(added <= instantiationsMax, `${added} instantiations`);
+  });
+
+  it("can be imported and required, and an import has no effect", () => {
+    const program = `
+      const before = Object.getOwnPropertyNames(globalThis).length;
+      const required = require("@rollcall/sdk");
+      import("@rollcall/sdk").then(async (imported) => {
+        const names = ["", "/calls", "/admin", "/signing", "/node"].map((entry) => import("@rollcall/sdk" + entry));
+        const entries = await Promise.all(names);
+        if (entries.some((entry) => Object.keys(entry).length === 0)) throw new Error("an entry is empty");
+        if (required.createRollcall !== imported.createRollcall) throw new Error("two copies");
+        console.log(Object.getOwnPropertyNames(globalThis).length - before);
+      });`;
+    const options = { cwd: folder, encoding: "utf8" } as const;
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=commonjs", "-e", program], options);
+    assert.equal(status, 0, stderr);
+    assert.equal(stdout, "0\n");
+  });
+
+  for (const [name, contents, bytesMax] of scenarios) {
+    it(`${name} takes at most ${bytesMax} bytes`, async () => {
+      const { outputFiles } = await build({
+        stdin: { contents, resolveDir: folder },
+        bundle: true,
+        minify: true,
+        format: "esm",
+        target: "es2022",
+        platform: "browser",
+        write: false,
+      });
+      const bytes = gzipSync(outputFiles[0]?.contents ?? "", { level: 9 }).length;
+      assert.ok(bytes <= bytesMax, `${bytes} bytes`);
+    });
+  }
+});
