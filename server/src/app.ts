@@ -75,7 +75,14 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
     operations,
     endpoints,
     internalEndpoints: regions.areSeveral
-      ? [regionsEndpoint(config, { handlers: regionHandlers(own, operations), clock, log })]
+      ? [
+          regionsEndpoint(config, {
+            handlers: regionHandlers(own, operations),
+            limitCounters: own.limitCounters,
+            clock,
+            log,
+          }),
+        ]
       : [],
     pages: documentationPages({ routes, endpoints }, config),
     landingPage,

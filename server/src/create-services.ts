@@ -104,11 +104,14 @@ export async function createServices(
   const regions = createRegions(config, { reads: database.reads, serverUrl });
   const regionCalls = createRegionCalls(config, { clock, log });
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
-  const authentication = createAuthentication(config, { secrets, policies, regions, database, background, clock, ids });
+  const authentication = createAuthentication(config, {
+    ...{ secrets, policies, regions, database, background, clock, ids },
+    limitCounters,
+  });
   const { callers, authenticate } = authentication;
   const audit = createAudit({ database, clock, ids, log });
   const signInAlerts = createSignInAlerts({ audit, log });
-  const signInGuard = createSignInGuard({ clock, ...signInAlerts }, config);
+  const signInGuard = createSignInGuard({ clock, counters: limitCounters, ...signInAlerts }, config);
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
   const metrics = createMetricServices(config, { secrets, database, ids, clock, background });
@@ -181,9 +184,12 @@ export async function createServices(
 /** The services that identify callers, and that end their tokens. */
 function createAuthentication(
   config: Config,
-  services: Pick<OwnServices, "secrets" | "policies" | "regions" | "database" | "background" | "clock" | "ids">,
+  services: Pick<
+    OwnServices,
+    "secrets" | "policies" | "regions" | "database" | "background" | "clock" | "ids" | "limitCounters"
+  >,
 ) {
-  const { secrets, policies, regions, database, background, clock, ids } = services;
+  const { secrets, policies, regions, database, background, clock, ids, limitCounters } = services;
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
   const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock }, config);
@@ -192,7 +198,7 @@ function createAuthentication(
   const operatorCallers = createOperatorCallers({ operatorTokens, database, background, clock }, config);
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config, database);
-  const passwordChanges = createPasswordChanges(clock, config);
+  const passwordChanges = createPasswordChanges({ clock, counters: limitCounters }, config);
   const authenticate: Authenticate = (authorization, required) =>
     required === "operator"
       ? operatorCallers.authenticate(authorization)

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assertError, openRaw, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { createClock } from "../lib/clock.ts";
+import { createLocalCounters } from "../limits/counters.ts";
 import { createPasswordChanges } from "./password-changes.ts";
 
 /** Hashes that take about 50 ms, one at a time, and a queue that a burst fills. */
@@ -104,7 +105,7 @@ describe("changes of one user's password", () => {
       () => 0,
       () => 0,
     );
-    const changes = createPasswordChanges(clock, { rateLimits: true });
+    const changes = createPasswordChanges({ clock, counters: createLocalCounters(1) }, { rateLimits: true });
     const first = Promise.withResolvers<string>();
     const begun: string[] = [];
     const running = changes.run("app", "jane", () => first.promise);

@@ -1,6 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import { createTokenBuckets } from "../lib/token-buckets.ts";
+import type { TokenBucket } from "../lib/token-buckets.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 
 /** Limits how often one user changes the password, because each change takes two hashes. */
 export interface PasswordChanges {
@@ -18,19 +19,32 @@ const underWayMax = 10;
 const usersMax = 100_000;
 
 /** @param settings with `rateLimits` false changes are not counted, but one user's changes still run one at a time */
-export function createPasswordChanges(clock: Clock, settings: { readonly rateLimits: boolean }): PasswordChanges {
-  const buckets = createTokenBuckets(usersMax);
+export function createPasswordChanges(
+  { clock, counters }: { readonly clock: Clock; readonly counters: Pick<LimitCounters, "createBuckets"> },
+  settings: { readonly rateLimits: boolean },
+): PasswordChanges {
+  const buckets = counters.createBuckets("password changes", usersMax);
   /** The last pending change of each user, and how many are pending. */
   const underWay = new Map<string, { readonly last: Promise<unknown>; readonly count: number }>();
+
+  /** @throws ApiError RateLimitExceeded */
+  async function takeFrom(bucket: TokenBucket): Promise<void> {
+    for (;;) {
+      const now = clock.now();
+      const waitMs = bucket.waitMs(now);
+      if (waitMs > 0) throw refusal(waitMs);
+      const borrowing = bucket.borrow(now);
+      if (borrowing === undefined) return bucket.take(now);
+      await borrowing;
+    }
+  }
+
   return {
     async run(applicationId, userId, work) {
       const key = `${applicationId} ${userId}`;
-      const now = clock.now();
-      const bucket = settings.rateLimits ? buckets.find(key, changesPerUser, now) : undefined;
+      if (settings.rateLimits) await takeFrom(buckets.find(key, changesPerUser, clock.now(), applicationId));
       const before = underWay.get(key);
-      const waitMs = bucket?.waitMs(now) ?? ((before?.count ?? 0) >= underWayMax ? 1_000 : 0);
-      if (waitMs > 0) throw refusal(waitMs);
-      bucket?.take(now);
+      if (!settings.rateLimits && (before?.count ?? 0) >= underWayMax) throw refusal(1_000);
       const own = (before?.last ?? Promise.resolve()).catch(() => {}).then(work);
       underWay.set(key, { last: own, count: (before?.count ?? 0) + 1 });
       try {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { createClock } from "../lib/clock.ts";
+import { createLocalCounters } from "../limits/counters.ts";
 import type { Guessing } from "./guess-watch.ts";
 import { createSignInGuard, type LockOut, type SignInAttempt } from "./sign-in-guard.ts";
 
@@ -213,7 +214,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
 });
 
 describe("SignInGuard", () => {
-  function start(settings: { signInFailuresMax?: number; workers?: number } = {}) {
+  function start({ workers = 1, ...settings }: { signInFailuresMax?: number; workers?: number } = {}) {
     let now = 1_000_000;
     const lockOuts: LockOut[] = [];
     const guessings: Guessing[] = [];
@@ -223,10 +224,11 @@ describe("SignInGuard", () => {
           () => now,
           () => 0,
         ),
+        counters: createLocalCounters(workers),
         onLockOut: (lockOut) => void lockOuts.push(lockOut),
         onGuessing: (guessing) => void guessings.push(guessing),
       },
-      { rateLimits: true, signInFailuresMax: 10, workers: 1, passwordHashQueueMax: 256, ...settings },
+      { rateLimits: true, signInFailuresMax: 10, workers, passwordHashQueueMax: 256, ...settings },
     );
     /** Whether the password was right, or the seconds to wait. */
     async function attempt(given: Partial<SignInAttempt>, isRight = false): Promise<boolean | number | undefined> {

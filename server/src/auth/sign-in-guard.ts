@@ -2,7 +2,8 @@ import { hash } from "node:crypto";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { addressGroup, networksOf } from "../lib/ip-addresses.ts";
-import { createTokenBuckets, type Limit } from "../lib/token-buckets.ts";
+import type { Limit, TokenBucket } from "../lib/token-buckets.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 import { createFailureCounts, type FailureCounts, type Try } from "./failure-counts.ts";
 import { createGuessQueue } from "./guess-queue.ts";
 import { createGuessWatch, type Guessing } from "./guess-watch.ts";
@@ -38,8 +39,8 @@ export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId
 }
 
 /**
- * Slows down password guessing (hostile.md 7, 42), with counters in the memory of this process. No failure counter
- * is keyed by the name alone, so that wrong passwords delay the attacker and never lock out the owner of the name.
+ * Slows down password guessing (hostile.md 7, 42), with counters in the memory of this process; only the bucket of an
+ * address is shared with other processes. No failure counter is keyed by the name alone, so that wrong passwords delay the attacker and never lock out the owner of the name.
  *
  * ```
  * name + address        consecutive wrong ones; a right one resets       failuresMax, then 1 s, 2 s, 4 s … 15 min
@@ -71,6 +72,7 @@ interface Settings {
 
 interface Services {
   readonly clock: Clock;
+  readonly counters: Pick<LimitCounters, "createBuckets">;
   onLockOut(lockOut: LockOut): void;
   onGuessing(guessing: Guessing): void;
 }
@@ -89,7 +91,7 @@ const userBurst = 100;
 const operatorBurst = 20;
 
 export function createSignInGuard(services: Services, settings: Settings): SignInGuard {
-  const { clock, onLockOut } = services;
+  const { clock, counters, onLockOut } = services;
   const { passwordHashQueueMax: waitingMax, workers } = settings;
   const partOf = (max: number) => Math.min(max, Math.max(Math.ceil(max / workers), mistypedMax));
   if (!settings.rateLimits) {
@@ -97,7 +99,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   }
   const counts = createFailureCounts(partOf(settings.signInFailuresMax), countsMax, waitingMax, clock);
   const devices = createFailureCounts(partOf(failuresPerDeviceMax), countsMax, waitingMax, clock);
-  const addresses = createTokenBuckets(addressesMax);
+  const addresses = counters.createBuckets("failures of an address", addressesMax);
   const watch = createGuessWatch(services, settings);
   const perSecond = Math.max(1, guessesPerSecond / workers);
   const userTurns = createGuessQueue({ perSecond, burst: userBurst, waitingPerNetworkMax: 50 });
@@ -123,11 +125,8 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   ): Promise<boolean> {
     const { applicationId, nameKey, address, signal, hasToken = false } = attempt;
     const group = addressGroup(address);
-    const now = clock.now();
-    const bucket = addresses.find(group, failuresOfAddress, now);
-    const waitMs = bucket.waitMs(now);
-    if (waitMs > 0) throw tooManyGuesses(waitMs);
-    bucket.take(now);
+    const bucket = addresses.find(group, failuresOfAddress, clock.now());
+    await takeFrom(bucket);
     let own: Try | undefined;
     let outcome: boolean | undefined;
     try {
@@ -141,6 +140,18 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
     } finally {
       if (outcome !== false) bucket.giveBack();
       settle(attempt, "address", own === undefined ? [] : [own], outcome);
+    }
+  }
+
+  /** @throws ApiError RateLimitExceeded */
+  async function takeFrom(bucket: TokenBucket): Promise<void> {
+    for (;;) {
+      const now = clock.now();
+      const waitMs = bucket.waitMs(now);
+      if (waitMs > 0) throw tooManyGuesses(waitMs);
+      const borrowing = bucket.borrow(now);
+      if (borrowing === undefined) return bucket.take(now);
+      await borrowing;
     }
   }
 

@@ -23,7 +23,6 @@ export interface Tables {
   mail_outbox: MailOutboxTable;
   mail_limits: MailLimitsTable;
   limit_buckets: LimitBucketsTable;
-  guess_counts: GuessCountsTable;
   recognized_devices: RecognizedDevicesTable;
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
@@ -40,7 +39,6 @@ export interface Tables {
   metric_batches: MetricBatchesTable;
   leases: LeasesTable;
   deployment_limit_buckets: LimitBucketsTable;
-  deployment_guess_counts: GuessCountsTable;
   region_nonces: RegionNoncesTable;
   operators: OperatorsTable;
   operator_sessions: OperatorSessionsTable;
@@ -324,22 +322,6 @@ interface LimitBucketsTable {
   missing: number;
   at: number;
   /** When the bucket is full again. */
-  ends_at: number;
-}
-
-/** Failed attempts to guess something, in all processes (`limits/shared-failures.ts`). */
-interface GuessCountsTable {
-  /** Empty in `deployment_guess_counts`, for the names of operators. */
-  application_id: string;
-  /** What is guessed and from where, as a keyed digest. */
-  key: string;
-  failures: number;
-  /** Attempts under way; they count as failures from `settled_by` on. */
-  under_way: number;
-  settled_by: number;
-  /** No attempt is allowed before this time. */
-  waits_until: number;
-  /** When the failures are forgotten. */
   ends_at: number;
 }
 

@@ -1,10 +1,10 @@
 import type { Config } from "../config.ts";
-import type { Database } from "../db/database.ts";
+import type { Database, Queries } from "../db/database.ts";
 import { createSigner } from "../lib/signer.ts";
 import { createTokenBuckets, type TokenBuckets } from "../lib/token-buckets.ts";
 import type { Log } from "../log.ts";
 import { createLedger } from "./ledger.ts";
-import { lendTokens } from "./shared-buckets.store.ts";
+import { type CounterKey, lendTokens } from "./shared-buckets.store.ts";
 import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";
 
 /** The counters of limits: shared by all processes on PostgreSQL, in the memory of each process on SQLite. */
@@ -19,14 +19,42 @@ export interface LimitCounters {
    * @param kind tells equal keys of different limits apart
    */
   createBuckets(kind: string, bucketsMax: number): TokenBuckets;
+  /** Undefined where processes do not share their counters. */
+  readonly shared: SharedCounters | undefined;
   /** How many times the counters could not be shared, because the database did not answer in time. */
   readonly outages: number;
+}
+
+/** Counters that are read and changed in the database each time. */
+export interface SharedCounters {
+  /**
+   * Runs work on the row of a counter, in a transaction of its own.
+   *
+   * @returns undefined when the database does not answer, or the application has been deleted
+   */
+  ask<T>(counter: CounterKey, work: (row: CounterRow, queries: Queries) => Promise<T>): Promise<T | undefined>;
+}
+
+/** The primary key of a counter's row. */
+export interface CounterRow {
+  readonly applicationId: string;
+  readonly key: string;
 }
 
 interface CounterServices {
   readonly database: Database;
   readonly secrets: readonly string[];
   readonly log: Log;
+}
+
+/** @param processes see {@link LimitCounters} */
+export function createLocalCounters(processes: number): LimitCounters {
+  return {
+    processes,
+    createBuckets: (_kind, bucketsMax) => createTokenBuckets(bucketsMax),
+    shared: undefined,
+    outages: 0,
+  };
 }
 
 /** The part of the longest wait for the database that a call may wait for its counters. */
@@ -37,9 +65,7 @@ export function createLimitCounters(
   { database, secrets, log }: CounterServices,
 ): LimitCounters {
   // Without row locks every counter would wait for all other writes.
-  if (!database.dialect.hasRowLocks) {
-    return { processes: workers, createBuckets: (_kind, bucketsMax) => createTokenBuckets(bucketsMax), outages: 0 };
-  }
+  if (!database.dialect.hasRowLocks) return createLocalCounters(workers);
   const ledger = createLedger({ database, log }, { overdueMs: databaseTimeoutMs * overdueShare });
   const { sign } = createSigner(secrets, "limits");
   const tokens: TokenLedger = {
@@ -52,8 +78,16 @@ export function createLimitCounters(
       ledger.run(({ queries }) => lendTokens(applicationId, sign(name), loan, queries), onOverdue),
   };
 
+  const shared: SharedCounters = {
+    ask({ applicationId, name }, work) {
+      const row = { applicationId, key: sign(name) };
+      return ledger.runPatiently(({ queries }) => work(row, queries));
+    },
+  };
+
   return {
     processes: 1,
+    shared,
     createBuckets: (kind, bucketsMax) =>
       createTokenBuckets(
         bucketsMax,

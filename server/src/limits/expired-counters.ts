@@ -1,10 +1,10 @@
 import type { Database } from "../db/database.ts";
 
-const tables = ["limit_buckets", "guess_counts", "deployment_limit_buckets", "deployment_guess_counts"] as const;
+const tables = ["limit_buckets", "deployment_limit_buckets"] as const;
 const rowsPerStep = 1_000;
 
 /**
- * Deletes counters that are as if they had never counted, and nonces of calls that can no longer be replayed, a bounded
+ * Deletes buckets that are full, and nonces of calls that can no longer be replayed, a bounded
  * number in each transaction.
  */
 export async function deleteExpiredCounters(now: number, database: Database, signal?: AbortSignal): Promise<void> {

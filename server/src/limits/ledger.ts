@@ -15,6 +15,12 @@ export interface Ledger {
    * @returns undefined when it failed
    */
   run<T>(work: (transaction: Transaction) => Promise<T>, onOverdue: () => void): Promise<T | undefined>;
+  /**
+   * The same for callers that wait for the database in any case.
+   *
+   * @returns undefined when it failed
+   */
+  runPatiently<T>(work: (transaction: Transaction) => Promise<T>): Promise<T | undefined>;
   /** How many times the ledger has become unavailable. */
   readonly outages: number;
 }
@@ -39,6 +45,10 @@ export function createLedger({ database, log }: LedgerServices, { overdueMs }: L
   let isAway = false;
   let outages = 0;
   let probeAt = 0;
+
+  function write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return outsideOfCalls(() => runInCall({ work: "limits" }, () => database.write(work)));
+  }
 
   function leave(err?: unknown): void {
     probeAt = performance.now() + probeEveryMs;
@@ -76,7 +86,7 @@ export function createLedger({ database, log }: LedgerServices, { overdueMs }: L
       }, overdueMs);
       timer.unref();
       try {
-        const result = await outsideOfCalls(() => runInCall({ work: "limits" }, () => database.write(work)));
+        const result = await write(work);
         if (!isOverdue) comeBack();
         return result;
       } catch (err) {
@@ -86,5 +96,6 @@ export function createLedger({ database, log }: LedgerServices, { overdueMs }: L
         clearTimeout(timer);
       }
     },
+    runPatiently: (work) => write(work).catch(() => undefined),
   };
 }

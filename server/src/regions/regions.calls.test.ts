@@ -35,6 +35,8 @@ let eu: Server;
 let answer: RequestListener;
 let calls: IncomingMessage[];
 let appid: string;
+let settings: Readonly<Record<string, string>>;
+const skip = process.env["TEST_DATABASE_URL"] === undefined && "processes on one SQLite file do not share nonces";
 before(async () => {
   eu = createServer((request, reply) => {
     calls.push(request);
@@ -43,11 +45,12 @@ before(async () => {
   await once(eu, "listening");
   // The server listens on a port.
   const euRoot = `http://127.0.0.1:${(eu.address() as AddressInfo).port}/behind/a/proxy`;
-  test = await startTestApp({
+  settings = {
     REGIONS: `main=http://main.example,eu=${euRoot},us=http://us.example`,
     REGION_SECRET: `${secret}, another secret between`,
     REGION_TIMEOUT_MS: "300",
-  });
+  };
+  test = await startTestApp(settings);
   appid = test.app.ids.newId("App");
   const row = { application_id: appid, region: "eu", state: "there", changed_at: 0 } as const;
   await test.app.database.write(({ queries }) => putApplicationRegion(row, queries));
@@ -199,6 +202,16 @@ describe("a call of another region", () => {
       assert.deepEqual([status, text], [200, '{"result":"eu"}']);
       assert.ok(signatures.isAnswer(call, Buffer.from(text), `${headers[answerHeader]}`));
     }
+  });
+
+  it("is refused by every process if one of them has taken it", { skip }, async (t) => {
+    const other = await startTestApp({ ...settings, DATABASE_URL: test.config.databaseUrl });
+    t.after(() => other.close());
+    const options = { body: body(), headers: { [callHeader]: signatures.sign(head()) } };
+    const answers = await Promise.all(
+      [test, other].map(({ port }) => send(port, "POST", "/_/regions/findRegion", options)),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401]);
   });
 
   it("is refused before its body is read if its signature is invalid or was used before", async () => {

@@ -4,6 +4,7 @@ import { ApiError } from "../errors.ts";
 import type { InternalCall, InternalEndpoint } from "../http/internal-endpoint.ts";
 import type { Clock } from "../lib/clock.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
+import type { LimitCounters } from "../limits/counters.ts";
 import type { Log } from "../log.ts";
 import type { RegionAnswer } from "./regions.calls.ts";
 import { callsPath, messageBytesMax } from "./regions.exchange.ts";
@@ -54,14 +55,19 @@ const silentMsMax = 120_000;
  */
 export function regionsEndpoint(
   settings: Pick<Config, "region" | "regions" | "regionSecrets" | "requestTimeoutMs">,
-  services: { readonly handlers: RegionHandlers; readonly clock: Clock; readonly log: Log },
+  services: {
+    readonly handlers: RegionHandlers;
+    readonly limitCounters: LimitCounters;
+    readonly clock: Clock;
+    readonly log: Log;
+  },
 ): InternalEndpoint {
-  const { handlers, clock, log } = services;
+  const { handlers, limitCounters, clock, log } = services;
   const signatures = createCallSignatures(settings);
-  const nonces = createNonces(ageMsMax);
+  const nonces = createNonces(ageMsMax, limitCounters);
 
   /** @throws ApiError OperationNotFound, AuthFailed */
-  function authenticate({ name, headers }: InternalCall): { handler: RegionHandler; head: CallHead } {
+  async function authenticate({ name, headers }: InternalCall): Promise<{ handler: RegionHandler; head: CallHead }> {
     const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
     if (handler === undefined) throw new ApiError("OperationNotFound");
     const header = headers[callHeader];
@@ -71,7 +77,7 @@ export function regionsEndpoint(
       head === undefined ||
       !(Math.abs(now - head.at) <= ageMsMax) ||
       head.digest.startsWith(streamed) !== (handler.takes === "bytes") ||
-      !nonces.take(head.nonce, now)
+      !(await nonces.take(head.nonce, now))
     ) {
       throw new ApiError("AuthFailed", "Only other regions may call this, with a signature.");
     }
@@ -105,7 +111,7 @@ export function regionsEndpoint(
     path: callsPath,
     silentMsMax: Math.max(settings.requestTimeoutMs, silentMsMax),
     async answer(call) {
-      const { handler, head } = authenticate(call);
+      const { handler, head } = await authenticate(call);
       const written = writeJson(await handle(handler, head, call));
       if ("problem" in written) throw new Error("The answer is not JSON");
       const body = Buffer.from(written.value, "utf8");

@@ -1,7 +1,10 @@
+import type { Queries } from "../db/database.ts";
+import type { LimitCounters } from "../limits/counters.ts";
+
 /** Remembers the nonces of calls for as long as a call could be replayed. */
 export interface Nonces {
-  /** @returns false if the nonce was used before */
-  take(nonce: string, now: number): boolean;
+  /** @returns false if the nonce was used before, with any process that shares its counters */
+  take(nonce: string, now: number): Promise<boolean>;
 }
 
 /**
@@ -11,19 +14,37 @@ export interface Nonces {
 const noncesMax = 250_000;
 
 /** @param ageMsMax the maximum difference between the time of a call and now, in both directions */
-export function createNonces(ageMsMax: number): Nonces {
+export function createNonces(ageMsMax: number, { shared }: Pick<LimitCounters, "shared">): Nonces {
   const keptMs = 2 * ageMsMax;
   let [older, newer] = [new Set<string>(), new Set<string>()];
   let turnedAt = 0;
+  function takeHere(nonce: string, now: number): boolean {
+    if (older.has(nonce) || newer.has(nonce)) return false;
+    if (now - turnedAt > keptMs || now < turnedAt || newer.size >= noncesMax / 2) {
+      [older, newer] = [newer, new Set()];
+      turnedAt = now;
+    }
+    newer.add(nonce);
+    return true;
+  }
+
   return {
-    take(nonce, now) {
-      if (older.has(nonce) || newer.has(nonce)) return false;
-      if (now - turnedAt > keptMs || now < turnedAt || newer.size >= noncesMax / 2) {
-        [older, newer] = [newer, new Set()];
-        turnedAt = now;
-      }
-      newer.add(nonce);
-      return true;
+    async take(nonce, now) {
+      if (!takeHere(nonce, now)) return false;
+      const counter = { applicationId: "", name: `call between regions ${nonce}` };
+      const isNew = await shared?.ask(counter, ({ key }, queries) => insertNonce(key, now + keptMs, queries));
+      return isNew ?? true; // this process alone decides while the database does not answer
     },
   };
+}
+
+/** @returns false if it is stored already */
+async function insertNonce(nonce: string, ends_at: number, queries: Queries): Promise<boolean> {
+  const inserted = await queries
+    .insertInto("region_nonces")
+    .values({ nonce, ends_at })
+    .onConflict((conflict) => conflict.column("nonce").doNothing())
+    .returning("nonce")
+    .execute();
+  return inserted.length > 0;
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** The counters of limits, so that they count in all processes together: of applications, and of the deployment. */
+/** The buckets of limits, of applications and of the deployment, and the nonces of regions: all processes share them. */
 export const sharedLimits: Migration = {
   name: "0036-shared-limits",
   statements: ({ text, integer, real, tableOptions }) => {
@@ -19,26 +19,9 @@ export const sharedLimits: Migration = {
         ) ${tableOptions}`,
       sql`create index ${sql.ref(`${name}_end`)} on ${sql.table(name)} (ends_at)`,
     ];
-    const guesses = (name: string, reference: RawBuilder<unknown>) => [
-      sql`
-        create table ${sql.table(name)} (
-          application_id ${text} not null,
-          key ${text} not null,
-          failures ${integer} not null,
-          under_way ${integer} not null,
-          settled_by ${integer} not null,
-          waits_until ${integer} not null,
-          ends_at ${integer} not null,
-          primary key (application_id, key)
-          ${reference}
-        ) ${tableOptions}`,
-      sql`create index ${sql.ref(`${name}_end`)} on ${sql.table(name)} (ends_at)`,
-    ];
     return [
       ...buckets("limit_buckets", ofApplication),
       ...buckets("deployment_limit_buckets", sql``),
-      ...guesses("guess_counts", ofApplication),
-      ...guesses("deployment_guess_counts", sql``),
       sql`create table region_nonces (nonce ${text} not null, ends_at ${integer} not null, primary key (nonce)) ${tableOptions}`,
       sql`create index region_nonces_end on region_nonces (ends_at)`,
     ];
