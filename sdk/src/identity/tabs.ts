@@ -22,7 +22,13 @@ export function createTabs(scope: string, onChange: () => void): Tabs {
   if (hasPage) document.addEventListener("visibilitychange", onVisible);
 
   return {
-    announce: (name) => channel?.postMessage(`changed: ${name}`),
+    announce(name) {
+      try {
+        channel?.postMessage(`changed: ${name}`);
+      } catch {
+        // The channel is closed, or fails as in Deno after another one of its name was closed: the store has the change.
+      }
+    },
     async lock(name, work, runsCodeOfApp = false) {
       const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
       if (locks === undefined || runsCodeOfApp) return work();
