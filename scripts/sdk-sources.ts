@@ -147,7 +147,7 @@ function resultOf(operation: NamedOperation, types: SdkTypes): string {
   const schema = (responses["200"] ?? responses["201"])?.content?.["application/json"]?.schema;
   if (schema === undefined) throw new Error(`${operation.operationId} has no result`);
   const result = types.resolve(schema).properties?.["result"] ?? {};
-  return result.const === true ? "void" : types.use(result, "out");
+  return result.type === "boolean" ? "void" : types.use(result, "out");
 }
 
 function resolveParameter({ $ref }: ApiReference, { components }: OpenApiDocument): ApiParameter {

@@ -308,6 +308,16 @@ export interface CreatedApplication {
   readonly created: Date;
 }
 
+/** A new key of an application. */
+export interface CreatedApplicationKey {
+  readonly id: string;
+  /** Shown only once. */
+  readonly appkey: string;
+  /** What it is for. */
+  readonly label?: string;
+  readonly created: Date;
+}
+
 /** A new operator. */
 export interface CreatedOperator {
   readonly id: string;
@@ -318,7 +328,7 @@ export interface CreatedOperator {
   readonly created: Date;
   readonly lastLogin?: Date;
   /** Until the password is changed, all other operations are refused. */
-  readonly mustChangePassword?: true;
+  readonly mustChangePassword?: boolean;
   /** The password that was made for the operator. */
   readonly password?: string;
 }
@@ -668,16 +678,6 @@ export interface MetricSeries {
   readonly to: Date;
   readonly interval: MetricInterval | (string & {});
   readonly series: readonly MetricGroup[];
-}
-
-/** A new key of an application. */
-export interface NewApplicationKey {
-  readonly id: string;
-  /** Shown only once. */
-  readonly appkey: string;
-  /** What it is for. */
-  readonly label?: string;
-  readonly created: Date;
 }
 
 /** An OpenID Connect provider. */
@@ -1058,7 +1058,7 @@ export interface Operator {
   readonly created: Date;
   readonly lastLogin?: Date;
   /** Until the password is changed, all other operations are refused. */
-  readonly mustChangePassword?: true;
+  readonly mustChangePassword?: boolean;
 }
 
 /** A page of a listing. */
@@ -1556,7 +1556,7 @@ export const listApplicationKeys: (appid: string, fields?: ListApplicationKeysQu
  *
  * For a new version of an app, or in place of a key that is to be retired.
  */
-export const createApplicationKey: (appid: string, fields?: CreateApplicationKeyRequest) => Call<NewApplicationKey> = /* @__PURE__ */ define("createApplicationKey", "POST /_/api/applications/{appid}/keys", "ops");
+export const createApplicationKey: (appid: string, fields?: CreateApplicationKeyRequest) => Call<CreatedApplicationKey> = /* @__PURE__ */ define("createApplicationKey", "POST /_/api/applications/{appid}/keys", "ops");
 
 /**
  * Retire a key: no device can register with it, and every token issued under it ends
@@ -1584,7 +1584,7 @@ export const revokeApplicationTokens: (appid: string) => Call<void> = /* @__PURE
  *
  * Use it when a key has become known: apps need the new one to register.
  */
-export const replaceApplicationKeys: (appid: string) => Call<NewApplicationKey> = /* @__PURE__ */ define("replaceApplicationKeys", "POST /_/api/applications/{appid}/compromised", "ops");
+export const replaceApplicationKeys: (appid: string) => Call<CreatedApplicationKey> = /* @__PURE__ */ define("replaceApplicationKeys", "POST /_/api/applications/{appid}/compromised", "ops");
 
 /**
  * Read the settings of an application, without secrets

@@ -457,7 +457,7 @@ export interface CreateVideoRequest {
 export interface CreatedMetricEvent {
   /** Ends a timed event. */
   readonly id: string;
-  readonly success: true;
+  readonly success: boolean;
 }
 
 /** What became of reported events. */

@@ -40,8 +40,12 @@ export function createSchemaComponents(limits: DocumentedLimits): SchemaComponen
     const published: { [keyword: string]: Json } = {};
     for (const [keyword, value] of Object.entries({ ...schema, ...limitsOf(schema, limits) })) {
       if (keyword.startsWith("x-") || value === undefined || isEmptyList(value)) continue;
+      // The Java client of a constant truth value does not compile.
+      if (keyword === "const" && schema["type"] === "boolean") continue;
       published[keyword] = publishKeyword(keyword, value);
     }
+    // Clients with integers of 32 bits need to know it.
+    if (schema["type"] === "integer" && Number(schema["maximum"]) > int32Max) published["format"] = "int64";
     return published;
   }
 
@@ -62,6 +66,8 @@ export function createSchemaComponents(limits: DocumentedLimits): SchemaComponen
     list: () => Object.fromEntries([...components].sort(byName).map(([name, { content }]) => [name, content])),
   };
 }
+
+const int32Max = 2 ** 31 - 1;
 
 function isSchema(value: unknown): value is Schema {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -229,6 +229,14 @@ describe("/_/openapi.json", () => {
     assert.ok(names.size > 0);
   });
 
+  it("has no component that is named as the constructor of another in Go", () => {
+    const names = Object.keys(document.components.schemas);
+    assert.deepEqual(
+      names.filter((name) => names.includes(name.replace(/^New/, "")) && name.startsWith("New")),
+      [],
+    );
+  });
+
   it("types every constant, and lists no types", () => {
     JSON.stringify(document, (name, value) => {
       if (value?.const !== undefined) assert.equal(typeof value.type, "string", name);

@@ -52,7 +52,7 @@ export const ChangedKey = named(
 );
 
 export const NewKey = named(
-  "NewApplicationKey",
+  "CreatedApplicationKey",
   "A new key of an application.",
   Type.Object({
     id: Type.String(),

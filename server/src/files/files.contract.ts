@@ -38,7 +38,10 @@ const common = {
   userID: Type.String(),
   contentType: Type.String(),
   contentLength: Type.Optional(
-    Type.Integer({ description: "Absent, as contentHash, for others while the owner has locationFuzzing." }),
+    Type.Integer({
+      format: "int64",
+      description: "Absent, as contentHash, for others while the owner has locationFuzzing.",
+    }),
   ),
   contentHash: Type.Optional(Type.String({ description: "SHA-256 of the bytes, in lower-case hex." })),
   signedUrl: Type.String({ description: "Reads the bytes without a token, for some time." }),

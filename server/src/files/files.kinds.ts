@@ -54,7 +54,7 @@ export const fileKinds: readonly [FileKind, FileKind, FileKind] = [
         "bitRate",
         "bit_rate",
         Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: "In bits per second." }),
-        Type.Integer({ description: "In bits per second." }),
+        Type.Integer({ format: "int64", description: "In bits per second." }),
       ),
       countField(
         "lengthInSeconds",

@@ -49,9 +49,9 @@ export const FileUsage = named(
   "FileUsage",
   "How much an application stores, and its limits.",
   Type.Object({
-    files: Type.Integer({ description: "The number of files." }),
-    bytes: Type.Integer({ description: "Their bytes together." }),
-    filesMax: Type.Optional(Type.Integer({ description: "The quota of files, if there is one." })),
-    bytesMax: Type.Optional(Type.Integer({ description: "The quota of bytes, if there is one." })),
+    files: Type.Integer({ format: "int64", description: "The number of files." }),
+    bytes: Type.Integer({ format: "int64", description: "Their bytes together." }),
+    filesMax: Type.Optional(Type.Integer({ format: "int64", description: "The quota of files, if there is one." })),
+    bytesMax: Type.Optional(Type.Integer({ format: "int64", description: "The quota of bytes, if there is one." })),
   }),
 );

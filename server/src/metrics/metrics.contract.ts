@@ -77,7 +77,13 @@ export const EndedEvent = named(
   "EndedMetricEvent",
   "The duration of a timed event.",
   Type.Object({
-    elaspedTimeInMs: Type.Integer({ description: "As elapsedTimeInMs, in the spelling that shipped clients read." }),
-    elapsedTimeInMs: Type.Integer({ description: "The time between the report of the event and its end." }),
+    elaspedTimeInMs: Type.Integer({
+      format: "int64",
+      description: "As elapsedTimeInMs, in the spelling that shipped clients read.",
+    }),
+    elapsedTimeInMs: Type.Integer({
+      format: "int64",
+      description: "The time between the report of the event and its end.",
+    }),
   }),
 );

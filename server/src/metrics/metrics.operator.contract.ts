@@ -26,7 +26,7 @@ const Metric = named(
   "A metric key of an application.",
   Type.Object({
     key: Type.String({ description: "The key that events are reported under." }),
-    count: Type.Integer({ description: "The number of events, or of values with this name." }),
+    count: Type.Integer({ format: "int64", description: "The number of events, or of values with this name." }),
     lastSeen: { ...WireDate, description: "When the last event arrived." },
   }),
 );
@@ -60,7 +60,7 @@ const Point = named(
   "What happened in one interval.",
   Type.Object({
     start: { ...WireDate, description: "The first moment of the interval." },
-    count: Type.Integer({ description: "The number of events, or of values with this name." }),
+    count: Type.Integer({ format: "int64", description: "The number of events, or of values with this name." }),
     devices: Type.Optional(Type.Integer({ description: "The number of distinct devices." })),
     users: Type.Optional(Type.Integer({ description: "The number of distinct users." })),
     sum: Type.Optional(Type.Number({ description: "The sum of the numbers." })),
@@ -157,7 +157,7 @@ const Event = named(
     device: Type.String({ description: "A pseudonym." }),
     user: Type.Optional(Type.String({ description: "A pseudonym." })),
     values: { ...Type.Record(ValueText), description: "Values by name." },
-    elapsedTimeInMs: Type.Optional(Type.Integer({ description: "Of one that was ended." })),
+    elapsedTimeInMs: Type.Optional(Type.Integer({ format: "int64", description: "Of one that was ended." })),
   }),
 );
 export const EventPage = PageOf(Event);

@@ -81,7 +81,7 @@ export const Session = named(
   Type.Object({
     token: Type.String({ description: "The token of the session, opaque." }),
     expires: WireDate,
-    idleMs: Type.Integer({ description: "The session also ends when it is not used for so long." }),
+    idleMs: Type.Integer({ format: "int64", description: "The session also ends when it is not used for so long." }),
     operator: Operator,
   }),
 );

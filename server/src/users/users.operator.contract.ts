@@ -59,7 +59,7 @@ const Counts = named(
     checkins: Count,
     locations: Count,
     files: Type.Integer({ description: "Pictures, videos and blobs." }),
-    fileBytes: Type.Integer({ description: "Bytes of these files together." }),
+    fileBytes: Type.Integer({ format: "int64", description: "Bytes of these files together." }),
   }),
 );
 export type UserCounts = Static<typeof Counts>;
