@@ -14,8 +14,9 @@ async function reset(world: World, fields: Readonly<Record<string, unknown>>) {
   return world.call("PATCH /users/password", { token: await sharedDevice(world), body: fields });
 }
 
-/** The tolerance for network jitter between answers. */
+/** The tolerance for jitter between answers. A busy machine exceeds it now and then, and a difference of the service always. */
 const apartMsMax = 150;
+const triesMax = 5;
 
 /** Password reset by a mailed code (spec/users#request-a-reset-code), as far as it can be checked without the mail. */
 export const passwordReset: Group = {
@@ -32,18 +33,20 @@ export const passwordReset: Group = {
           uniqueName(),
           "x".repeat(5_000),
         ];
-        const startedAt = performance.now();
-        const asked = names.map(async (userName) => {
-          const answer = await ask(world, { userName, ...mail });
-          return { answer, ms: performance.now() - startedAt };
-        });
-        const [first, ...others] = await Promise.all(asked);
-        if (first === undefined) return;
-        expectEqual(first.answer, "result", expectResult(first.answer), true);
-        for (const { answer, ms } of others) {
-          expectSameAnswer(answer, first.answer);
-          const isSame = Math.abs(ms - first.ms) < apartMsMax;
-          expectEqual(answer, `answered within ${apartMsMax} ms of the others`, isSame, true);
+        for (let tries = 1; ; tries++) {
+          const startedAt = performance.now();
+          const asked = names.map(async (userName) => {
+            const answer = await ask(world, { userName, ...mail });
+            return { answer, ms: performance.now() - startedAt };
+          });
+          const [first, ...others] = await Promise.all(asked);
+          if (first === undefined) return;
+          expectEqual(first.answer, "result", expectResult(first.answer), true);
+          for (const { answer } of others) expectSameAnswer(answer, first.answer);
+          const isSame = others.every(({ ms }) => Math.abs(ms - first.ms) < apartMsMax);
+          if (!isSame && tries < triesMax) continue;
+          expectEqual(first.answer, `answered within ${apartMsMax} ms of the others`, isSame, true);
+          break;
         }
         expectResult(await world.call("GET /users/me", { token: withMail.token }));
         expectResult(await world.call("GET /users/me", { token: await logIn(world, withMail) }));

@@ -115,7 +115,12 @@ describe("the keys of an application", () => {
 
   it("at most a hundred keys are active, even with concurrent requests", async () => {
     const { appid } = await test.createApplication();
-    const answers = await Promise.all(Array.from({ length: 110 }, () => operate("POST", appid, "/keys")));
+    // Calls that wait too long for their turn on a busy machine are answered 503, and have no effect.
+    const create = async (): Promise<Answer> => {
+      const answer = await operate("POST", appid, "/keys");
+      return answer.status === 503 ? create() : answer;
+    };
+    const answers = await Promise.all(Array.from({ length: 110 }, create));
     assert.equal(answers.filter(({ status }) => status === 201).length, 99);
     const message = "An application has at most 100 active keys. Retire one.";
     const refused = answers.find(({ status }) => status !== 201);
