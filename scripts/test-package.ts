@@ -30,9 +30,9 @@ let folder: string;
 const running = new Set<ChildProcess>();
 before(async () => {
   folder = mkdtempSync(path.join(tmpdir(), "rollcall-package-"));
-  await run("npm", ["pack", "--workspace", "server", "--pack-destination", folder], root);
-  const [archive = ""] = readdirSync(folder);
-  await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", `./${archive}`], folder);
+  await run("npm", ["pack", "--workspace", "server", "--workspace", "sdk", "--pack-destination", folder], root);
+  const archives = readdirSync(folder).map((archive) => `./${archive}`);
+  await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...archives], folder);
 });
 after(() => {
   for (const child of running) child.kill("SIGTERM"); // npx forwards it to its child
@@ -74,6 +74,29 @@ describe("the npm package", () => {
       await server.stop();`;
     const { stdout } = await run("node", ["--input-type=module", "--eval", script], folder);
     assert.equal(stdout, "201\n");
+  });
+
+  it("the client checks in at a server of its testing kit, with the machine's own Node.js", async () => {
+    const script = `
+      import { createRollcall, ItemAlreadyExists } from "@rollcall/sdk";
+      import { createCheckin } from "@rollcall/sdk/calls";
+      import { fileStore } from "@rollcall/sdk/node";
+      import { createTestServer } from "@rollcall/sdk/testing";
+      const server = await createTestServer();
+      const { url, appid, appkey } = server;
+      const rollcall = createRollcall({ url, appid, appkey, store: fileStore("state") });
+      const ada = { userName: "ada", password: "correct horse" };
+      await rollcall.signUp(ada);
+      await rollcall.signUp(ada).catch((error) => console.log(error instanceof ItemAlreadyExists));
+      await rollcall.send(createCheckin({ location: { lat: 48.2, lng: 16.37 }, comment: "Stephansplatz" }));
+      for await (const { comment } of rollcall.checkins.search({ userID: "me" })) console.log(comment);
+      await rollcall.close();
+      await server.stop();`;
+    const { stdout } = await run("node", ["--input-type=module", "--eval", script], folder);
+    assert.equal(stdout, "true\nStephansplatz\n");
+    const files = readdirSync(path.join(folder, "node_modules/@rollcall/sdk"), { recursive: true, encoding: "utf8" });
+    for (const file of ["LICENSE", "README.md", path.join("dist", "index.d.ts")]) assert.ok(files.includes(file), file);
+    assert.ok(!files.some((file) => file.includes(".test.")));
   });
 
   it("serves on PostgreSQL", async () => {
