@@ -10,7 +10,7 @@ export interface CommandUsage {
 const entries: readonly CommandUsage[] = Object.entries({
   serve: "serve until SIGTERM; print the log, and on the first start the credentials, to standard output",
   "serve --throwaway [--resume DIR]":
-    "serve tests: on a free port, with data in a new temporary folder that is deleted at the end; prints the credentials. --resume continues with the folder and the port of such a server that was killed",
+    "serve tests: on a free port, with data in a new temporary folder that it deletes afterwards; prints the credentials. --resume continues with the folder and the port of such a server that was killed",
   doctor: "check settings, connections, disk, clock, mail and TLS; exit code 1 if a check fails",
   health: "check that the server on this machine is ready; exit code 1 if it is not",
   migrate: "migrate the database schema to this release",
