@@ -93,7 +93,7 @@ export function createJudge({ markers, resolve }: JudgeServices) {
     answer: Answer,
   ): Fault[] {
     const { status } = answer;
-    if (status >= 500) return [{ kind: `${status}`, details: answer.text }];
+    if (status >= 500 && !isUploadBeingFinished(answer)) return [{ kind: `${status}`, details: answer.text }];
     if (plan.method === "HEAD" || declared.judge === undefined) return judgeBytes(declared, answer);
     const faults = judgeEnvelope(answer);
     const envelope = parse(answer.text);
@@ -195,6 +195,11 @@ function judgeBroken(plan: Plan, answer: Answer): Fault[] {
   const hasBody = plan.method !== "HEAD" && status >= 400;
   if (!hasBody || answer.text === "") return [];
   return isEnvelope(answer) ? [] : [{ kind: "broken request: no envelope", details: answer.text }];
+}
+
+/** Another call is making the file of the upload, and the client should repeat its own a second later. */
+function isUploadBeingFinished({ status, headers, text }: Answer): boolean {
+  return status === 503 && headers.has("retry-after") && parse(text).message === "The upload is being finished.";
 }
 
 function hasBadEscape(target: string): boolean {
