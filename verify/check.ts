@@ -1,4 +1,4 @@
-import type { Answer } from "./client.ts";
+import { Failure } from "./failure.ts";
 import type { World } from "./world.ts";
 
 /** Checks one guarantee of the specification; throws a Failure when it does not hold. */
@@ -8,21 +8,6 @@ export type Check = (world: World) => Promise<void>;
 export interface Group {
   readonly name: string;
   readonly checks: Readonly<Record<string, Check>>;
-}
-
-/** A guarantee that does not hold. */
-export class Failure extends Error {
-  readonly request: string;
-  readonly expected: string;
-  readonly received: string;
-
-  constructor(answer: Pick<Answer, "request">, expected: string, received: string) {
-    super(`expected ${expected}, received ${received}`);
-    this.name = "Failure";
-    this.request = answer.request;
-    this.expected = expected;
-    this.received = received;
-  }
 }
 
 /** A check that cannot run against this deployment, with the reason. */
@@ -53,16 +38,6 @@ export function each<Row>(
     checks[name] = (world) => check(world, row);
   }
   return checks;
-}
-
-/** A value that several checks read and none changes: created once per run, when first needed. */
-export function shared<T>(make: (world: World) => Promise<T>): (world: World) => Promise<T> {
-  const made = new WeakMap<World, Promise<T>>();
-  return (world) => {
-    const found = made.get(world) ?? make(world);
-    made.set(world, found);
-    return found;
-  };
 }
 
 /** Runs one check. Never throws. */

@@ -1,21 +1,16 @@
-import { type IncomingHttpHeaders, request as requestHttp } from "node:http";
+import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { setTimeout as startTimer } from "node:timers";
 import { setTimeout } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
-import { parseAnswers, parseJson } from "./raw-answers.ts";
+import { parseAnswers, parseJson, type RawAnswer } from "./raw-answers.ts";
 
 /** An answer, with its request as a report shows it. */
-export interface Answer {
+export interface Answer extends RawAnswer {
   readonly request: string;
   readonly method: string;
   readonly path: string;
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: bodies have every shape, and checks validate what they read
-  readonly body: any;
 }
 
 export interface CallOptions {

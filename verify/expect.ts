@@ -1,7 +1,7 @@
 import { inspect, isDeepStrictEqual } from "node:util";
-import { Failure } from "./check.ts";
 import { type Answer, hideSecrets, shorten } from "./client.ts";
 import type { ErrorRow } from "./errors.ts";
+import { Failure } from "./failure.ts";
 
 /** @throws Failure unless `isKept` */
 export function expectThat(answer: Answer, isKept: boolean, expected: string): void {

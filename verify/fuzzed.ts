@@ -1,9 +1,8 @@
-import { shared } from "./check.ts";
 import type { Answer } from "./client.ts";
 import { expectResult } from "./expect.ts";
 import { format, type Point } from "./globe.ts";
 import { checkInAll } from "./listing.ts";
-import { changeUser, signUp, type TestUser, type World } from "./world.ts";
+import { changeUser, shared, signUp, type TestUser, type World } from "./world.ts";
 
 export const vienna: Point = { lat: 48.2082, lng: 16.3738 };
 export const places: readonly Point[] = [

@@ -1,7 +1,6 @@
-import { shared } from "./check.ts";
 import type { Answer } from "./client.ts";
 import { expectResult, expectThat } from "./expect.ts";
-import { signUp, type World } from "./world.ts";
+import { shared, signUp, type World } from "./world.ts";
 
 /** The number of check-ins of `rows`. */
 export const rowsMade = 25;

@@ -1,6 +1,6 @@
-import { shared } from "./check.ts";
 import type { Answer } from "./client.ts";
 import { expectThat, isObject } from "./expect.ts";
+import { shared } from "./world.ts";
 
 export const verbs = ["get", "post", "put", "patch", "delete"];
 

@@ -1,7 +1,6 @@
-import { shared } from "./check.ts";
 import { expectResult } from "./expect.ts";
 import { checkIn } from "./listing.ts";
-import { sharedCheckin, signUp, uniqueName, type World } from "./world.ts";
+import { shared, sharedCheckin, signUp, uniqueName, type World } from "./world.ts";
 
 /** A call that is valid except perhaps for its token. */
 export interface Operation {

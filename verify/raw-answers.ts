@@ -1,7 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Answer } from "./client.ts";
 
-type RawAnswer = Pick<Answer, "status" | "headers" | "text" | "body">;
+/** An answer by itself, whatever the request was. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies have every shape, and checks validate what they read
+  readonly body: any;
+}
 
 /** The complete HTTP answers in the bytes of a connection, without interim ones (1xx). */
 export function parseAnswers(bytes: Buffer): RawAnswer[] {

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { shared } from "./check.ts";
 import type { Answer, Client } from "./client.ts";
 import { expectResult } from "./expect.ts";
 
@@ -45,6 +44,16 @@ export async function signUp(world: World, application = world.application, prof
   const answer = await world.call("POST /users", { token: deviceToken, body });
   const { id, accessToken } = expectResult(answer, 200);
   return { id, userName, password, token: accessToken, deviceToken };
+}
+
+/** A value that several checks read and none changes: created once per run, when first needed. */
+export function shared<T>(make: (world: World) => Promise<T>): (world: World) => Promise<T> {
+  const made = new WeakMap<World, Promise<T>>();
+  return (world) => {
+    const found = made.get(world) ?? make(world);
+    made.set(world, found);
+    return found;
+  };
 }
 
 /** A device token that no check revokes. */

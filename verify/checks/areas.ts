@@ -1,10 +1,10 @@
-import { each, type Group, shared } from "../check.ts";
+import { each, type Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { further } from "../errors.ts";
 import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
 import { format, metersBetween, moved, type Point, spread } from "../globe.ts";
 import { checkInAll, idsOf, search, walk } from "../listing.ts";
-import { otherUser, signUp, uniqueName, type World } from "../world.ts";
+import { otherUser, shared, signUp, uniqueName, type World } from "../world.ts";
 
 const vienna = { lat: 48.2082, lng: 16.3738 };
 const places: readonly Point[] = [

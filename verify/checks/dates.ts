@@ -1,7 +1,7 @@
-import { each, type Group, shared } from "../check.ts";
+import { each, type Group } from "../check.ts";
 import { further } from "../errors.ts";
 import { expectDate, expectError, expectResult, expectThat } from "../expect.ts";
-import { signUp, type World } from "../world.ts";
+import { shared, signUp, type World } from "../world.ts";
 
 const dayMs = 86_400_000;
 const twoDigits = (value: number) => String(value).padStart(2, "0");

@@ -1,8 +1,8 @@
-import { each, type Group, shared } from "../check.ts";
+import { each, type Group } from "../check.ts";
 import { specified } from "../errors.ts";
 import { expectDate, expectEqual, expectError, expectResult, expectThat, isObject } from "../expect.ts";
 import { prepare, tokenOperations } from "../operations.ts";
-import { logIn, signUp, uniqueName, type World } from "../world.ts";
+import { logIn, shared, signUp, uniqueName, type World } from "../world.ts";
 
 /** A user token after its logout. */
 async function loggedOut(world: World) {

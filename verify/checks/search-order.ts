@@ -1,9 +1,9 @@
-import { each, type Group, shared } from "../check.ts";
+import { each, type Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { further } from "../errors.ts";
 import { expectDate, expectEqual, expectError, expectResult } from "../expect.ts";
 import { checkInAll, idsOf, search, walk } from "../listing.ts";
-import { otherUser, signUp, uniqueName } from "../world.ts";
+import { otherUser, shared, signUp, uniqueName } from "../world.ts";
 
 /** Check-ins that differ in the sort keys, unsorted; some share one text or both. */
 const fields = [

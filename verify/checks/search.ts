@@ -1,9 +1,9 @@
-import { each, type Group, shared } from "../check.ts";
+import { each, type Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { further } from "../errors.ts";
 import { expectEqual, expectError, expectResult } from "../expect.ts";
 import { checkIn, checkInAll, idsOf, makeCheckin, search } from "../listing.ts";
-import { otherUser, sharedUser, signUp, uniqueName } from "../world.ts";
+import { otherUser, shared, sharedUser, signUp, uniqueName } from "../world.ts";
 
 const fields = [
   { comment: "apple", description: "1 one" },

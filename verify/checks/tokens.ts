@@ -1,9 +1,9 @@
-import { each, type Group, Skip, shared } from "../check.ts";
+import { each, type Group, Skip } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { specified } from "../errors.ts";
 import { expectDate, expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
 import { deviceOperations, prepare, tokenOperations, userOperations } from "../operations.ts";
-import { logIn, registerDevice, sharedDevice, signUp, uniqueName, type World } from "../world.ts";
+import { logIn, registerDevice, shared, sharedDevice, signUp, uniqueName, type World } from "../world.ts";
 
 /** Invalid contents of an Authorization header, made from a valid token. */
 const unreadable: readonly [what: string, make: (token: string, world: World) => string | undefined][] = [

@@ -1,9 +1,9 @@
-import { each, type Group, shared } from "../check.ts";
+import { each, type Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { further } from "../errors.ts";
 import { expectDate, expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
 import { idsOf } from "../listing.ts";
-import { changeUser, otherUser, signUp, signUpWith, type TestUser, uniqueName, type World } from "../world.ts";
+import { changeUser, otherUser, shared, signUp, signUpWith, type TestUser, uniqueName, type World } from "../world.ts";
 
 /** Users who share a unique last name, in order of creation. */
 const family = shared(async (world) => {
